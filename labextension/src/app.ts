@@ -1,0 +1,152 @@
+// Joins store, channel, actions, stage and panels into one view.
+import { Actions } from "./actions";
+import type { Channel } from "./channel";
+import { element, setAttributes, uniqueId } from "./dom";
+import { listenToKeys } from "./keys";
+import { createClone } from "./panels/clone";
+import { createHistory } from "./panels/history";
+import { createInspector } from "./panels/inspector";
+import { createOutline } from "./panels/outline";
+import type { Parts } from "./panels/parts";
+import { createSelection } from "./panels/selection";
+import { createStatus } from "./panels/status";
+import { createToolbar } from "./panels/toolbar";
+import { createTooltip } from "./panels/tooltip";
+import { listen } from "./render/pointer";
+import { Stage } from "./render/stage";
+import { type Screen, Store } from "./store";
+import theme from "./theme.css";
+
+export interface Settings {
+  readonly height: number;
+  readonly software: boolean;
+}
+
+export interface View {
+  /** Ask for the graph again if the kernel's revision is newer than what is shown. */
+  catchUp(revision: () => number): void;
+  setHeight(pixels: number): void;
+  close(): void;
+}
+
+/** For tests, which click with a real mouse: where on the page an item can be clicked. */
+interface Probe {
+  screenPosition(name: string): { x: number; y: number; width: number; height: number } | null;
+}
+
+export function createView(el: HTMLElement, channel: Channel, settings: Settings): View {
+  const root = element("div", {
+    class: "tfgraphwidget",
+    tabindex: 0,
+    role: "application",
+    "aria-label": "TensorFlow graph editor",
+    "data-status": "loading",
+    // JupyterLab's own single-letter shortcuts keep out.
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const host = element("div", { class: "tgw-stage" });
+  root.append(element("style", {}, theme), host);
+  el.append(root);
+  const store = new Store();
+  const stage = new Stage(host, store, settings.software);
+  const actions = new Actions(store, channel, stage);
+  const parts = { store, stage, actions };
+  assemble(root, host, parts);
+  connect(root, host, parts);
+  store.watch(["state", "scene", "pending", "drawn", "status", "camera"], (screen) => describe(root, screen));
+  Object.assign(root, { tfgraphwidget: probe(parts) });
+  const view = {
+    catchUp: (revision: () => number) => void actions.catchUp(revision),
+    setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
+    close: () => {
+      stage.close();
+      root.remove();
+    },
+  };
+  view.setHeight(settings.height);
+  void actions.open();
+  return view;
+}
+
+function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
+  const id = uniqueId();
+  const panel = element(
+    "aside",
+    { class: "tgw-panel", id, "aria-label": "Selection, clone, inspector, history" },
+    createSelection(parts),
+    createClone(parts),
+    createInspector(parts),
+    createHistory(parts),
+  );
+  host.append(createOutline(parts));
+  root.append(
+    createToolbar(parts, id),
+    element("div", { class: "tgw-body" }, host, panel),
+    createStatus(parts),
+  );
+  parts.store.watch(["panelOpen"], ({ panelOpen }) => {
+    panel.hidden = !panelOpen;
+  });
+  parts.store.watch(["mode"], ({ mode }) => {
+    root.setAttribute("data-mode", mode);
+  });
+}
+
+/** Gestures to actions. */
+function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
+  const { store, stage, actions } = parts;
+  const tooltip = createTooltip(parts);
+  host.append(tooltip.root);
+  listenToKeys(root, parts);
+  // Otherwise Shift-click would select the notebook's cells.
+  root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
+  stage.canvas.addEventListener("mousedown", (event) => {
+    event.preventDefault();
+    root.focus({ preventScroll: true });
+  });
+  listen(stage, store, {
+    click: (item, event) => {
+      const { mode } = store.value;
+      if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
+      else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
+      void actions.pick(item);
+    },
+    doubleClick: (item, point) => void actions.toggle(item, stage.anchorAt(item, point)),
+    hover: (item, point) => {
+      store.set({ hover: item });
+      tooltip.move(item, point);
+    },
+  });
+}
+
+/** What tests, and people who look at the page's source, can read off the root element. */
+function describe(root: HTMLElement, screen: Screen): void {
+  setAttributes(root, {
+    "data-status": statusOf(screen),
+    "data-revision": screen.state?.revision,
+    "data-ops": screen.state?.ops,
+    "data-selected-ops": screen.state?.selected_ops,
+    "data-items": screen.scene?.length,
+    "data-zoom": screen.camera.zoom.toFixed(3),
+  });
+}
+
+function statusOf({ state, status, pending, drawn }: Screen): string {
+  if (pending > 0) return state ? "busy" : "loading";
+  if (status && status.kind !== "notice") return status.kind;
+  if (!state) return "loading";
+  return drawn ? "ready" : "busy";
+}
+
+function probe({ store, stage }: Parts): Probe {
+  return {
+    screenPosition(name) {
+      const { scene } = store.value;
+      const item = scene ? (scene.byKey.get(name) ?? scene.byKey.get(`${name}/`)) : undefined;
+      if (!scene || item === undefined) return null;
+      const canvas = stage.canvas.getBoundingClientRect();
+      const { x, y, width, height } = stage.handle(item);
+      return { x: canvas.left + x, y: canvas.top + y, width, height };
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// Building elements. Text is only ever set as text: names and attributes come from files.
+type Attributes = Record<string, string | number | boolean | undefined>;
+type Child = Node | string;
+
+/** An element with attributes ("class", "aria-label", …; true is the empty attribute, false and undefined none). */
+export function element<T extends keyof HTMLElementTagNameMap>(
+  tag: T,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[T] {
+  const made = document.createElement(tag);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+export function setAttributes(target: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) target.removeAttribute(name);
+    else target.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+export function button(attributes: Attributes, act: () => unknown, ...children: Child[]): HTMLButtonElement {
+  const made = element("button", { type: "button", ...attributes }, ...children);
+  made.addEventListener("click", () => act());
+  return made;
+}
+
+/** A 16 px line drawing in the colour of the text around it. */
+export function icon(path: string, kind = ""): SVGSVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  setAttributes(svg, { viewBox: "0 0 16 16", class: `tgw-icon ${kind}`.trim(), "aria-hidden": "true" });
+  const line = document.createElementNS(space, "path");
+  line.setAttribute("d", path);
+  svg.append(line);
+  return svg;
+}
+
+export const ICONS = {
+  fit: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z",
+  panel: "M2 3h12v10H2zM10 3v10",
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.4 10.4 14 14",
+  undo: "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H7",
+  redo: "m10 3 3.500 3.500L10 10M13 6.500H6.500a4 4 0 0 0 0 8H9",
+  copy: "M5.500 5.500h8v8h-8zM10.500 5.500v-3h-8v8h3",
+  close: "m4 4 8 8M12 4l-8 8",
+  plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
+  pointer: "M3.500 2.500 13 7l-4 1.500L7 13z",
+  down: "M3 5h10l-5 7z",
+  up: "M3 11h10L8 4z",
+} as const;
+
+/** A name that may break behind its slashes. */
+export function breakable(name: string): DocumentFragment {
+  const parts = document.createDocumentFragment();
+  for (const part of name.split(/(?<=[/_])/)) parts.append(part, document.createElement("wbr"));
+  return parts;
+}
+
+let made = 0;
+/** An id that no other widget on the page has. */
+export function uniqueId(): string {
+  made += 1;
+  return `tgw-${made}-${Math.random().toString(36).slice(2, 8)}`;
+}

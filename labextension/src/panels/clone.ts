@@ -1,0 +1,66 @@
+// The form that clones the selection; there only when something is selected.
+import { element, uniqueId } from "../dom";
+import type { Parts } from "./parts";
+import { section } from "./section";
+
+const VARIABLES = { own: "own copies", shared: "shared with the original" };
+const VALUES = {
+  current: "copied as they are now",
+  initial: "from the initialisers",
+  none: "left uninitialised",
+};
+
+export function createClone({ store, actions }: Parts): HTMLElement {
+  const into = element("input", {
+    class: "tgw-input",
+    name: "into",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const variables = choice("variables", VARIABLES);
+  const init = choice("init", VALUES);
+  const form = element(
+    "form",
+    { class: "tgw-clone" },
+    row("Scope", into),
+    row("Variables", variables.select),
+    row("Values", init.select),
+    element("button", { type: "submit", class: "tgw-primary" }, "Clone"),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void actions.clone({ into: into.value.trim(), variables: variables.value(), init: init.value() });
+  });
+  variables.select.addEventListener("change", () => {
+    init.select.disabled = variables.value() === "shared";
+  });
+  const root = section("Clone", {}, [], form);
+  let proposed = "";
+  store.watch(["state"], ({ state }) => {
+    root.hidden = !state || state.selected_ops === 0;
+    if (!state) return;
+    // A name that the person has typed stays.
+    if (into.value === proposed || into.value === "") into.value = state.proposal;
+    proposed = state.proposal;
+  });
+  return root;
+}
+
+function row(label: string, field: HTMLElement): HTMLElement {
+  field.id = uniqueId();
+  const text = element("span", { class: "tgw-label" }, label);
+  return element("label", { class: "tgw-row", for: field.id }, text, field);
+}
+
+interface Choice<T extends string> {
+  readonly select: HTMLSelectElement;
+  value(): T;
+}
+
+/** A drop-down list of `options`, value -> text. */
+function choice<T extends string>(name: string, options: Record<T, string>): Choice<T> {
+  const select = element("select", { name, class: "tgw-input" });
+  const values = Object.keys(options) as T[];
+  for (const value of values) select.append(element("option", { value }, options[value]));
+  return { select, value: () => values[select.selectedIndex] ?? (values[0] as T) };
+}

@@ -1,0 +1,95 @@
+// The selection: its boundary as chips, its size, what comes in from outside.
+import type { Side } from "../actions";
+import { breakable, button, element, ICONS, icon } from "../dom";
+import type { State } from "../protocol";
+import { sizeText } from "../scene";
+import type { Parts } from "./parts";
+import { opLink } from "./search";
+import { section } from "./section";
+
+const OUTSIDE = 100;
+
+export function createSelection({ store, actions }: Parts): HTMLElement {
+  const body = element("div", { class: "tgw-selection" });
+  const clear = button({ class: "tgw-text-button" }, () => actions.clearBoundary(), "Clear");
+  const go = (name: string) => void actions.reveal(name);
+  const remove = (name: string, side: Side) => void actions.toggleBoundary(name, side);
+  store.watch(["state"], ({ state }) => {
+    clear.hidden = !state || state.inputs.length + state.outputs.length === 0;
+    if (state) body.replaceChildren(...contents(state, go, remove));
+  });
+  return section("Selection", { class: "tgw-selection-section" }, [clear], body);
+}
+
+function contents(
+  state: State,
+  go: (name: string) => void,
+  remove: (name: string, side: Side) => void,
+): HTMLElement[] {
+  if (state.inputs.length + state.outputs.length === 0) return [hint()];
+  return [
+    chips("inputs", state.inputs, go, remove),
+    chips("outputs", state.outputs, go, remove),
+    countLine(state),
+    ...(state.outside.length > 0 ? [outsideList(state.outside, go)] : []),
+  ];
+}
+
+function hint(): HTMLElement {
+  return element(
+    "p",
+    { class: "tgw-hint" },
+    "Choose ",
+    element("b", {}, "Input"),
+    " and click an op, then ",
+    element("b", {}, "Output"),
+    " and click another: all ops between them light up, ready to be cloned.",
+  );
+}
+
+function countLine(state: State): HTMLElement {
+  const { selected_ops: ops, selected_variables: variables } = state;
+  const missing = state.inputs.length === 0 ? "an input" : state.outputs.length === 0 ? "an output" : "";
+  const text = ops > 0 || !missing ? sizeText(ops, variables) : `Now mark ${missing}.`;
+  return element("p", { class: "tgw-count", "data-ops": ops, "data-variables": variables }, text);
+}
+
+function chips(
+  side: Side,
+  names: readonly string[],
+  go: (name: string) => void,
+  remove: (name: string, side: Side) => void,
+): HTMLElement {
+  const title = side === "inputs" ? "Inputs" : "Outputs";
+  const shape = side === "inputs" ? "down" : "up";
+  const list = element("ul", { class: "tgw-chips", "aria-label": title });
+  for (const name of names) {
+    const drop = button(
+      { class: "tgw-chip-remove", "aria-label": `Unmark ${name}`, title: `Unmark ${name}` },
+      () => remove(name, side),
+      icon(ICONS.close),
+    );
+    const chip = element(
+      "li",
+      { class: `tgw-chip tgw-${side}`, "data-name": name },
+      icon(ICONS[shape], "tgw-marker"),
+    );
+    chip.append(opLink(name, go, breakable(name)), drop);
+    list.append(chip);
+  }
+  const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
+  return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
+}
+
+function outsideList(names: readonly string[], go: (name: string) => void): HTMLElement {
+  const list = element("ul", { class: "tgw-list tgw-outside" });
+  for (const name of names.slice(0, OUTSIDE))
+    list.append(element("li", {}, opLink(name, go, breakable(name))));
+  if (names.length > OUTSIDE)
+    list.append(
+      element("li", { class: "tgw-none" }, `… and ${(names.length - OUTSIDE).toLocaleString("en")} more`),
+    );
+  const count =
+    names.length === 1 ? "1 tensor comes in" : `${names.length.toLocaleString("en")} tensors come in`;
+  return element("details", { class: "tgw-details" }, element("summary", {}, `${count} from outside`), list);
+}

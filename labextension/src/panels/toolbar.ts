@@ -1,0 +1,65 @@
+// The toolbar: what a click does, search, zoom, and whether the side panel is open.
+import { button, element, ICONS, icon } from "../dom";
+import { zoomedAt } from "../render/camera";
+import type { Mode } from "../store";
+import type { Parts } from "./parts";
+import { createSearch } from "./search";
+
+const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; title: string }[] = [
+  { mode: "look", text: "Look", shape: "pointer", title: "A click shows what an op is" },
+  { mode: "input", text: "Input", shape: "down", title: "A click marks an op as input (or Shift-click)" },
+  { mode: "output", text: "Output", shape: "up", title: "A click marks an op as output (or Alt-click)" },
+];
+
+export function createToolbar(parts: Parts, panelId: string): HTMLElement {
+  const { store, stage } = parts;
+  const zoom = (factor: number) => {
+    const { width, height } = stage.viewport;
+    stage.setCamera(zoomedAt(store.value.camera, factor, { x: width / 2, y: height / 2 }));
+  };
+  const tool = (title: string, shape: keyof typeof ICONS, act: () => void) =>
+    button({ class: "tgw-tool", title, "aria-label": title }, act, icon(ICONS[shape]));
+  return element(
+    "div",
+    { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
+    modeButtons(parts),
+    createSearch(parts),
+    element(
+      "div",
+      { class: "tgw-group" },
+      tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
+      tool("Zoom in (+)", "plus", () => zoom(1.4)),
+      tool("Show the whole graph (f)", "fit", () => stage.fit()),
+    ),
+    panelButton(parts, panelId),
+  );
+}
+
+function modeButtons({ store, actions }: Parts): HTMLElement {
+  const group = element("div", { class: "tgw-modes", role: "group", "aria-label": "What a click does" });
+  const buttons = MODES.map(({ mode, text, shape, title }) => {
+    const made = button(
+      { class: "tgw-mode", "data-mode": mode, title },
+      () => actions.setMode(mode),
+      icon(ICONS[shape], mode === "look" ? "" : "tgw-marker"),
+      text,
+    );
+    group.append(made);
+    return { mode, made };
+  });
+  store.watch(["mode"], ({ mode }) => {
+    for (const each of buttons) each.made.setAttribute("aria-pressed", String(each.mode === mode));
+  });
+  return group;
+}
+
+function panelButton({ store }: Parts, panelId: string): HTMLElement {
+  const title = "Show or hide the side panel";
+  const made = button(
+    { class: "tgw-tool", title, "aria-label": title, "aria-controls": panelId },
+    () => store.set({ panelOpen: !store.value.panelOpen }),
+    icon(ICONS.panel),
+  );
+  store.watch(["panelOpen"], ({ panelOpen }) => made.setAttribute("aria-expanded", String(panelOpen)));
+  return made;
+}

@@ -1,0 +1,35 @@
+// The tooltip beside the pointer: full name, type or size.
+import { breakable, element } from "../dom";
+import type { Point } from "../render/camera";
+import { at, OP, type Scene, sizeText } from "../scene";
+import type { Parts } from "./parts";
+
+export interface Tooltip {
+  readonly root: HTMLElement;
+  move(item: number, point: Point): void;
+}
+
+export function createTooltip({ store, stage }: Parts): Tooltip {
+  const name = element("div", { class: "tgw-tooltip-name" });
+  const about = element("div", { class: "tgw-tooltip-about" });
+  const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, name, about);
+  store.watch(["hover", "scene"], ({ hover, scene }) => {
+    root.hidden = hover <= 0 || !scene;
+    if (hover <= 0 || !scene) return;
+    name.replaceChildren(breakable(scene.names[hover] ?? ""));
+    about.textContent = aboutText(scene, hover);
+  });
+  const move = (item: number, { x, y }: Point) => {
+    if (item <= 0) return;
+    const { width, height } = stage.viewport;
+    const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
+    const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
+    root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
+  };
+  return { root, move };
+}
+
+function aboutText(scene: Scene, item: number): string {
+  if (at(scene.kind, item) === OP) return scene.types[item] ?? "";
+  return sizeText(at(scene.count, item), at(scene.variables, item));
+}

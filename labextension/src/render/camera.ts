@@ -1,0 +1,95 @@
+// Camera maths. The camera is the world point at the viewport's top left, and a zoom; all values are immutable.
+import type { Box } from "../scene";
+
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly zoom: number;
+}
+export interface Viewport {
+  readonly width: number;
+  readonly height: number;
+}
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+const MIN_ZOOM = 0.01;
+const MAX_ZOOM = 4;
+/** Below this zoom labels are hard to read. */
+export const READABLE = 0.55;
+const MARGIN = 24;
+
+const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
+
+export function toScreen(camera: Camera, x: number, y: number): Point {
+  return { x: (x - camera.x) * camera.zoom, y: (y - camera.y) * camera.zoom };
+}
+
+export function toWorld(camera: Camera, x: number, y: number): Point {
+  return { x: x / camera.zoom + camera.x, y: y / camera.zoom + camera.y };
+}
+
+export function panned(camera: Camera, dx: number, dy: number): Camera {
+  return { ...camera, x: camera.x - dx / camera.zoom, y: camera.y - dy / camera.zoom };
+}
+
+/** The camera with this zoom that shows the world point `world` at the screen point `screen`. */
+export function anchored(world: Point, screen: Point, zoom: number): Camera {
+  const held = clamp(zoom, MIN_ZOOM, MAX_ZOOM);
+  return { x: world.x - screen.x / held, y: world.y - screen.y / held, zoom: held };
+}
+
+/** Zoom by a factor; what is at the screen point stays there. */
+export function zoomedAt(camera: Camera, factor: number, screen: Point): Camera {
+  return anchored(toWorld(camera, screen.x, screen.y), screen, camera.zoom * factor);
+}
+
+/** The whole box, centred, at most at zoom `most`. */
+export function fitted(box: Box, viewport: Viewport, most = 1.25): Camera {
+  const wide = (viewport.width - 2 * MARGIN) / Math.max(box.width, 1);
+  const high = (viewport.height - 2 * MARGIN) / Math.max(box.height, 1);
+  return centred(box, viewport, Math.min(wide, high, most));
+}
+
+/** The first look at a drawing: all of it, but never too small to read: rather its upper part. */
+export function opening(box: Box, viewport: Viewport): Camera {
+  const whole = fitted(box, viewport);
+  if (whole.zoom >= READABLE) return whole;
+  const wide = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), READABLE, 1);
+  const middle = { x: box.x + box.width / 2, y: box.y };
+  return anchored(middle, { x: viewport.width / 2, y: MARGIN }, wide);
+}
+
+/** Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it is large. */
+export function towards(box: Box, viewport: Viewport, camera: Camera): Camera {
+  const zoom = clamp(camera.zoom, 0.8, 1.5);
+  if (box.height * zoom <= viewport.height - 2 * MARGIN && box.width * zoom <= viewport.width - 2 * MARGIN)
+    return centred(box, viewport, zoom);
+  return opening(box, viewport);
+}
+
+function centred(box: Box, viewport: Viewport, zoom: number): Camera {
+  const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  return anchored(middle, { x: viewport.width / 2, y: viewport.height / 2 }, zoom);
+}
+
+/** On the way from one camera to another, t from 0 to 1: the middle of the view moves evenly. */
+export function between(from: Camera, to: Camera, t: number, viewport: Viewport): Camera {
+  const zoom = from.zoom * (to.zoom / from.zoom) ** t;
+  const middle = { x: viewport.width / 2, y: viewport.height / 2 };
+  const a = toWorld(from, middle.x, middle.y);
+  const b = toWorld(to, middle.x, middle.y);
+  return anchored({ x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t }, middle, zoom);
+}
+
+/** The part of the world in view. */
+export function inView(camera: Camera, viewport: Viewport): Box {
+  return {
+    x: camera.x,
+    y: camera.y,
+    width: viewport.width / camera.zoom,
+    height: viewport.height / camera.zoom,
+  };
+}

@@ -1,0 +1,151 @@
+// Colours as the canvas needs them. The twin of tfgraphwidget/view/palette.py, on the background and the text colour
+// of the theme around us.
+import { FAMILIES } from "../scene";
+
+type Rgb = readonly [number, number, number];
+
+export interface BoxColours {
+  readonly fill: string;
+  readonly border: string;
+  readonly text: string;
+  readonly faint: string;
+}
+
+export interface Palette {
+  readonly dark: boolean;
+  readonly background: string;
+  readonly text: string;
+  readonly faint: string;
+  readonly edge: string;
+  readonly controlEdge: string;
+  readonly selected: string;
+  readonly partly: string;
+  readonly inputMark: string;
+  readonly outputMark: string;
+  /** Text on a mark. */
+  readonly onMark: string;
+  readonly fresh: string;
+  readonly warned: string;
+  readonly font: string;
+  /** By family number; `quiet` is what is not selected while something is, and what stands aside. */
+  readonly box: readonly BoxColours[];
+  readonly quiet: readonly BoxColours[];
+  readonly chosen: readonly BoxColours[];
+  /** Open scopes by depth, the root first. */
+  readonly levels: readonly BoxColours[];
+}
+
+// family -> fill in a light theme, fill in a dark theme.
+const FILLS: Record<(typeof FAMILIES)[number], readonly [string, string]> = {
+  other: ["#f1f3f5", "#3b4148"],
+  input: ["#ffe8b3", "#6b5314"],
+  constant: ["#e6e6e6", "#4a4a4a"],
+  variable: ["#ffd9c2", "#7a4426"],
+  linear: ["#c5dcf7", "#234f80"],
+  activation: ["#f9d0e0", "#75304f"],
+  normalisation: ["#d5cff4", "#483d85"],
+  arithmetic: ["#d9eed0", "#35592b"],
+  shape: ["#cdeeed", "#1d595c"],
+  control: ["#f4efc0", "#55501f"],
+  state: ["#ead3b6", "#5e4529"],
+};
+const LIGHT = {
+  faint: "#59636e",
+  edge: "#6b7783",
+  controlEdge: "#a9b1ba",
+  selected: "#0b63ce",
+  partly: "#6ea6e8",
+  inputMark: "#0f7b3e",
+  outputMark: "#b3261e",
+  onMark: "#ffffff",
+  fresh: "#8a3ffc",
+  warned: "#b3261e",
+};
+const DARK: typeof LIGHT = {
+  faint: "#b0bac4",
+  edge: "#9aa5b1",
+  controlEdge: "#5d6771",
+  selected: "#5aa9ff",
+  partly: "#2f6aa8",
+  inputMark: "#4cc38a",
+  outputMark: "#ff8a80",
+  onMark: "#10141a",
+  fresh: "#c9a6ff",
+  warned: "#ff8a80",
+};
+const LEVELS = 6;
+
+/** The palette for the theme that `root`, styled by theme.css, finds itself in. */
+export function readPalette(root: Element): Palette {
+  const style = getComputedStyle(root);
+  const background = parse(style.backgroundColor, [255, 255, 255], [255, 255, 255]);
+  const text = parse(style.color, [28, 33, 38], background);
+  const dark = luminance(background) < 0.25;
+  const colours = dark ? DARK : LIGHT;
+  const fills = FAMILIES.map((family) => hex(FILLS[family][dark ? 1 : 0]));
+  const shade = (fill: Rgb, border: Rgb, ink: Rgb): BoxColours => ({
+    fill: css(fill),
+    border: css(border),
+    text: css(ink),
+    faint: css(mix(ink, fill, 0.22)),
+  });
+  const edge = hex(colours.edge);
+  const selected = hex(colours.selected);
+  return {
+    ...colours,
+    dark,
+    background: css(background),
+    text: css(text),
+    font: style.fontFamily,
+    box: fills.map((fill) => shade(fill, mix(fill, text, dark ? 0.34 : 0.38), text)),
+    quiet: fills.map((fill) => {
+      const pale = mix(fill, background, 0.6);
+      return shade(pale, mix(pale, text, 0.2), mix(text, pale, 0.3));
+    }),
+    chosen: fills.map((fill) => shade(mix(fill, selected, dark ? 0.3 : 0.16), selected, text)),
+    levels: Array.from({ length: LEVELS }, (_, depth) => {
+      const fill = mix(background, edge, 0.055 * depth);
+      return shade(fill, mix(fill, edge, 0.55), text);
+    }),
+  };
+}
+
+/** A computed colour, flattened on what is behind it. */
+function parse(text: string, otherwise: Rgb, behind: Rgb): Rgb {
+  const numbers = text.match(/[\d.]+/g)?.map(Number) ?? [];
+  const [red, green, blue, alpha = 1] = numbers;
+  if (red === undefined || green === undefined || blue === undefined || alpha === 0) return otherwise;
+  const scale = text.startsWith("color(") ? 255 : 1;
+  return mix(behind, [red * scale, green * scale, blue * scale], alpha);
+}
+
+function hex(text: string): Rgb {
+  const value = Number.parseInt(text.slice(1), 16);
+  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}
+
+function mix(a: Rgb, b: Rgb, t: number): Rgb {
+  return [a[0] + (b[0] - a[0]) * t, a[1] + (b[1] - a[1]) * t, a[2] + (b[2] - a[2]) * t];
+}
+
+function css([red, green, blue]: Rgb): string {
+  return `rgb(${Math.round(red)},${Math.round(green)},${Math.round(blue)})`;
+}
+
+/** 0 to 1, near enough to tell a dark theme from a light one. */
+function luminance([red, green, blue]: Rgb): number {
+  return (0.2126 * red ** 2 + 0.7152 * green ** 2 + 0.0722 * blue ** 2) / 255 ** 2;
+}
+
+/** Call back when the theme changes: JupyterLab says so on the body, and its style sheet arrives a little later. */
+export function watchTheme(changed: () => void): () => void {
+  const observer = new MutationObserver(changed);
+  const names = ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "class", "style"];
+  observer.observe(document.body, { attributes: true, attributeFilter: names });
+  observer.observe(document.head, { childList: true });
+  document.head.addEventListener("load", changed, true);
+  return () => {
+    observer.disconnect();
+    document.head.removeEventListener("load", changed, true);
+  };
+}

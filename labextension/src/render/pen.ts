@@ -1,0 +1,48 @@
+// What every drawable gets: the canvas in CSS pixels, the frame, the colours, and where a box is on the screen.
+import { at, type Box } from "../scene";
+import type { Viewport } from "./camera";
+import type { Palette } from "./palette";
+import type { Frame } from "./renderer";
+
+export interface Pen {
+  readonly ctx: CanvasRenderingContext2D;
+  readonly frame: Frame;
+  readonly palette: Palette;
+  readonly viewport: Viewport;
+  readonly ratio: number;
+  /** Items in view, parents before children. */
+  readonly items: readonly number[];
+  readonly edges: readonly number[];
+}
+
+/** An item's box in CSS pixels, on whole device pixels so that borders are sharp. */
+export function screenBox(pen: Pen, item: number): Box {
+  const { boxes, camera } = pen.frame;
+  const i = item * 4;
+  const left = snapped((at(boxes, i) - camera.x) * camera.zoom, pen.ratio);
+  const top = snapped((at(boxes, i + 1) - camera.y) * camera.zoom, pen.ratio);
+  const right = snapped((at(boxes, i) + at(boxes, i + 2) - camera.x) * camera.zoom, pen.ratio);
+  const bottom = snapped((at(boxes, i + 1) + at(boxes, i + 3) - camera.y) * camera.zoom, pen.ratio);
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+function snapped(value: number, ratio: number): number {
+  return Math.round(value * ratio) / ratio;
+}
+
+/** A rectangle as far as it is in view, with rounded corners if they can be seen, added to the current path. */
+export function addBox(pen: Pen, { x, y, width, height }: Box, radius: number): void {
+  const edge = 40;
+  const left = Math.max(x, -edge);
+  const top = Math.max(y, -edge);
+  const right = Math.min(x + width, pen.viewport.width + edge);
+  const bottom = Math.min(y + height, pen.viewport.height + edge);
+  if (right <= left || bottom <= top) return;
+  if (radius < 1.5) pen.ctx.rect(left, top, right - left, bottom - top);
+  else pen.ctx.roundRect(left, top, right - left, bottom - top, radius);
+}
+
+/** A box grown by some pixels on every side. */
+export function grown({ x, y, width, height }: Box, by: number): Box {
+  return { x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by };
+}

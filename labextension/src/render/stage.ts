@@ -1,0 +1,259 @@
+// The stage: the canvas in the page, its size, the camera's moves, and when to draw.
+import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../scene";
+import type { Store } from "../store";
+import {
+  anchored,
+  between,
+  type Camera,
+  fitted,
+  opening,
+  type Point,
+  toScreen,
+  toWorld,
+  towards,
+  type Viewport,
+} from "./camera";
+import { Canvas2D } from "./canvas2d";
+import { HEADER } from "./labels";
+import { eased, mixedBoxes, startingBoxes } from "./morph";
+import { type Palette, readPalette, watchTheme } from "./palette";
+import type { Frame } from "./renderer";
+
+const DURATION = 200;
+/** Moving more boxes than this would stutter. */
+const TOO_MANY = 4000;
+
+/** A scope and the point of the screen where it shall stay when it is opened or closed. */
+export interface Anchor {
+  readonly key: string;
+  readonly screen: Point;
+}
+
+/** How to show a new scene: held at an anchor, flying to the item `focus`, or, by default, with the camera as it is. */
+export interface Arrival {
+  readonly anchor?: Anchor | undefined;
+  readonly focus?: string;
+}
+
+interface Move {
+  readonly from: Camera;
+  readonly to: Camera;
+  readonly boxes: Float32Array | null;
+  readonly start: number;
+}
+
+export class Stage {
+  readonly canvas: HTMLCanvasElement;
+  readonly #host: HTMLElement;
+  readonly #store: Store;
+  readonly #renderer: Canvas2D;
+  readonly #stop: (() => void)[] = [];
+  #viewport: Viewport = { width: 0, height: 0 };
+  #move: Move | null = null;
+  #placed = false;
+  #scheduled = 0;
+  #between = new Float32Array(0);
+
+  constructor(host: HTMLElement, store: Store, software: boolean) {
+    this.#host = host;
+    this.#store = store;
+    this.#renderer = new Canvas2D(this.#palette(), software);
+    this.canvas = this.#renderer.canvas;
+    host.append(this.canvas);
+    const size = new ResizeObserver(() => this.#resize());
+    size.observe(host);
+    this.#stop.push(
+      () => size.disconnect(),
+      () => cancelAnimationFrame(this.#scheduled),
+      watchTheme(() => this.#recolour()),
+    );
+    store.watch(["camera", "hover", "picked", "paint", "scene", "warned"], () => this.schedule());
+  }
+
+  close(): void {
+    for (const stop of this.#stop) stop();
+  }
+
+  get viewport(): Viewport {
+    return this.#viewport;
+  }
+
+  /** Make a decoded scene what the screen shows. `change` is stored with it, in one step. */
+  show(scene: Scene, change: Parameters<Store["set"]>[0], arrival: Arrival = {}): void {
+    const { scene: before, camera } = this.#store.value;
+    const still = this.#placed && before ? startingBoxes(before, scene) : null;
+    this.#store.set({ ...change, scene, hover: -1, drawn: false });
+    if (this.#placed) {
+      const to = this.#destination(scene, camera, arrival);
+      this.#start(to, still && scene.length <= TOO_MANY ? still : null);
+    } else this.#place();
+  }
+
+  fit(): void {
+    const { scene } = this.#store.value;
+    if (scene) this.#start(fitted(boxOf(scene.box, 0), this.#viewport), null);
+  }
+
+  /** Fly to what is visible of an op, tensor or scope. */
+  flyTo(name: string): void {
+    const { scene, camera } = this.#store.value;
+    const item = scene ? visibleItem(scene, name) : -1;
+    if (scene && item > 0) this.#start(towards(boxOf(scene.box, item), this.#viewport, camera), null);
+  }
+
+  /** The camera at once where it is told, as while panning; ends any move. */
+  setCamera(camera: Camera): void {
+    this.#move = null;
+    this.#placed = true;
+    this.#store.set({ camera });
+  }
+
+  /** The innermost item at a point of the canvas; 0 on the background. */
+  itemAt(point: Point): number {
+    const { scene, camera } = this.#store.value;
+    if (!scene) return -1;
+    const world = toWorld(camera, point.x, point.y);
+    return Math.max(0, this.#renderer.picker(scene).at(world.x, world.y));
+  }
+
+  anchorAt(item: number, point?: Point): Anchor | undefined {
+    const { scene } = this.#store.value;
+    if (!scene) return undefined;
+    const handle = this.handle(item);
+    return { key: keyOf(scene, item), screen: point ?? handle };
+  }
+
+  /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */
+  handle(item: number): Box {
+    const { scene, camera } = this.#store.value;
+    if (!scene) return { x: 0, y: 0, width: 0, height: 0 };
+    const { x, y, width, height } = boxOf(scene.box, item);
+    const open = at(scene.kind, item) === OPEN;
+    const corner = toScreen(camera, x, y);
+    const left = open ? Math.max(corner.x, 0) : corner.x;
+    const right = corner.x + width * camera.zoom;
+    const end = open ? Math.min(right, this.#viewport.width) : right;
+    return {
+      x: end > left ? (left + end) / 2 : corner.x + (width * camera.zoom) / 2,
+      y: corner.y + ((open ? Math.min(HEADER, height) : height) * camera.zoom) / 2,
+      width: width * camera.zoom,
+      height: height * camera.zoom,
+    };
+  }
+
+  schedule(): void {
+    if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((now) => this.#frame(now));
+  }
+
+  #destination(scene: Scene, camera: Camera, { anchor, focus }: Arrival): Camera {
+    const focused = focus ? visibleItem(scene, focus) : -1;
+    if (focused > 0) return towards(boxOf(scene.box, focused), this.#viewport, camera);
+    const item = anchor ? (scene.byKey.get(anchor.key) ?? -1) : -1;
+    const before = this.#store.value.scene;
+    if (!anchor || item < 0 || !before) return camera;
+    return anchored(this.#heldPoint(scene, item, anchor, camera), anchor.screen, camera.zoom);
+  }
+
+  /** The point of a scope's new box that belongs where the pointer is: the header's height when it is open. */
+  #heldPoint(scene: Scene, item: number, { screen }: Anchor, camera: Camera): Point {
+    const box = boxOf(scene.box, item);
+    const open = at(scene.kind, item) === OPEN;
+    const middle = open ? HEADER / 2 : box.height / 2;
+    const fits = box.width * camera.zoom < this.#viewport.width;
+    const x = fits ? box.x + box.width / 2 : toWorld(this.#middled(box, camera.zoom), screen.x, 0).x;
+    return { x: Math.min(Math.max(x, box.x), box.x + box.width), y: box.y + middle };
+  }
+
+  #middled(box: Box, zoom: number): Camera {
+    return anchored({ x: box.x + box.width / 2, y: box.y }, { x: this.#viewport.width / 2, y: 0 }, zoom);
+  }
+
+  #start(to: Camera, boxes: Float32Array | null): void {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (calm) {
+      this.#move = null;
+      this.#store.set({ camera: to, drawn: false });
+    } else {
+      this.#move = { from: this.#store.value.camera, to, boxes, start: performance.now() };
+      this.#store.set({ drawn: false });
+    }
+    this.schedule();
+  }
+
+  /** The first camera of a view, as soon as there are both a scene and a size. */
+  #place(): void {
+    const { scene } = this.#store.value;
+    if (this.#placed || !scene || this.#viewport.width === 0) return;
+    this.#placed = true;
+    this.#store.set({ camera: opening(boxOf(scene.box, 0), this.#viewport) });
+  }
+
+  #frame(now: number): void {
+    this.#scheduled = 0;
+    const { scene, paint } = this.#store.value;
+    if (!scene || !paint || this.#viewport.width === 0) return;
+    const boxes = this.#advance(scene, now);
+    this.#renderer.draw(this.#picture(scene, boxes));
+    if (this.#move) this.schedule();
+    else if (!this.#store.value.drawn) {
+      performance.mark("tfgraphwidget:drawn");
+      this.#store.set({ drawn: true });
+    }
+  }
+
+  /** One step of the move under way; the boxes as they are now. */
+  #advance(scene: Scene, now: number): Float32Array {
+    if (!this.#move) return scene.box;
+    const { from, to, boxes, start } = this.#move;
+    const t = Math.min(Math.max((now - start) / DURATION, 0), 1);
+    const way = eased(t);
+    if (t === 1) this.#move = null;
+    const scheduled = this.#scheduled;
+    this.#store.set({ camera: t === 1 ? to : between(from, to, way, this.#viewport) });
+    // The camera was set for the frame that is being drawn: it needs no other.
+    if (scheduled === 0 && this.#scheduled !== 0) {
+      cancelAnimationFrame(this.#scheduled);
+      this.#scheduled = 0;
+    }
+    if (!boxes || t === 1 || boxes.length !== scene.box.length) return scene.box;
+    if (this.#between.length !== boxes.length) this.#between = new Float32Array(boxes.length);
+    return mixedBoxes(boxes, scene.box, way, this.#between);
+  }
+
+  #picture(scene: Scene, boxes: Float32Array): Frame {
+    const { paint, camera, hover, picked, warned } = this.#store.value;
+    if (!paint) throw new Error("There is no selection to draw yet.");
+    return {
+      scene,
+      paint,
+      boxes,
+      edgeAlpha: boxes === scene.box ? 1 : 0,
+      camera,
+      hover,
+      picked: scene.byKey.get(picked) ?? -1,
+      warned: new Set(warned.map((name) => visibleItem(scene, name))),
+    };
+  }
+
+  #resize(): void {
+    const { clientWidth: width, clientHeight: height } = this.#host;
+    if (width === 0 || height === 0) return;
+    this.#viewport = { width, height };
+    this.#renderer.resize(this.#viewport, devicePixelRatio || 1);
+    this.#place();
+    this.#frame(performance.now());
+  }
+
+  #recolour(): void {
+    this.#renderer.recolour(this.#palette());
+    this.schedule();
+  }
+
+  /** The colours of the theme; theme.css wants to know as well whether it is a dark one. */
+  #palette(): Palette {
+    const palette = readPalette(this.#host);
+    const theme = palette.dark ? "dark" : "light";
+    this.#host.closest(".tfgraphwidget")?.setAttribute("data-theme", theme);
+    return palette;
+  }
+}

@@ -1,0 +1,82 @@
+// What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
+import type { Found, Inspected, State } from "./protocol";
+import type { Camera } from "./render/camera";
+import type { Paint, Scene } from "./scene";
+
+export type Mode = "look" | "input" | "output";
+export interface Status {
+  readonly kind: "notice" | "refused" | "error";
+  readonly text: string;
+}
+
+export interface Screen {
+  /** The last drawing, selection and state that Python sent. */
+  readonly scene: Scene | null;
+  readonly paint: Paint | null;
+  readonly state: State | null;
+  readonly camera: Camera;
+  /** The item under the pointer, or -1. */
+  readonly hover: number;
+  /** The key (scene.ts keyOf) of the item that the inspector shows, or "". */
+  readonly picked: string;
+  readonly mode: Mode;
+  readonly panelOpen: boolean;
+  readonly details: Inspected | null;
+  readonly found: Found | null;
+  readonly query: string;
+  readonly status: Status | null;
+  /** Ops that a refusal names. */
+  readonly warned: readonly string[];
+  /** Requests without an answer yet. */
+  readonly pending: number;
+  /** Whether an answer is late, probably since the kernel runs something else. */
+  readonly slow: boolean;
+  /** Whether the last scene and selection are on the canvas, at rest. */
+  readonly drawn: boolean;
+}
+
+const EMPTY: Screen = {
+  scene: null,
+  paint: null,
+  state: null,
+  camera: { x: 0, y: 0, zoom: 1 },
+  hover: -1,
+  picked: "",
+  mode: "look",
+  panelOpen: true,
+  details: null,
+  found: null,
+  query: "",
+  status: null,
+  warned: [],
+  pending: 0,
+  slow: false,
+  drawn: false,
+};
+
+type Listener = (screen: Screen) => void;
+
+/** An observable value: listeners name the fields they depend on and are called once per change. */
+export class Store {
+  #value: Screen = EMPTY;
+  readonly #listeners: { fields: readonly (keyof Screen)[]; listener: Listener }[] = [];
+
+  get value(): Screen {
+    return this.#value;
+  }
+
+  set(change: Partial<Screen>): void {
+    const before = this.#value;
+    const after = { ...before, ...change };
+    this.#value = after;
+    for (const { fields, listener } of this.#listeners) {
+      if (fields.some((field) => before[field] !== after[field])) listener(this.#value);
+    }
+  }
+
+  /** Call `listener` now and whenever one of `fields` has another value. */
+  watch(fields: readonly (keyof Screen)[], listener: Listener): void {
+    this.#listeners.push({ fields, listener });
+    listener(this.#value);
+  }
+}

@@ -1,0 +1,61 @@
+"""One Chromium and one Jupyter server for all browser tests; a page of its own for each, which must stay clean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.chromium import FLAGS, find_chromium
+from tests.browser.lab import shoot, watched_page
+from tests.browser.server import JupyterServer, free_port
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: HERE in item.path.parents)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """When a test fails, keep a picture of its page."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if call.when == "call" and report.failed and page is not None:
+        report.sections.append(("screenshot", str(shoot(page, f"failed-{item.name}"))))
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; where it comes from is said in chromium.py."""
+    with sync_playwright() as playwright:
+        path = find_chromium(playwright.chromium.executable_path)
+        running = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="session")
+def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """A JupyterLab, with Notebook 7 beside it, in a folder of its own."""
+    home = tmp_path_factory.mktemp("jupyter")
+    server = JupyterServer(home=home, root=home / "root", port=free_port())
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
+    """A new page; the test fails on an uncaught exception, a console error or a request to another origin."""
+    with watched_page(browser, jupyter_server) as new:
+        yield new

@@ -1,0 +1,180 @@
+"""A person's hands on a notebook: open it, run its cells, change the theme. Waits on what is shown, never sleeps."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import nbformat
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
+
+from tests.browser.server import App, JupyterServer
+
+ARTIFACTS = Path(__file__).parent / "artifacts"
+FIRST_PAINT = 60_000  # ms; JupyterLab's first load on two cold cores
+CELL = 120_000  # ms; a cell that imports TensorFlow
+RAN = re.compile(r"\[\d+\]:")
+KERNEL_IS_IDLE = """() => {
+    const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+    return kernel?.connectionStatus === "connected" && kernel.status === "idle";
+}"""
+TRACEBACK = "Traceback (most recent call last)"
+KERNEL_SPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+
+# Jupyter's own noise: a part of the message, and a part of the address or the stack it came with.
+NOT_OURS = (
+    # Notebook 7.6 asks for the settings schema of a plugin that only JupyterLab has; with no extension installed too.
+    ("Cannot read properties of undefined (reading 'schema')", "notebook_core."),
+    # Notebook 7.6 has no such command, and runs it when its page has opened a notebook.
+    ("Command 'filebrowser:open-path' not registered", "notebook_core."),
+)
+
+
+def is_ours(message: str, where: str) -> bool:
+    """Whether a message is not one of Jupyter's own."""
+    return not any(text in message and place in where for text, place in NOT_OURS)
+
+
+@dataclass
+class Watch:
+    """Collects what no test may cause: exceptions, console errors, and requests to another origin."""
+
+    origin: str
+    problems: list[str] = field(default_factory=list)
+
+    def attach(self, page: Page) -> None:
+        """Watch this page from now on."""
+        page.on("pageerror", self.on_error)
+        page.on("console", self.on_console)
+        page.on("request", self.on_request)
+
+    def on_error(self, error: Error) -> None:
+        """An exception that nobody caught."""
+        if is_ours(error.message, error.stack or ""):
+            self.problems.append(f"uncaught: {error.stack or error.message}")
+
+    def on_console(self, message: ConsoleMessage) -> None:
+        """`console.error`, and what the browser reports there itself."""
+        source = message.location.get("url", "")
+        if message.type == "error" and is_ours(message.text, source):
+            self.problems.append(f"console: {message.text} ({source})")
+
+    def on_request(self, request: Request) -> None:
+        """A request for something that is not the server's."""
+        parts = urlsplit(request.url)
+        if parts.scheme in {"http", "https"} and f"http://{parts.netloc}" != self.origin:
+            self.problems.append(f"request to another origin: {request.url}")
+
+
+@dataclass
+class OpenNotebook:
+    """A notebook that is open on a page, with its kernel running."""
+
+    page: Page
+    server: JupyterServer
+    path: str
+
+    @property
+    def panel(self) -> Locator:
+        """The notebook as shown."""
+        return self.page.locator(".jp-NotebookPanel:visible").first
+
+    @property
+    def tracebacks(self) -> Locator:
+        """The outputs of the cells that raised."""
+        return self.panel.locator(".jp-OutputArea-output.jp-RenderedText").filter(has_text=TRACEBACK)
+
+    def cell(self, index: int) -> Locator:
+        """The cell at this place, counting from 0, markdown cells included."""
+        return self.panel.locator(".jp-Cell").nth(index)
+
+    def output(self, index: int) -> Locator:
+        """What the cell shows below its code."""
+        return self.cell(index).locator(".jp-Cell-outputArea")
+
+    def run_cell(self, index: int, timeout: float = CELL, raises: bool = False) -> Locator:
+        """Click into the cell, press Shift+Enter, wait until it has run; its output. Fails if it raises unless told."""
+        prompt = self.cell(index).locator(".jp-InputPrompt")
+        before = prompt.inner_text()
+        self.cell(index).locator(".cm-content").click()
+        self.page.keyboard.press("Shift+Enter")
+        # [ ]: becomes [*]: and then [1]:, and a second run ends on another number.
+        expect(prompt).not_to_have_text(before, timeout=timeout)
+        expect(prompt).to_have_text(RAN, timeout=timeout)
+        failed = self.output(index).locator(".jp-OutputArea-output.jp-RenderedText").filter(has_text=TRACEBACK)
+        assert raises or failed.count() == 0, failed.first.inner_text()
+        return self.output(index)
+
+    def run_all(self, timeout: float = CELL) -> None:
+        """Run > Run All Cells, and wait until the last code cell has run; fails with the first traceback."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        last = self.panel.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").filter(has_text=RAN)
+        expect(last.or_(self.tracebacks).first).to_be_attached(timeout=timeout)
+        assert self.tracebacks.count() == 0, self.tracebacks.first.inner_text()
+
+    def kernel_eval(self, expression: str, before: str = "") -> Any:
+        """The value of a Python expression, as JSON, in this notebook's kernel: see JupyterServer.kernel_eval."""
+        return self.server.kernel_eval(self.path, expression, before)
+
+
+@contextmanager
+def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
+    """A page in a browser profile of its own; at its end its kernels are shut down, and whatever went wrong fails."""
+    already = server.sessions()
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, base_url=server.url)
+    context.set_default_timeout(30_000)
+    watch = Watch(server.url)
+    context.on("page", watch.attach)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+        for session in server.sessions() - already:
+            server.end_session(session)
+    assert not watch.problems, "\n".join(watch.problems)
+
+
+def write_notebook(server: JupyterServer, name: str, cells: list[str]) -> str:
+    """A notebook of code cells in the server's folder; its path there, for `open_notebook`."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code) for code in cells], metadata={"kernelspec": KERNEL_SPEC}
+    )
+    nbformat.write(notebook, server.root / name)
+    return name
+
+
+def copy_notebook(server: JupyterServer, source: Path) -> str:
+    """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path there."""
+    folder = shutil.copytree(source.parent, server.root / source.stem, dirs_exist_ok=True)
+    return str((folder / source.name).relative_to(server.root))
+
+
+def open_notebook(page: Page, server: JupyterServer, path: str, app: App = "lab") -> OpenNotebook:
+    """Open a notebook that lies in the server's folder, and wait until its kernel is idle."""
+    page.goto(server.page_url(path, app))
+    notebook = OpenNotebook(page, server, path)
+    notebook.panel.locator(".jp-CodeCell").first.wait_for(timeout=FIRST_PAINT)
+    page.wait_for_function(KERNEL_IS_IDLE, timeout=FIRST_PAINT)
+    return notebook
+
+
+def set_theme(page: Page, dark: bool = True) -> None:
+    """JupyterLab's dark or light theme, and wait until it shows."""
+    name = "JupyterLab Dark" if dark else "JupyterLab Light"
+    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
+
+
+def shoot(target: Page | Locator, name: str) -> Path:
+    """A screenshot in tests/browser/artifacts/, which git does not keep."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    path = ARTIFACTS / f"{name}.png"
+    target.screenshot(path=path)
+    return path

@@ -1,0 +1,179 @@
+"""Undo, redo, code; and that a failure half way leaves nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import read, v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import apply, values
+from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
+
+
+def visible(editor: GraphEditor) -> tuple[list[str], dict[str, list[str]]]:
+    """What a person sees: op names, and names in the collections."""
+    graph = editor.graph
+    held = {key: [item.name for item in graph.get_collection(key)] for key in graph.get_all_collection_keys()}
+    return list(editor.index.names), {key: names for key, names in held.items() if names}
+
+
+def test_undo_hides_the_clone_and_redo_brings_it_back(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
+    before = visible(editor)
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    after = visible(editor)
+    editor.undo()
+    assert visible(editor) == before
+    editor.redo()
+    assert visible(editor) == after
+    assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch}))
+
+
+def test_undo_and_redo_many_times(editor: GraphEditor) -> None:
+    states = [visible(editor)]
+    for k in range(4):
+        editor.clone("x:0", "net/logits:0", f"copy_{k}")
+        states.append(visible(editor))
+    for _ in range(3):
+        for state in states[-2::-1]:
+            editor.undo()
+            assert visible(editor)[0] == state[0]
+            assert {k: sorted(v) for k, v in visible(editor)[1].items()} == {k: sorted(v) for k, v in state[1].items()}
+        for state in states[1:]:
+            editor.redo()
+            assert visible(editor)[0] == state[0]
+
+
+def test_an_undone_name_stays_taken(editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "copy")
+    editor.undo()
+    assert editor.free_scope() == "copy_1"
+    with pytest.raises(tgw.GraphEditError, match="'copy' is taken"):
+        editor.clone("x:0", "net/logits:0", "copy")
+
+
+def test_undo_takes_along_what_later_cells_built_on_the_clone(mlp: tf.Graph, editor: GraphEditor) -> None:
+    before = visible(editor)
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    with mlp.as_default():
+        tf.reduce_sum(copy["net/logits:0"], name="loss")
+        v1.global_variables_initializer()
+    editor.undo()
+    assert "loss" not in editor.index.ids
+    assert visible(editor)[1] == before[1]
+    with mlp.as_default():
+        tf.identity(mlp.get_tensor_by_name("copy/net/logits:0"), name="late")
+        tf.identity(mlp.get_tensor_by_name("x:0"), name="other")
+    assert "late" not in editor.index.ids
+    assert "other" in editor.index.ids
+    editor.redo()
+    assert "loss" in editor.index.ids
+
+
+def test_a_new_edit_forgets_what_was_undone(editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "first")
+    editor.undo()
+    editor.clone("x:0", "net/logits:0", "second")
+    with pytest.raises(NothingTo, match="nothing to redo"):
+        editor.redo()
+
+
+def test_nothing_to_undo_is_said(editor: GraphEditor) -> None:
+    with pytest.raises(NothingTo, match="nothing to undo"):
+        editor.undo()
+
+
+def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+    editor.mark("x:0", "net/logits:0")
+    editor.clone()
+    line = editor.code()
+    assert line == 'copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")'
+    names = set(editor.index.names)
+    again = tgw.edit(editor.graph, session=session)
+    scope: dict[str, object] = {"editor": again}
+    exec(line.replace('into="copy"', 'into="again"'), scope)
+    added = {n.removeprefix("again/") for n in set(again.index.names) - names}
+    assert added == {n.removeprefix("copy/") for n in names if n.startswith("copy/")}
+    assert np.array_equal(*session.run(["net/logits:0", scope["copy"]["net/logits:0"]], {"x:0": batch}))  # type: ignore[index]
+
+
+def test_options_are_printed_when_they_are_not_the_default(editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "my/2nd-net", variables="shared")
+    assert editor.code().startswith("my_2nd_net = editor.clone(")
+    assert editor.code().endswith('into="my/2nd-net", variables="shared")')
+
+
+@pytest.mark.parametrize("broken", ["load", "add_members", "make_variable"])
+def test_a_failure_after_the_import_leaves_nothing_to_see(
+    editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    before = visible(editor)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("injected")
+
+    owner, name = {
+        "load": (values, "load"),
+        "add_members": (apply, "_add_members"),
+        "make_variable": (apply, "make_variable"),
+    }[broken]
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, fail)
+        with pytest.raises(RuntimeError, match="injected"):
+            editor.clone("x:0", "net/logits:0", "copy")
+    assert visible(editor) == before
+    assert not editor.history.done
+    copy = editor.clone("x:0", "net/logits:0")
+    assert copy.scope == "copy_1"
+    assert read(copy.variables, session)[0].any()
+
+
+def test_a_finalized_graph_is_refused(mlp: tf.Graph, editor: GraphEditor) -> None:
+    mlp.finalize()
+    before = mlp.version
+    with pytest.raises(GraphFinalized, match="takes no new ops"):
+        editor.clone("x:0", "net/logits:0", "copy")
+    assert mlp.version == before
+
+
+def test_a_closed_session_is_refused(mlp: tf.Graph, editor: GraphEditor, session: v1.Session) -> None:
+    session.close()
+    before = mlp.version
+    with pytest.raises(SessionRefused, match="session is closed"):
+        editor.clone("x:0", "net/logits:0", "copy")
+    assert mlp.version == before
+
+
+def test_uninitialised_variables_are_named_and_can_be_initialised_instead(mlp: tf.Graph) -> None:
+    with v1.Session(graph=mlp) as fresh:
+        fresh.run("net/one/w/Assign")
+        editor, before = tgw.edit(mlp, session=fresh), mlp.version
+        with pytest.raises(
+            SessionRefused, match=r"'net/one/b', 'net/two/w', 'net/two/b' has no value.*init=\"initial\""
+        ):
+            editor.clone("x:0", "net/logits:0", "copy")
+        assert mlp.version == before
+        copy = editor.clone("x:0", "net/logits:0", "copy", init="initial")
+        assert read(copy.variables, fresh)[0].any()
+
+
+def test_without_a_session_one_must_say_so(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    with pytest.raises(SessionRefused, match='init="none"'):
+        editor.clone("x:0", "net/logits:0", "copy")
+    assert len(editor.clone("x:0", "net/logits:0", "copy", init="none").variables) == 4
+
+
+def test_two_editors_of_one_graph_agree(editor: GraphEditor, session: v1.Session) -> None:
+    other = tgw.edit(editor.graph, session=session)
+    before = len(other.index)
+    editor.clone("x:0", "net/logits:0", "copy")
+    assert len(other.index) > before
+    editor.undo()
+    assert len(other.index) == before
+    editor.redo()
+    assert list(other.index.names) == list(editor.index.names)

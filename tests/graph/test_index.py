@@ -1,0 +1,57 @@
+"""The index: what it says is what the GraphDef says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conftest import INCEPTION, v1
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph.scopes import ScopeTree
+
+
+def test_edges_are_those_of_the_graph(mlp: tf.Graph) -> None:
+    index = build(mlp.as_graph_def().node)
+    for i, op in enumerate(mlp.get_operations()):
+        assert index.names[i] == op.name
+        assert [index.names[s] for s in index.inputs.row(i)] == [t.op.name for t in op.inputs]
+        assert {index.names[r] for r in index.consumers.row(i)} == {c.name for t in op.outputs for c in t.consumers()}
+        assert [index.names[c] for c in index.controls.row(i)] == [c.name for c in op.control_inputs]
+
+
+def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
+    nodes = list(mlp.as_graph_def().node)
+    whole, grown = build(nodes), build(nodes[:9]).extended(nodes[9:], {}, ())
+    assert list(grown.names) == list(whole.names)
+    for a, b in ((grown.inputs, whole.inputs), (grown.controls, whole.controls)):
+        assert np.array_equal(a.start, b.start)
+        assert np.array_equal(a.values, b.values)
+    assert np.array_equal(grown.ports, whole.ports)
+
+
+def test_an_unknown_name_proposes_the_nearest(mlp: tf.Graph) -> None:
+    with pytest.raises(UnknownName, match=r"no op 'logit'\. Did you mean 'net/logits'"):
+        build(mlp.as_graph_def().node).op("logit")
+
+
+def test_a_dangling_input_is_named() -> None:
+    with pytest.raises(UnknownName, match="'a' reads 'gone:1'"):
+        build([v1.NodeDef(name="a", op="Identity", input=["gone:1"])])
+
+
+def test_every_scope_is_an_interval_over_its_ops() -> None:
+    meta = v1.MetaGraphDef.FromString(INCEPTION.read_bytes())
+    names = [node.name for node in meta.graph_def.node]
+    tree = ScopeTree.build(names)
+    for scope in range(1, len(tree.names), 7):
+        prefix = tree.names[scope]
+        expected = [i for i, n in enumerate(names) if n == prefix or n.startswith(f"{prefix}/")]
+        assert tree.ops(scope).tolist() == expected
+
+
+def test_an_op_with_a_scope_of_its_own_name_lies_inside_it() -> None:
+    tree = ScopeTree.build(["w", "w/read"])
+    assert tree.own_ops(tree.scope("w")).tolist() == [0, 1]
+    assert tree.own_ops(0).tolist() == []

@@ -1,0 +1,168 @@
+"""Every request of the browser gets the reply that it should, without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION_OUTPUT, v1
+from tfgraphwidget import protocol as p
+from tfgraphwidget.answer import Answers
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.view import scene as scenes
+
+
+@pytest.fixture
+def answers(editor: GraphEditor) -> Answers:
+    """The answers of an editor on `mlp`."""
+    return Answers(editor)
+
+
+def arrays(answer: tuple[p.Reply, list[bytes]]) -> dict[str, np.ndarray]:
+    """The arrays that came with a reply."""
+    reply, (data,) = answer
+    assert isinstance(reply, p.Drawn | p.Painted)
+    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
+
+
+def test_open_draws_everything(answers: Answers) -> None:
+    reply, _ = drawn = answers.to(p.Open())
+    assert isinstance(reply, p.Drawn)
+    fields = arrays(drawn)
+    assert set(fields) == {name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)}
+    assert fields["box"].shape == (len(fields["kind"]), 4)
+    assert reply.state.variables == 4
+
+
+def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
+    answers.to(p.Open())
+    reply, _ = painted = answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+    assert isinstance(reply, p.Painted)
+    assert reply.state.selected_variables == 4
+    assert reply.state.outside == ("x:0",)
+    assert set(arrays(painted)) == {"coverage", "mark", "fresh"}
+    assert arrays(painted)["coverage"].max() > 0
+
+
+def test_clone_undo_redo(answers: Answers, editor: GraphEditor) -> None:
+    reply, _ = cloned = answers.to(Clone(("x:0",), ("net/logits:0",), "copy"))
+    assert isinstance(reply, p.Drawn)
+    assert "4 variables of its own" in reply.state.notice
+    assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
+    assert reply.focus == "copy"
+    assert arrays(cloned)["fresh"].any()
+    undone, _ = answers.to(p.Undo())
+    assert isinstance(undone, p.Drawn)
+    assert (undone.state.undo, undone.state.redo) == ("", reply.state.code[0])
+    assert "copy/x" not in editor.index.ids
+    again, _ = answers.to(p.Redo())
+    assert isinstance(again, p.Drawn)
+    assert again.state.ops == reply.state.ops
+
+
+def test_inspect_tells_of_an_op_and_of_a_scope(answers: Answers) -> None:
+    op, _ = answers.to(p.Inspect("net/logits"))
+    assert isinstance(op, p.Inspected)
+    assert op.op_type == "Identity"
+    assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
+    assert ("T", "float32") in op.attributes
+    scope, _ = answers.to(p.Inspect("net/two"))
+    assert isinstance(scope, p.Inspected)
+    assert scope.op_type == ""
+    assert scope.variables == 2
+    assert [t.name for t in scope.inputs] == ["net/one/out:0"]
+
+
+def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    for name in answers._editor.index.names[::13]:
+        reply, _ = answers.to(p.Inspect(name))
+        assert isinstance(reply, p.Inspected)
+        assert all(len(text) <= 200 for _, text in reply.attributes)
+
+
+def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    found, _ = answers.to(p.Search("mixed_6b/branch_0", 5))
+    assert isinstance(found, p.Found)
+    assert len(found.hits) == 5 < found.total
+    reply, _ = revealed = answers.to(p.Reveal(found.hits[0].name))
+    assert isinstance(reply, p.Drawn)
+    assert reply.focus == found.hits[0].name
+    names = bytes(arrays(revealed)["name_bytes"]).decode()
+    assert found.hits[0].name in names
+
+
+def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.Session]) -> None:
+    _, (data,) = Answers(tgw.edit(inception[0], session=inception[1])).to(p.Open())
+    assert len(data) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("request_", "sentence"),
+    [
+        (p.Toggle("nowhere"), "no name scope"),
+        (p.Reveal("nowhere"), "no op"),
+        (p.Inspect("nowhere"), "no name scope"),
+        (p.Boundary(("net/logits",), ("x",)), "other way round"),
+        (Clone(("x",), ("net/logits",), "net"), "is taken"),
+        (p.Undo(), "nothing to undo"),
+        (p.Redo(), "nothing to redo"),
+    ],
+)
+def test_refusals(answers: Answers, editor: GraphEditor, request_: p.Request, sentence: str) -> None:
+    before = editor.graph.version
+    with pytest.raises(GraphEditError, match=sentence):
+        answers.to(request_)
+    assert editor.graph.version == before
+
+
+def test_the_state_names_no_output_of_an_inception_clone_twice(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    reply, _ = answers.to(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.outside == ("input:0",)
+    assert reply.state.selected_variables == 378
+
+
+def test_messages_decode_to_the_requests_they_name() -> None:
+    message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
+    assert p.decode(message) == (3, Clone(("x:0",), ("y:0",), "copy", init="none"))
+    assert p.decode({"id": 0, "type": "open"}) == (0, p.Open())
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init")
+values = json | st.sampled_from(sorted(p.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
+
+
+@given(json | st.dictionaries(st.sampled_from(fields), values, max_size=7))
+def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> None:
+    try:
+        number, request = p.decode(message)
+    except GraphEditError as refusal:
+        assert "\n" not in refusal.why or "\n" in str(message)
+    else:
+        assert isinstance(number, int)
+        assert type(request) in p.REQUESTS.values()
+
+
+def test_the_typescript_twin_is_fresh() -> None:
+    twin = Path(__file__).parent.parent / "labextension" / "src" / "protocol.ts"
+    assert twin.read_text() == p.to_typescript(), "write it again: python -m tests.test_answer"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parent.parent / "labextension" / "src" / "protocol.ts").write_text(p.to_typescript())

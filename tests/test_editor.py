@@ -1,0 +1,166 @@
+"""The editor without a browser: what it opens, marks, shows, and how it follows the graph."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION_OUTPUT, fill, initialised, v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import NoPath, NotAGraph, SessionRefused, UnknownName
+
+
+def test_the_default_graph_and_session_are_taken_when_nothing_is_given(mlp: tf.Graph) -> None:
+    with mlp.as_default(), v1.Session() as opened:
+        editor = tgw.edit()
+    assert editor.graph is mlp
+    assert editor.session is opened
+
+
+def test_a_session_brings_its_graph(mlp: tf.Graph, session: v1.Session) -> None:
+    assert tgw.edit(session).graph is mlp
+    assert tgw.edit(session=session).session is session
+
+
+@pytest.mark.parametrize("thing", ["model.pb", 7, b"\x00", [tf.Graph()], tf.constant(1.0)])
+def test_what_is_no_graph_is_refused(thing: object) -> None:
+    with pytest.raises(NotAGraph, match=r"give a tf\.Graph"):
+        tgw.edit(thing)
+
+
+def test_a_function_body_is_not_a_graph_one_can_edit_yet() -> None:
+    body = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([])).graph
+    with pytest.raises(NotAGraph):
+        tgw.edit(body)
+
+
+def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line: tf.Graph) -> None:
+    with v1.Session(graph=line) as other, pytest.raises(SessionRefused, match="another graph"):
+        tgw.edit(mlp, session=other)
+    with pytest.raises(SessionRefused, match="closed"):
+        tgw.edit(line, session=other)
+
+
+def test_an_empty_graph_opens() -> None:
+    editor = tgw.edit(tf.Graph())
+    assert len(editor.index) == 0
+    assert len(editor.scene()) == 1
+
+
+def test_ops_of_later_cells_appear(mlp: tf.Graph, editor: GraphEditor) -> None:
+    before = len(editor.index)
+    with mlp.as_default():
+        loss = tf.reduce_mean(mlp.get_tensor_by_name("net/logits:0"), name="loss")
+        v1.add_to_collection("losses", loss)
+        v1.get_variable("late", [2])
+    assert len(editor.index) > before
+    assert "loss" in editor.index.ids
+    assert [m.name for m in editor.index.collections["losses"]] == ["loss:0"]
+    assert "late" in {v.handle for v in editor.index.variable_defs}
+
+
+def test_looking_leaves_the_graph_as_it_is(mlp: tf.Graph, editor: GraphEditor) -> None:
+    before = mlp.as_graph_def().SerializeToString(deterministic=True)
+    editor.mark("x", "net/logits")
+    editor.scene()
+    editor.open("net/one")
+    editor.upstream("net/logits")
+    assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
+
+
+def test_marking_takes_names_tensors_and_ops(mlp: tf.Graph, editor: GraphEditor) -> None:
+    by_name = editor.mark("x:0", ["net/logits:0"])
+    by_object = editor.mark(mlp.get_tensor_by_name("x:0"), mlp.get_operation_by_name("net/logits"))
+    assert by_name == by_object
+    assert editor.inputs == ("x:0",)
+    assert editor.outputs == ("net/logits",)
+
+
+def test_a_refused_boundary_leaves_the_old_one(editor: GraphEditor) -> None:
+    selection = editor.mark("x:0", "net/logits:0")
+    with pytest.raises(NoPath):
+        editor.mark("net/logits:0", "x:0")
+    with pytest.raises(UnknownName):
+        editor.mark("x:0", "nowhere")
+    assert editor.inputs == ("x:0",)
+    assert editor.selection == selection
+
+
+def test_one_side_alone_is_a_boundary_without_a_selection(editor: GraphEditor) -> None:
+    assert editor.mark(outputs="net/logits:0") is None
+    assert editor.outputs == ("net/logits:0",)
+
+
+def test_listeners_hear_of_every_change(editor: GraphEditor) -> None:
+    heard = []
+    editor.listeners.append(lambda: heard.append((len(editor.index), editor.selection is not None)))
+    editor.mark("x:0", "net/logits:0")
+    editor.clone()
+    editor.undo()
+    assert heard[0] == (heard[2][0], True)
+    assert heard[1][0] > heard[0][0]
+
+
+def test_scopes_open_and_close(editor: GraphEditor) -> None:
+    editor.open("net/one")
+    assert {"net", "net/one"} <= editor.opened
+    names = set(editor.scene().names)
+    assert {"net/one", "net/one/out"} <= names
+    editor.close("net")
+    assert "net/one" not in editor.scene().names
+    with pytest.raises(UnknownName, match="no name scope 'nett'"):
+        editor.open("nett")
+
+
+def test_reveal_opens_the_scopes_around(editor: GraphEditor) -> None:
+    editor.close("net")
+    assert editor.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w") in editor.index.ids
+    assert "net/one" in editor.opened
+
+
+def test_any_networkx_layout_can_be_given(mlp: tf.Graph, session: v1.Session) -> None:
+    ours = tgw.edit(mlp, session=session).scene()
+    theirs = tgw.edit(mlp, session=session, layout=nx.kamada_kawai_layout).scene()
+    assert list(theirs.names) == list(ours.names)
+    assert not np.allclose(theirs.box[:, :2], ours.box[:, :2])
+
+
+def test_inception_is_cloned_whole(inception: tuple[tf.Graph, v1.Session]) -> None:
+    graph, opened = inception
+    editor = tgw.edit(graph, session=opened)
+    copy = editor.clone("input:0", INCEPTION_OUTPUT)
+    assert len(copy.ops) > 2_600
+    assert len(copy.variables) == 378
+    assert copy.outside == ("input:0",)
+    feed = {"input:0": np.random.default_rng(0).normal(size=(1, 299, 299, 3))}
+    original, copied = opened.run([INCEPTION_OUTPUT, copy[INCEPTION_OUTPUT]], feed)
+    assert np.array_equal(original, copied)
+    variable = copy.variables[0]
+    fill(variable, 0, opened)
+    again, changed = opened.run([INCEPTION_OUTPUT, copy[INCEPTION_OUTPUT]], feed)
+    assert np.array_equal(original, again)
+    assert not np.array_equal(original, changed)
+    editor.undo()
+
+
+def test_the_regularisers_of_a_copy_are_losses_too(inception: tuple[tf.Graph, v1.Session]) -> None:
+    graph, opened = inception
+    editor = tgw.edit(graph, session=opened)
+    before = len(graph.get_collection("regularization_losses"))
+    editor.clone("input:0", INCEPTION_OUTPUT, init="none")
+    assert len(graph.get_collection("regularization_losses")) == before + 95
+    editor.undo()
+
+
+def test_a_network_that_others_wrote_still_trains_after_cloning(mlp: tf.Graph) -> None:
+    with initialised(mlp) as opened:
+        tgw.edit(mlp, session=opened).clone("x:0", "net/logits:0")
+        with mlp.as_default():
+            loss = tf.reduce_sum(mlp.get_tensor_by_name("net/logits:0"))
+            step = v1.train.AdamOptimizer().minimize(loss)
+            opened.run(v1.global_variables_initializer())
+        opened.run(step, {"x:0": np.ones((2, 3))})
+        assert np.isfinite(opened.run(loss, {"x:0": np.ones((2, 3))}))

@@ -1,0 +1,138 @@
+"""The design as tests: who may import whom, who may import which library, and how long a module may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "tfgraphwidget"
+
+ROWS = {
+    "widget": 9, "__main__": 9, "graph_editor": 9,
+    "answer": 8,
+    "protocol": 7,
+    "editor": 6,
+    "live": 5,
+    "export": 4,
+    "edits": 3, "view": 3, "sources": 3,
+    "graph": 2,
+    "names": 1, "errors": 1,
+}  # fmt: skip
+
+ALLOWED = {
+    "tensorflow": ("sources", "export", "edits.apply", "edits.values", "graph_editor"),
+    "anywidget": ("widget",),
+    "matplotlib": ("view.draw",),
+    "networkx": ("graph.nx", "view.given"),
+}
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SCRIPTS = sorted(path for path in (ROOT / "labextension/src").rglob("*.ts") if path.name != "protocol.ts")
+REASON = re.compile(r"(#|//|\*)?\s*Over (30|300)\b")
+
+
+def dotted(path: Path) -> str:
+    """The module's name inside the package: 'edits.apply', 'graph', '' for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, full dotted name) of everything imported anywhere in a file: in functions and under TYPE_CHECKING too."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            prefix = ".".join((*base, *([node.module] if node.module else [])))
+            yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
+
+
+def wrong_imports(path: Path) -> list[str]:
+    """A sentence for each import that goes up, sideways, or to a library out of its place."""
+    wrong = []
+    own = dotted(path)
+    top = own.split(".")[0]
+    for line, name in imports(path):
+        first, _, rest = name.partition(".")
+        where = f"{path.relative_to(ROOT)}:{line}"
+        if first in ALLOWED and not any(own == place or own.startswith(place + ".") for place in ALLOWED[first]):
+            wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
+        target = rest.split(".")[0]
+        if first == PACKAGE.name and target in ROWS and own and target != top and ROWS[target] >= ROWS[top]:
+            wrong.append(f"{where}: {top} (row {ROWS[top]}) imports {target} (row {ROWS[target]})")
+        if first == PACKAGE.name and own and (not rest or target not in ROWS):
+            wrong.append(f"{where}: {name} is no module with a row; import the module itself")
+    return wrong
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from `def` to the end, without the docstring."""
+    assert function.end_lineno is not None
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function, clean=False) is not None:
+        doc = function.body[0]
+        assert doc.end_lineno is not None
+        lines -= doc.end_lineno - doc.lineno + 1
+    return lines
+
+
+def long_functions(path: Path) -> list[str]:
+    """A sentence for each function over 30 lines with no `# Over 30 lines because ...` in it or right above it."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    long = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > 30:
+            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if not any(REASON.search(line) for line in lines[max(start - 4, 0) : node.end_lineno]):
+                long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {code_lines(node)} lines")
+    return long
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_every_module_has_a_row(path):
+    name = dotted(path)
+    assert not name or name.split(".")[0] in ROWS
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_imports_go_down_and_libraries_stay_in_their_place(path):
+    assert wrong_imports(path) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_a_function_is_under_30_lines_or_says_why(path):
+    assert long_functions(path) == []
+
+
+@pytest.mark.parametrize("path", MODULES + SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_is_under_300_lines_or_says_why(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 300 or any(REASON.search(line) for line in lines[:40])
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "complaint"),
+    [
+        ("graph/made_up.py", "from tfgraphwidget.edits import clone", "graph (row 2) imports edits (row 3)"),
+        ("view/made_up.py", "def f():\n    from ..sources import open_source", "imports sources (row 3)"),
+        ("edits/made_up.py", "from tfgraphwidget import view", "edits (row 3) imports view (row 3)"),
+        ("edits/made_up.py", "if TYPE_CHECKING:\n    import tensorflow as tf", "may import tensorflow"),
+        ("editor.py", "import networkx.algorithms", "may import networkx"),
+        ("names.py", "from tfgraphwidget import edit_anything", "no module with a row"),
+    ],
+)
+def test_the_check_notices(module, line, complaint, tmp_path, monkeypatch):
+    made_up = tmp_path / "tfgraphwidget" / module
+    made_up.parent.mkdir(parents=True)
+    made_up.write_text(line)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "tfgraphwidget")
+    assert [complaint in found for found in wrong_imports(made_up)] == [True]

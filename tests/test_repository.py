@@ -1,0 +1,69 @@
+"""What lies in the repository, as git sees it: nothing at the top that has no place, nothing bound to one machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+AT_THE_TOP = {
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile",
+    "tfgraphwidget", "notebooks", "tests", "labextension",
+}  # fmt: skip
+# Put together here, since a file that names one of these hosts is what the test is looking for.
+PACKAGE_HOSTS = [
+    ".".join(parts)
+    for parts in [
+        ("registry", "npmjs", "org"), ("registry", "yarnpkg", "com"), ("registry", "npmmirror", "com"),
+        ("pypi", "org"), ("files", "pythonhosted", "org"), ("deb", "debian", "org"), ("archive", "ubuntu", "com"),
+    ]
+]  # fmt: skip
+
+
+def tracked() -> list[Path]:
+    """The files that git tracks or would track (new and not ignored), that are here."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is a source archive, not a git checkout")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def texts() -> dict[str, str]:
+    """Path in the repository to text, of every tracked file that is text."""
+    found = {}
+    for path in tracked():
+        raw = path.read_bytes()
+        if b"\0" not in raw:
+            found[str(path.relative_to(ROOT))] = raw.decode("utf-8", errors="replace")
+    return found
+
+
+def test_the_top_level_holds_what_the_design_lists():
+    top = {path.relative_to(ROOT).parts[0] for path in tracked()}
+    assert {name for name in top - AT_THE_TOP if not name.startswith(".")} == set()
+
+
+def test_no_file_names_a_package_registry():
+    hosts = re.compile("|".join(map(re.escape, PACKAGE_HOSTS)))
+    assert [name for name, text in texts().items() if hosts.search(text)] == []
+
+
+def test_no_lock_file_says_where_a_package_came_from():
+    assert [name for name, text in texts().items() if name.endswith("lock.json") and '"resolved"' in text] == []
+
+
+def test_no_file_names_the_place_of_this_checkout():
+    assert [name for name, text in texts().items() if f"{ROOT}/" in text] == []
+
+
+def test_what_is_built_is_not_tracked():
+    assert [path for path in tracked() if {"static", "node_modules", "artifacts"} & set(path.parts)] == []
+
+
+def test_notebooks_are_stored_without_outputs():
+    outputs = re.compile(r'"outputs": \[\s*\{')
+    assert [name for name, text in texts().items() if name.endswith(".ipynb") and outputs.search(text)] == []

@@ -1,0 +1,81 @@
+"""What this package relies on in TensorFlow. A release that changes one of these is noticed here first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+
+from tests.conftest import build_mlp, initialised, v1
+
+
+def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
+    graph = build_mlp(resource=True)
+    with graph.as_default():
+        tf.import_graph_def(graph.as_graph_def(), name="copy")
+    with initialised(graph) as session:
+        session.run("net/one/b/Assign", {"net/one/b/Initializer/zeros:0": np.full(4, 7.0)})
+        assert session.run("copy/net/one/b/Read/ReadVariableOp:0").tolist() == [7.0] * 4
+
+
+def test_import_registers_no_variables() -> None:
+    graph = build_mlp(resource=False)
+    with graph.as_default():
+        before = len(v1.global_variables())
+        tf.import_graph_def(graph.as_graph_def(), name="copy")
+        assert len(v1.global_variables()) == before
+
+
+def test_ops_cannot_be_removed() -> None:
+    assert not any(hasattr(tf.Graph, name) for name in ("remove_op", "remove_node", "_remove_op"))
+
+
+def test_version_counts_ops_and_does_not_see_edge_edits(line: tf.Graph) -> None:
+    version = line.version
+    assert version == len(line.get_operations())
+    line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("a:0"))
+    assert line.version == version
+
+
+def test_a_run_op_ignores_later_edge_edits(line: tf.Graph) -> None:
+    with v1.Session(graph=line) as session:
+        feed = {"x:0": np.ones((1, 2))}
+        before = session.run("c:0", feed)
+        line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("x:0"))
+        assert np.array_equal(session.run("c:0", feed), before)
+
+
+def test_the_private_calls_that_apply_uses_are_there(line: tf.Graph) -> None:
+    for name in ("_add_new_tf_operations", "_mutation_lock", "_c_graph", "_get_operation_by_name"):
+        assert hasattr(line, name)
+    for name in (
+        "TF_GraphImportGraphDefWithResults",
+        "TF_ImportGraphDefOptionsRemapControlDependency",
+        "TF_ImportGraphDefOptionsAddInputMapping",
+        "TF_ImportGraphDefOptionsSetValidateColocationConstraints",
+        "TF_NewBufferFromString",
+    ):
+        assert hasattr(c_api, name)
+
+
+def test_a_failed_import_leaves_no_ops(line: tf.Graph) -> None:
+    before = len(line.get_operations())
+    bad = v1.GraphDef(node=[v1.NodeDef(name="ok", op="NoOp"), v1.NodeDef(name="bad", op="MatMul")])
+    with line.as_default(), pytest.raises(ValueError, match="bad"):
+        tf.import_graph_def(bad, name="")
+    assert len(line.get_operations()) == before
+
+
+def test_closing_a_session_sets_the_flag_that_is_read() -> None:
+    session = v1.Session(graph=tf.Graph())
+    assert session._closed is False
+    session.close()
+    assert session._closed is True
+
+
+def test_an_initial_value_can_be_fed(mlp: tf.Graph, session: v1.Session) -> None:
+    assign = mlp.get_operation_by_name("net/one/b/Assign")
+    session.run(assign, {assign.inputs[1]: np.arange(4.0)})
+    variable = next(v for v in mlp.get_collection("variables") if v.name == "net/one/b:0")
+    assert session.run(variable).tolist() == [0, 1, 2, 3]

@@ -1,0 +1,180 @@
+"""Positions: what must hold for every graph, and how small ones look."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.view.checks import crossed, graph_of, outside, overlaps
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.view.layout import layered, place
+from tfgraphwidget.view.visible import Visible, default_open, visible
+
+TYPES = ("Placeholder", "Const", "VariableV2", "MatMul", "Relu", "NoOp", "Merge", "NextIteration")
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[GraphIndex, frozenset[str]]:
+    """A graph of up to 40 ops in nested scopes, with cycles, self-loops and control inputs; and open scopes."""
+    parts = draw(st.lists(st.sampled_from(["a", "b", "a/c", "a/c/d", "b/e", ""]), min_size=1, max_size=40))
+    names = [f"{scope}/op{i}".lstrip("/") for i, scope in enumerate(parts)]
+    ops = {}
+    for name in names:
+        inputs = draw(st.lists(st.sampled_from(names), max_size=3))
+        controls = draw(st.lists(st.sampled_from(names), max_size=1))
+        ops[name] = " ".join([draw(st.sampled_from(TYPES)), *inputs, *(f"^{c}" for c in controls)])
+    return graph_of(ops), draw(st.frozensets(st.sampled_from(["a", "b", "a/c", "a/c/d", "b/e"])))
+
+
+def assert_sound(shown: Visible) -> None:
+    positions = place(shown)
+    assert overlaps(shown, positions) == []
+    assert outside(shown, positions) == []
+    assert (np.diff(positions.route_start.astype(int)) >= 2).all()
+
+
+@given(graphs())
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_siblings_never_overlap_and_children_stay_inside(drawn):
+    index, opened = drawn
+    shown = visible(index, opened)
+    assert_sound(shown)
+    assert crossed(shown, place(shown))[0] == 0
+
+
+@given(graphs())
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_the_same_graph_gives_the_same_picture(drawn):
+    index, opened = drawn
+    first, again = (place(visible(index, opened)) for _ in range(2))
+    assert np.array_equal(first.box, again.box)
+    assert np.array_equal(first.route, again.route)
+
+
+def test_routes_begin_and_end_at_their_boxes(network):
+    shown = visible(network, frozenset({"net", "net/one"}))
+    positions = place(shown)
+    for edge, (source, target) in enumerate(zip(shown.source.tolist(), shown.target.tolist(), strict=True)):
+        way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]]
+        left, top, width, height = positions.box[source].tolist()
+        if shown.parent[target] == source:
+            assert way[0, 1] == pytest.approx(top + 26)
+        else:
+            assert way[0, 1] == pytest.approx(top + height)
+        assert left <= way[0, 0] <= left + width
+        left, top, width, height = positions.box[target].tolist()
+        assert way[-1, 1] == pytest.approx(top + height if shown.parent[source] == target else top)
+        assert left <= way[-1, 0] <= left + width
+
+
+def test_a_chain_runs_down(graph):
+    shown = visible(graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), frozenset())
+    top = place(shown).box[1:, 1].tolist()
+    assert top == sorted(top)
+
+
+def test_a_long_chain_wraps_into_columns(graph):
+    ops = {"op0": "Placeholder"} | {f"op{i}": f"Relu op{i - 1}" for i in range(1, 60)}
+    width, height = place(visible(graph(ops), frozenset())).box[0, 2:].tolist()
+    assert 1.0 < width / height < 2.6
+
+
+def test_many_parallel_ops_make_several_rows(graph):
+    ops = {"x": "Placeholder"} | {f"op{i}": "Relu x" for i in range(80)}
+    ops["sum"] = "AddN " + " ".join(f"op{i}" for i in range(80))
+    width, height = place(visible(graph(ops), frozenset())).box[0, 2:].tolist()
+    assert width / height < 5
+
+
+def test_a_while_loop_turns_its_way_back_round(graph):
+    shown = visible(
+        graph(
+            {
+                "x": "Placeholder",
+                "merge": "Merge x next",
+                "body": "Relu merge",
+                "next": "NextIteration body",
+                "exit": "Exit body",
+            }
+        ),
+        frozenset(),
+    )
+    top = dict(zip(shown.names, place(shown).box[:, 1].tolist(), strict=True))
+    assert top["x"] < top["merge"] < top["body"] < top["next"]
+
+
+def test_a_memo_keeps_what_has_not_changed(network):
+    memo: dict[bytes, object] = {}
+    place(visible(network, frozenset({"net", "net/one"})), memo=memo)
+    before = len(memo)
+    shown = visible(network, frozenset({"net", "net/one", "net/two"}))
+    positions = place(shown, memo=memo)
+    # The layers are alike inside, so only the root and net are new.
+    assert len(memo) == before + 2
+    assert np.array_equal(positions.box, place(shown).box)
+
+
+def test_two_copies_of_a_tower_stand_side_by_side(graph):
+    tower = {"conv": "Conv2D {}", "relu": "Relu {0}", "pool": "MaxPool {0}"}
+    ops = {"x": "Placeholder"}
+    for scope in ("net", "copy/net"):
+        before = "x"
+        for name, text in tower.items():
+            ops[f"{scope}/{name}"] = text.format(before)
+            before = f"{scope}/{name}"
+    shown = visible(graph(ops), frozenset({"net", "copy", "copy/net"}))
+    box = dict(zip(shown.names, place(shown).box, strict=True))
+    assert box["net"][1] == box["copy"][1]
+    assert box["net"][2:].tolist() == box["copy/net"][2:].tolist()
+
+
+def test_a_networkx_graph_can_be_laid_out_in_layers():
+    g = nx.DiGraph([("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("d", "d")])
+    g.nodes["a"]["width"] = 300
+    xy = layered(g)
+    assert set(xy) == {"a", "b", "c", "d"}
+    assert xy["a"][1] < xy["b"][1] == xy["c"][1] < xy["d"][1]
+    assert abs(xy["b"][0] - xy["c"][0]) >= 64
+
+
+def test_a_graph_of_nothing_and_of_one():
+    assert layered(nx.DiGraph()) == {}
+    assert len(layered(nx.path_graph(1, create_using=nx.DiGraph))) == 1
+    assert place(visible(graph_of({}), frozenset())).box.shape == (1, 4)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
+def test_inception_is_sound_whichever_scopes_are_open(inception, share):
+    rng = np.random.default_rng(7)
+    names = np.array(inception.scopes.names)
+    opened = default_open(inception) | set(names[rng.random(len(names)) < share].tolist())
+    shown = visible(inception, frozenset(opened))
+    assert_sound(shown)
+    bad, pieces = crossed(shown, place(shown))
+    assert bad <= 0.001 * pieces
+
+
+def test_inception_is_legible_at_first(inception):
+    width, height = place(visible(inception, default_open(inception))).box[0, 2:].tolist()
+    # Text of 12 pixels stays above 9 in a widget of 1100 × 600.
+    assert 12 * min(1100 / width, 600 / height) >= 9
+
+
+def test_a_flat_graph_of_thousands_is_placed(graph):
+    rng = np.random.default_rng(1)
+    ops = {"op0": "Placeholder"}
+    for i in range(1, 1500):
+        ops[f"op{i}"] = "Relu " + " ".join(f"op{j}" for j in rng.integers(max(0, i - 9), i, 2))
+    assert_sound(visible(graph(ops), frozenset()))
+
+
+def test_rows_of_a_chain_do_not_drift(graph):
+    shown = visible(graph({"x": "Placeholder"} | {f"n{i}": f"Relu {'x' if not i else f'n{i - 1}'}" for i in range(4)}), frozenset())
+    box = place(shown).box[1:].astype(float)
+    middle = (box[:, 0] + box[:, 2] / 2).tolist()
+    assert all(abs(a - b) < 0.5 for a, b in pairwise(middle))

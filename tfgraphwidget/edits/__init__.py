@@ -1,0 +1,1 @@
+"""What to change: commands plan patches, `apply` is the only module that carries one out."""

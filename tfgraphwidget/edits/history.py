@@ -1,0 +1,50 @@
+"""History: what was done and what was undone, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.errors import NothingTo
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command with the patch that it came to."""
+
+    command: Command
+    patch: Patch
+
+
+@dataclass(frozen=True)
+class History:
+    """Steps in the order they were done; `undone` has the one to redo next at its end."""
+
+    done: tuple[Step, ...] = ()
+    undone: tuple[Step, ...] = ()
+
+    def pushed(self, step: Step) -> History:
+        """After a new step; what was undone before can no longer be redone."""
+        return History((*self.done, step))
+
+    def last(self) -> Step:
+        """The step that undo takes back; NothingTo when there is none."""
+        if not self.done:
+            raise NothingTo("There is nothing to undo.")
+        return self.done[-1]
+
+    def next(self) -> Step:
+        """The step that redo does again; NothingTo when there is none."""
+        if not self.undone:
+            raise NothingTo("There is nothing to redo.")
+        return self.undone[-1]
+
+    def after_undo(self, taken_back: Patch) -> History:
+        """`taken_back` is the patch that undo applied; redo will apply its inverse."""
+        step = replace(self.last(), patch=taken_back.inverse())
+        return History(self.done[:-1], (*self.undone, step))
+
+    def after_redo(self) -> History:
+        """The last undone step is done again."""
+        return History((*self.done, self.next()), self.undone[:-1])

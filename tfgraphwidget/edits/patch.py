@@ -1,0 +1,67 @@
+"""Patch: what a command wants changed, as a value. Nothing here touches a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+
+
+@dataclass(frozen=True)
+class Change:
+    """Things that a graph gains or loses together.
+
+    `nodes` are NodeDefs in graph order (opaque here); `members` are (collection key, member) pairs;
+    `variables` what `tf.Variable` objects stand for.
+    """
+
+    nodes: tuple[Any, ...] = ()
+    members: tuple[tuple[str, Member], ...] = ()
+    variables: tuple[VariableDef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What is added and what is removed; `scope` is the name scope that the added ops live in."""
+
+    add: Change = Change()
+    remove: Change = Change()
+    scope: str = ""
+
+    def inverse(self) -> Patch:
+        """The patch that takes this one back."""
+        return Patch(add=self.remove, remove=self.add, scope=self.scope)
+
+    def with_dependents(self, index: GraphIndex) -> Patch:
+        """This patch, removing also every op that was built later on what it removes."""
+        removed = {index.ids[node.name] for node in self.remove.nodes if node.name in index.ids}
+        stack = list(removed)
+        while stack:
+            at = stack.pop()
+            for reader in index.consumer_lists[at] + index.waiting_lists[at]:
+                if reader not in removed:
+                    removed.add(reader)
+                    stack.append(reader)
+        names = {index.names[i] for i in removed}
+        members = [
+            (key, member)
+            for key, held in index.collections.items()
+            for member in held
+            if member.name.rpartition(":")[0] in names or member.name in names
+        ]
+        variables = tuple(v for v in index.variable_defs if v.handle in names)
+        nodes = tuple(index.nodes[i] for i in sorted(removed))
+        return replace(self, remove=Change(nodes, tuple(members), variables))
+
+
+def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
+    """The index after the patch; `index` itself stays as it is."""
+    if patch.remove.nodes:
+        index = index.without(frozenset(node.name for node in patch.remove.nodes))
+    if not patch.add.nodes:
+        return index
+    collections = dict(index.collections)
+    for key, member in patch.add.members:
+        collections[key] = (*collections.get(key, ()), member)
+    return index.extended(patch.add.nodes, collections, (*index.variable_defs, *patch.add.variables))

@@ -1,0 +1,109 @@
+"""Values of variables: read the originals', load the copies'.
+
+Everything that can fail for the person's sake (a closed session, a variable without a value) is found while
+reading, before the graph has changed. No ops are added: a copy is loaded by running its own initialiser with the
+value fed in place of the initial value, as `tf.Variable.load` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph.index import VariableDef
+
+Values = Mapping[str, "np.ndarray[Any, Any]"]
+
+
+def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
+    """Raise when the session cannot run ops of the graph."""
+    if getattr(session, "_closed", False):
+        raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
+    if session.graph is not graph:
+        raise SessionRefused(
+            "The session runs another graph; give the one opened with tf.compat.v1.Session(graph=graph)."
+        )
+
+
+def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, Any]:
+    """Present value of each variable by handle name; SessionRefused names those that have none."""
+    reads = {v.handle: v.snapshot or v.name for v in variables}
+    try:
+        read: dict[str, Any] = session.run(reads)
+    except tf.errors.FailedPreconditionError as error:
+        raise _uninitialized(session, reads) from error
+    return read
+
+
+def _uninitialized(session: tf.compat.v1.Session, reads: Mapping[str, str]) -> SessionRefused:
+    missing = [handle for handle, tensor in reads.items() if not _has_value(session, tensor)]
+    some = ", ".join(map(repr, missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    return SessionRefused(
+        f"Variable {some} has no value in this session, so there is no current value to copy; run its initializer "
+        'first, or clone with init="initial".',
+        missing,
+    )
+
+
+def _has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
+    try:
+        session.run(session.graph.get_tensor_by_name(tensor).op)
+    except tf.errors.FailedPreconditionError:
+        return False
+    return True
+
+
+def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
+    """Assign `values` (by handle name) through the variables' own initialisers, in as few runs as possible.
+
+    Variables that share one initial value tensor cannot be fed apart in one run; each gets a run of its own.
+    """
+    waiting = list(variables)
+    while waiting:
+        feeds: dict[str, Any] = {}
+        run, later = [], []
+        for variable in waiting:
+            initializer = session.graph.get_operation_by_name(variable.initializer)
+            fed = initializer.inputs[1].name
+            if fed in feeds:
+                later.append(variable)
+            else:
+                feeds[fed] = values[variable.handle]
+                run.append(initializer)
+        session.run(run, feeds)
+        waiting = later
+
+
+def run_initializers(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> None:
+    """Run the variables' initialisers.
+
+    An initial value may read another of the variables; those that fail for want of it are tried again after the
+    others, as long as any succeeds.
+    """
+    waiting = [v.initializer for v in variables if v.initializer]
+    try:
+        session.run(waiting)
+        return
+    except tf.errors.FailedPreconditionError:
+        pass
+    while waiting:
+        failed = [name for name in waiting if not _ran(session, name)]
+        if len(failed) == len(waiting):
+            raise SessionRefused(
+                f"The initial value behind {failed[0]!r} needs a variable that has no value in this session; "
+                'initialise that variable first, or clone with init="current" or init="none".',
+                failed,
+            )
+        waiting = failed
+
+
+def _ran(session: tf.compat.v1.Session, op: str) -> bool:
+    try:
+        session.run(op)
+    except tf.errors.FailedPreconditionError:
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""What this package raises: one sentence that names the thing, the place and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class GraphEditError(Exception):
+    """A refusal; graph, session and files are as they were.
+
+    `ops` holds the names of the ops to highlight, in the order the sentence names them.
+    """
+
+    def __init__(self, why: str, ops: Iterable[str] = ()) -> None:
+        super().__init__(why)
+        self.why = why
+        self.ops = tuple(ops)
+
+
+class UnknownName(GraphEditError, LookupError):
+    """No op, tensor, scope or file of that name; the sentence proposes the nearest ones."""
+
+
+class NotAGraph(GraphEditError, TypeError):
+    """What was given holds no TensorFlow graph."""
+
+
+class NoPath(GraphEditError):
+    """Two boundaries without a path of tensors from the one to the other."""
+
+
+class NameTaken(GraphEditError):
+    """The name scope already holds ops; the sentence proposes a free one."""
+
+
+class NotClonable(GraphEditError):
+    """The selection cannot be copied and stay right."""
+
+
+class SessionRefused(GraphEditError):
+    """The session cannot do what was asked: closed, of another graph, or a value is missing."""
+
+
+class GraphFinalized(GraphEditError):
+    """The graph was finalized, so TensorFlow takes no new ops."""
+
+
+class NothingTo(GraphEditError):
+    """There is nothing to undo, to redo or to export."""

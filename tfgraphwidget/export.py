@@ -1,0 +1,215 @@
+"""Writes what an editor holds to files. Each is written beside its place and moved into it when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf import text_format
+
+from tfgraphwidget.edits.apply import import_nodes, make_variable
+from tfgraphwidget.edits.values import check_session, current_values, load
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.select import cut_in_order, needed
+from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
+from tfgraphwidget.names import as_input, free_name, last_part, split_input, split_tensor
+from tfgraphwidget.view import draw
+from tfgraphwidget.view.scene import Paint, Scene
+
+_SIGNATURE = "serving_default"
+
+
+@dataclass(frozen=True)
+class Export:
+    """All that an export can need: the visible graph, its boundary, its picture."""
+
+    index: GraphIndex
+    graph: tf.Graph
+    session: tf.compat.v1.Session | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    scene: Scene
+    paint: Paint
+
+
+def save(path: Path, what: Export, *, folder: bool) -> Path:
+    """Write `what` to `path` in the kind that its suffix names; a folder is a SavedModel. The path written."""
+    kinds: dict[str, Callable[[Path, Export], None]] = {
+        ".pb": _graph_def,
+        ".pbtxt": _graph_def_text,
+        ".svg": _picture,
+        ".png": _picture,
+        ".pdf": _picture,
+        "": _saved_model,
+    }
+    write = _saved_model if folder or path.is_dir() else kinds.get(path.suffix.lower())
+    if write is None:
+        known = ", ".join(kind for kind in kinds if kind)
+        raise GraphEditError(
+            f"{path.suffix!r} is no kind of file that can be written; use {known}, or a folder for a SavedModel."
+        )
+    _check_place(path, is_folder=write is _saved_model)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as beside:
+        written = Path(beside) / (path.name or "saved_model")
+        write(written, what)
+        _move(written, path, Path(beside))
+    return path
+
+
+def _check_place(path: Path, *, is_folder: bool) -> None:
+    if not path.parent.is_dir():
+        raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
+    if is_folder and path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
+        raise GraphEditError(
+            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a new one."
+        )
+    if is_folder and path.is_file():
+        raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
+
+
+def _move(written: Path, path: Path, beside: Path) -> None:
+    if path.is_dir():
+        path.replace(beside / "old")
+    written.replace(path)
+    shutil.rmtree(beside / "old", ignore_errors=True)
+
+
+def _whole(what: Export) -> tf.compat.v1.GraphDef:
+    """Every op the editor shows; ops hidden by undo are left out."""
+    whole = what.graph.as_graph_def()
+    del whole.node[:]
+    whole.node.extend(what.index.nodes)
+    return whole
+
+
+def _graph_def(path: Path, what: Export) -> None:
+    path.write_bytes(_whole(what).SerializeToString(deterministic=True))
+
+
+def _graph_def_text(path: Path, what: Export) -> None:
+    path.write_text(text_format.MessageToString(_whole(what)), encoding="utf-8")
+
+
+def _picture(path: Path, what: Export) -> None:
+    draw.save(what.scene, path, paint=what.paint)
+
+
+def _saved_model(path: Path, what: Export) -> None:
+    """A SavedModel of what the outputs need, cut at the inputs, with the variables' present values.
+
+    Built in a graph of its own, since TensorFlow's builder adds a Saver's ops to the graph it is given.
+    """
+    if not what.outputs:
+        raise GraphEditError(
+            "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
+        )
+    ids = needed(what.index, what.inputs, what.outputs)
+    _check_feeds(what, ids)
+    handles = [i for i in sorted(ids) if what.index.types[i] in HANDLES]
+    variables = tuple(definitions(what.index, handles).values())
+    values = _values(what, variables)
+    own = {i for v in variables for i in own_ops(what.index, v)}
+    whole = ids | needed(what.index, (), [what.index.names[i] for i in own]) if own else ids
+    graph = tf.Graph()
+    nodes, feeds = _cut(what, sorted(whole))
+    import_nodes(graph, nodes, what.graph.as_graph_def().library)
+    with graph.as_default():
+        for variable in variables:
+            graph.add_to_collection(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, make_variable(graph, variable))
+        signature = tf.compat.v1.saved_model.predict_signature_def(
+            {key: graph.get_tensor_by_name(name) for key, name in feeds.items()},
+            {key: graph.get_tensor_by_name(name) for key, name in _fetches(what).items()},
+        )
+        with tf.compat.v1.Session(graph=graph) as session:
+            load(session, variables, values)
+            builder = tf.compat.v1.saved_model.Builder(str(path))
+            builder.add_meta_graph_and_variables(session, ["serve"], {_SIGNATURE: signature})
+            builder.save()
+
+
+def _check_feeds(what: Export, ids: set[int]) -> None:
+    given = {split_tensor(name)[0] for name in what.inputs}
+    for i in sorted(ids):
+        name = what.index.names[i]
+        if what.index.types[i] == "Placeholder" and name not in given:
+            raise GraphEditError(f"The outputs also need placeholder {name!r}; add '{name}:0' to the inputs.", [name])
+
+
+def _values(what: Export, variables: tuple[Any, ...]) -> dict[str, Any]:
+    if not variables:
+        return {}
+    if what.session is None:
+        raise SessionRefused(
+            "There is no session to take the variables' values from; give tgw.edit(graph, session=session)."
+        )
+    check_session(what.session, what.graph)
+    return current_values(what.session, variables)
+
+
+def _cut(what: Export, ids: list[int]) -> tuple[list[Any], dict[str, str]]:
+    """NodeDefs in which placeholders stand for the input tensors, and the signature's inputs."""
+    index = what.index
+    feeds: dict[str, str] = {}
+    instead: dict[tuple[str, int], str] = {}
+    nodes: list[Any] = []
+    taken = {index.names[i].lower() for i in ids}
+    for name, (op, port) in _tensors(what, what.inputs):
+        key = _key(name, feeds)
+        if index.types[op] == "Placeholder":
+            feeds[key] = f"{index.names[op]}:0"
+            if op not in ids:
+                nodes.append(index.nodes[op])
+            continue
+        tensor = what.graph.get_tensor_by_name(name)
+        placeholder = free_name(f"inputs/{key}", taken)
+        taken.add(placeholder.lower())
+        node = tf.compat.v1.NodeDef(name=placeholder, op="Placeholder")
+        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+        nodes.append(node)
+        feeds[key] = f"{placeholder}:0"
+        instead[index.names[op], port] = placeholder
+    return nodes + [_rewired(index.nodes[i], instead) for i in ids], feeds
+
+
+def _rewired(node: Any, instead: dict[tuple[str, int], str]) -> Any:
+    hits = [(slot, instead[key]) for slot, text in enumerate(node.input) if (key := split_input(text)) in instead]
+    if not hits:
+        return node
+    copy = type(node)()
+    copy.CopyFrom(node)
+    for slot, placeholder in hits:
+        copy.input[slot] = as_input(placeholder, 0)
+    return copy
+
+
+def _tensors(what: Export, names: tuple[str, ...]) -> list[tuple[str, tuple[int, int]]]:
+    """Full tensor names with (op, port); an op's name stands for all its tensors."""
+    found = []
+    for name, (op, port) in zip(names, cut_in_order(what.index, names), strict=True):
+        count = len(what.graph.get_operation_by_name(what.index.names[op]).outputs)
+        ports = range(count) if port < 0 else [port]
+        if not count:
+            raise GraphEditError(
+                f"Op {name!r} has no tensor, so it cannot be part of a signature; name one with outputs."
+            )
+        found += [(f"{what.index.names[op]}:{p}", (op, p)) for p in ports]
+    return found
+
+
+def _fetches(what: Export) -> dict[str, str]:
+    fetches: dict[str, str] = {}
+    for name, _ in _tensors(what, what.outputs):
+        fetches[_key(name, fetches)] = name
+    return fetches
+
+
+def _key(name: str, taken: dict[str, str]) -> str:
+    """A signature's name for a tensor: the op's last part, numbered when it is taken."""
+    return free_name(last_part(split_tensor(name)[0]), {key.lower() for key in taken})

@@ -1,0 +1,1 @@
+"""What is there: read-only views of a graph, without TensorFlow."""

@@ -1,0 +1,139 @@
+"""Which ops make up one variable: handle, initial value, assign, reads, is-initialised.
+
+A graph says this in two ways: by VariableDefs (the collections of `tf.Variable`s) or, after a bare
+`import_graph_def`, by structure only. Both end here as `VariableDef`s, keyed by the number of the handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.names import split_tensor
+
+REF_HANDLES = frozenset({"Variable", "VariableV2"})
+RESOURCE_HANDLES = frozenset({"VarHandleOp"})
+HANDLES = REF_HANDLES | RESOURCE_HANDLES
+V1_CONTROL_FLOW = frozenset(
+    prefix + kind for kind in ("Enter", "Exit", "Switch", "Merge", "NextIteration") for prefix in ("", "Ref")
+) | {"LoopCond"}
+_ASSIGN = frozenset({"Assign", "AssignVariableOp"})
+_READ = frozenset({"Identity", "ReadVariableOp"})
+_IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
+_REGULARIZATION = "regularization_losses"
+
+
+def handles(index: GraphIndex) -> list[int]:
+    """The ops that hold a variable's state, in graph order."""
+    return [i for i, kind in enumerate(index.types) if kind in HANDLES]
+
+
+def definitions(index: GraphIndex, wanted: Iterable[int]) -> dict[int, VariableDef]:
+    """The variable of each handle in `wanted`, in that order."""
+    known = {index.ids[v.handle]: v for v in index.variable_defs if v.handle in index.ids}
+    return {i: known.get(i) or _by_structure(index, i) for i in wanted}
+
+
+def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
+    """What the ops around a handle say, as TensorFlow's own code would have written it."""
+    name = index.names[handle]
+    readers = [i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle]
+
+    def pick(kinds: frozenset[str]) -> int | None:
+        # A Saver assigns and reads every variable too; the variable's own ops stand under its name.
+        own = [i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")]
+        return own[0] if own else None
+
+    assign, read, check = pick(_ASSIGN), pick(_READ), pick(_IS_INITIALIZED)
+    return VariableDef(
+        handle=name,
+        initial_value=None if assign is None else _input_tensor(index, assign, 1),
+        initializer=None if assign is None else index.names[assign],
+        snapshot=None if read is None else f"{index.names[read]}:0",
+        is_initialized=None if check is None else index.names[check],
+        resource=index.types[handle] in RESOURCE_HANDLES,
+    )
+
+
+def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
+    at = index.inputs.start[op] + slot
+    return f"{index.names[index.inputs.values[at]]}:{index.ports[at]}"
+
+
+def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
+    """Handle, assign, the ops from handle to snapshot, and is-initialised checks; not the initial value."""
+    handle = index.ids[variable.handle]
+    found = {handle}
+    if variable.initializer in index.ids:
+        found.add(index.ids[variable.initializer])
+    if variable.snapshot is not None:
+        at = index.ids.get(split_tensor(variable.snapshot)[0], handle)
+        while at not in found:
+            found.add(at)
+            at = index.input_lists[at][0] if index.input_lists[at] else handle
+    checks = (i for i in index.consumer_lists[handle] if index.types[i] in _IS_INITIALIZED)
+    found.update(i for i in checks if index.names[i].startswith(f"{variable.handle}/"))
+    return found
+
+
+def completed(index: GraphIndex, selected: set[int]) -> set[int]:
+    """`selected` and what its variables need to be whole: assign, reads, checks, initial values, regularisers.
+
+    An initial value that depends on a placeholder, on another kind of state or on v1 control flow is not
+    copied: the new variable's assign then reads the original's initial value, which gives the same numbers.
+    """
+    whole = set(selected)
+    for variable in definitions(index, [i for i in sorted(selected) if index.types[i] in HANDLES]).values():
+        whole |= own_ops(index, variable)
+        if variable.initial_value is not None:
+            whole |= _initial_value_ops(index, split_tensor(variable.initial_value)[0])
+    return whole | _regularizers(index, whole)
+
+
+def _initial_value_ops(index: GraphIndex, op: str) -> set[int]:
+    found: set[int] = set()
+    stack = [index.ids[op]] if op in index.ids else []
+    while stack:
+        at = stack.pop()
+        if at in found or index.types[at] in HANDLES:
+            continue
+        if comes_from_outside(index, at) or index.types[at] in V1_CONTROL_FLOW:
+            return set()
+        found.add(at)
+        stack += index.input_lists[at]
+    return found
+
+
+def _regularizers(index: GraphIndex, whole: set[int]) -> set[int]:
+    """Regularisation losses that read copied variables and nothing else that lives outside."""
+    found: set[int] = set()
+    for _, tensor in index.collections.get(_REGULARIZATION, ()):
+        stack = [index.ids[op] for op in [split_tensor(tensor)[0]] if op in index.ids]
+        seen: set[int] = set()
+        while stack:
+            at = stack.pop()
+            if at not in seen and at not in whole:
+                seen.add(at)
+                stack += index.input_lists[at]
+        reads_copied = any(i in whole for at in seen for i in index.input_lists[at])
+        stateless = not any(comes_from_outside(index, i) or index.types[i] in HANDLES for i in seen)
+        if reads_copied and stateless:
+            found |= seen
+    return found
+
+
+def comes_from_outside(index: GraphIndex, op: int) -> bool:
+    """Whether an op brings in values that a part of a graph does not own.
+
+    Placeholders, and every op with state of its own that is no variable: tables, queues, iterators, readers.
+    """
+    kind = index.types[op]
+    if kind.startswith("Placeholder"):
+        return not index.input_lists[op]
+    return kind not in HANDLES and has_state(index.nodes[op]) and not index.input_lists[op]
+
+
+def has_state(node: Any) -> bool:
+    """Whether a NodeDef keeps state under a name that others can share."""
+    return "shared_name" in node.attr

@@ -1,0 +1,108 @@
+"""Names as TensorFlow writes them: op "a/b", tensor "a/b:0", control input "^a/b", scope "a"."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterable
+
+_SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_IDENTIFIER = re.compile(r"\W+")
+
+
+def split_tensor(name: str) -> tuple[str, int | None]:
+    """The op's name and the output's index; the index is None when `name` is an op's name.
+
+    >>> split_tensor("a/b:1"), split_tensor("a/b")
+    (('a/b', 1), ('a/b', None))
+    """
+    op, colon, port = name.rpartition(":")
+    if colon and port.isdecimal():
+        return op, int(port)
+    return name, None
+
+
+def split_input(text: str) -> tuple[str, int]:
+    """Op name and port of a NodeDef input; port -1 is a control input.
+
+    >>> split_input("a"), split_input("a:2"), split_input("^a")
+    (('a', 0), ('a', 2), ('a', -1))
+    """
+    if text[:1] == "^":
+        return text[1:], -1
+    op, port = split_tensor(text)
+    return op, port or 0
+
+
+def as_input(op: str, port: int) -> str:
+    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"."""
+    if port < 0:
+        return f"^{op}"
+    return op if port == 0 else f"{op}:{port}"
+
+
+def last_part(name: str) -> str:
+    """What stands behind the last slash."""
+    return name.rpartition("/")[2]
+
+
+def enclosing_scopes(name: str) -> Iterable[str]:
+    """The scopes around a name, outermost first.
+
+    >>> list(enclosing_scopes("a/b/c"))
+    ['a', 'a/b']
+    """
+    at = name.find("/")
+    while at >= 0:
+        yield name[:at]
+        at = name.find("/", at + 1)
+
+
+def is_scope_name(name: str) -> bool:
+    """Whether TensorFlow takes `name` as a name scope at the root of a graph."""
+    return bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """`wanted`, or `wanted_1`, `wanted_2` …: the first that is not in `taken`.
+
+    TensorFlow compares names without regard to case, so `taken` holds lower-case names.
+    """
+    candidate, number = wanted, 0
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{wanted}_{number}"
+    return candidate
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """The known names most like `name`, best first, for "did you mean".
+
+    Exact tails come first: who types "Softmax" means "net/Predictions/Softmax".
+    """
+    known = list(known)
+    low = name.lower()
+    tails = sorted((k for k in known if k.lower().endswith(low)), key=len)[:count]
+    if len(tails) == count or len(known) > 20_000:
+        return tails
+    last = last_part(low)
+    close = [k for k in known if last and last[:3] in k.lower()] or known
+    return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[:count]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near."""
+    near = [repr(k) for k in nearest(name, known)]
+    if not near:
+        return ""
+    return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
+
+
+def identifier(scope: str) -> str:
+    """A Python variable name for a scope, used in printed code.
+
+    >>> identifier("my/copy-1"), identifier("2nd")
+    ('my_copy_1', '_2nd')
+    """
+    text = _IDENTIFIER.sub("_", scope).strip("_") or "copy"
+    return f"_{text}" if text[0].isdigit() else text

@@ -1,0 +1,110 @@
+"""Ranks: which row of a layered drawing each node stands in.
+
+Longest path, then tightened: a node that more lines leave than enter moves down to its first reader, together with
+what feeds only it. That is nearly what network simplex finds, in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+Arc = tuple[int, int]
+
+
+def ranks(count: int, arcs: Sequence[Arc], from_border: Collection[int], to_border: Collection[int]) -> list[int]:
+    """The rank of each node, 0 … highest without holes; `arcs` has no cycle (see `flipped`).
+
+    `from_border` and `to_border` are nodes with lines from above and to below: they pull, but weakly.
+    """
+    above: list[list[int]] = [[] for _ in range(count)]
+    below: list[list[int]] = [[] for _ in range(count)]
+    for a, b in arcs:
+        above[b].append(a)
+        below[a].append(b)
+    order = _topological(above, below)
+    rank = [0] * count
+    for node in order:
+        rank[node] = max((rank[a] + 1 for a in above[node]), default=0)
+    last = max(rank, default=0)
+    free = [False] * count
+    for node in order:
+        leaving = len(below[node]) + (node in to_border)
+        free[node] = leaving == 1 and node not in from_border and all(free[a] for a in above[node])
+    for node in reversed(order):
+        entering = 0.0 if free[node] else len(above[node]) + 0.5 * (node in from_border)
+        if len(below[node]) + 0.5 * (node in to_border) > entering:
+            rank[node] = min((rank[b] - 1 for b in below[node]), default=last)
+    return _without_holes(rank)
+
+
+def flipped(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[bool]:
+    """Which arcs to turn round so that no cycle is left; those numbered in `loops` are turned first.
+
+    Depth-first from the nodes nothing enters, in node order: TensorFlow appends ops after their inputs, so the
+    arcs that turn out to close a cycle are those that were added last.
+    """
+    turned = [number in loops for number in range(len(arcs))]
+    below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    entered = [False] * count
+    for number, (a, b) in enumerate(arcs):
+        a, b = (b, a) if turned[number] else (a, b)
+        below[a].append((b, number))
+        entered[b] = True
+    state = [0] * count
+    for root in sorted(range(count), key=lambda node: (entered[node], node)):
+        if state[root]:
+            continue
+        state[root], path = 1, [(root, iter(below[root]))]
+        while path:
+            node, rest = path[-1]
+            for other, number in rest:
+                if state[other] == 1:
+                    turned[number] = not turned[number]
+                elif not state[other]:
+                    state[other] = 1
+                    path.append((other, iter(below[other])))
+                    break
+            else:
+                state[node] = 2
+                path.pop()
+    return turned
+
+
+def folded(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
+    """`rank` with every row that is wider than `limit` broken into several.
+
+    Nodes whose line goes on soon come last, so that it stays short; equal ones keep their order.
+    """
+    rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
+    for node, row in enumerate(rank):
+        rows[row].append(node)
+    if all(sum(widths[node] for node in row) <= limit for row in rows):
+        return rank
+    reader = [len(rows)] * len(rank)
+    for a, b in arcs:
+        reader[a] = min(reader[a], rank[b])
+    result, at = [0] * len(rank), 0
+    for row in rows:
+        parts = max(1, round(sum(widths[node] for node in row) / limit))
+        share, filled = sum(widths[node] for node in row) / parts, 0.0
+        for node in sorted(row, key=lambda node: -reader[node]):
+            result[node] = at + min(parts - 1, int((filled + widths[node] / 2) / share))
+            filled += widths[node]
+        at += parts
+    return _without_holes(result)
+
+
+def _topological(above: list[list[int]], below: list[list[int]]) -> list[int]:
+    waiting = [len(a) for a in above]
+    order = [node for node, count in enumerate(waiting) if not count]
+    for node in order:
+        for other in below[node]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                order.append(other)
+    return order
+
+
+def _without_holes(rank: list[int]) -> list[int]:
+    number = {row: i for i, row in enumerate(sorted(set(rank)))}
+    return [number[row] for row in rank]

@@ -1,0 +1,200 @@
+"""Scene: everything the renderer needs, as named typed arrays.
+
+Items are boxes: item 0 is the whole graph (an open scope named ""), parents come before their children.
+Coordinates are pixels at zoom 1, x to the right, y down, absolute (not relative to the parent).
+The twin of these lists is `labextension/src/scene.ts`; `tests/golden/` holds buffers that both read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.view.family import FAMILIES
+from tfgraphwidget.view.layout import Layout, Memo, place
+from tfgraphwidget.view.visible import KINDS, visible
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.view.facts import Ints, Mask
+
+__all__ = [
+    "EDGE_FIELDS", "FAMILIES", "ITEM_FIELDS", "KINDS", "PAINT_FIELDS",
+    "Paint", "Scene", "build", "from_bytes", "paint", "to_bytes",
+]  # fmt: skip
+
+# name, dtype, width (0: flat). n items.
+ITEM_FIELDS = (
+    ("box", "f4", 4),  # left, top, width, height
+    ("parent", "i4", 0),  # item number, -1 for the root
+    ("kind", "u1", 0),  # KINDS
+    ("family", "u1", 0),  # FAMILIES: decides the colour
+    ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
+    ("count", "u4", 0),  # ops inside; 1 for an op
+    ("variables", "u4", 0),  # variables inside
+    ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
+    ("name_bytes", "u1", 0),  # UTF-8 of the full names
+    ("type_start", "u4", 0),  # n + 1 offsets into type_bytes
+    ("type_bytes", "u1", 0),  # UTF-8 of the op types; empty for scopes
+)
+# m edges. An end that is a container of the other end (or of both) is that container's border.
+EDGE_FIELDS = (
+    ("source", "i4", 0),
+    ("target", "i4", 0),
+    ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
+    ("route_start", "u4", 0),  # m + 1 offsets into route
+    ("route", "f4", 2),  # points of a polyline from source to target; drawn with rounded corners
+)
+# n items again; may come alone, when only the selection has changed.
+PAINT_FIELDS = (
+    ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
+    ("mark", "u1", 0),  # bit 0: holds an input boundary, bit 1: an output boundary
+    ("fresh", "u1", 0),  # 1: made by the last edit
+)
+Arrays = Mapping[str, npt.NDArray[Any]]
+Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
+INPUT_MARK, OUTPUT_MARK = 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
+
+    `item_of_op` int32 (ops of the graph): the item that stands for an op. `names` and `types` are the texts again.
+    """
+
+    box: npt.NDArray[np.float32]
+    parent: Ints
+    kind: npt.NDArray[np.uint8]
+    family: npt.NDArray[np.uint8]
+    aside: npt.NDArray[np.uint8]
+    count: npt.NDArray[np.uint32]
+    variables: npt.NDArray[np.uint32]
+    name_start: npt.NDArray[np.uint32]
+    name_bytes: npt.NDArray[np.uint8]
+    type_start: npt.NDArray[np.uint32]
+    type_bytes: npt.NDArray[np.uint8]
+    source: Ints
+    target: Ints
+    tensors: npt.NDArray[np.uint32]
+    route_start: npt.NDArray[np.uint32]
+    route: npt.NDArray[np.float32]
+    item_of_op: Ints
+    names: Sequence[str]
+    types: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays to send, by field name, in the order of the field lists."""
+        return {name: getattr(self, name) for name, _, _ in (*ITEM_FIELDS, *EDGE_FIELDS)}
+
+
+@dataclass(frozen=True, eq=False)
+class Paint:
+    """One uint8 array (n items) per field of PAINT_FIELDS."""
+
+    coverage: npt.NDArray[np.uint8]
+    mark: npt.NDArray[np.uint8]
+    fresh: npt.NDArray[np.uint8]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays to send, by field name."""
+        return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
+
+
+def build(
+    index: GraphIndex, open_scopes: frozenset[str], *, layout: Layout | None = None, memo: Memo | None = None
+) -> Scene:
+    """The scene of a graph with some scopes open; `layout` and `memo` as for `layout.place`."""
+    shown = visible(index, open_scopes)
+    positions = place(shown, layout=layout, memo=memo)
+    name_start, name_bytes = _text(shown.names)
+    type_start, type_bytes = _text(shown.types)
+    return Scene(
+        box=positions.box,
+        parent=shown.parent,
+        kind=shown.kind,
+        family=shown.family,
+        aside=shown.aside.astype(np.uint8),
+        count=shown.count.astype(np.uint32),
+        variables=shown.variables.astype(np.uint32),
+        name_start=name_start,
+        name_bytes=name_bytes,
+        type_start=type_start,
+        type_bytes=type_bytes,
+        source=shown.source,
+        target=shown.target,
+        tensors=shown.tensors.astype(np.uint32),
+        route_start=positions.route_start,
+        route=positions.route,
+        item_of_op=shown.item_of_op,
+        names=shown.names,
+        types=shown.types,
+    )
+
+
+def paint(
+    scene: Scene,
+    selected: Mask,
+    inputs: Iterable[int] = (),
+    outputs: Iterable[int] = (),
+    fresh: Mask | None = None,
+) -> Paint:
+    """How the items are painted for a selection.
+
+    `selected` and `fresh` are bool, one per op of the graph; `inputs` and `outputs` the boundary's op numbers. An
+    item is fresh when all its ops are.
+    """
+    coverage = _coverage(scene, selected)
+    mark = np.zeros(len(scene), dtype=np.uint8)
+    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK)):
+        for item in {int(scene.item_of_op[op]) for op in ops}:
+            at = item
+            while at >= 0:
+                mark[at] |= bit
+                at = int(scene.parent[at])
+    new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
+    return Paint(coverage, mark, new.astype(np.uint8))
+
+
+def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
+    """0, 1 or 2 per item: none, some or all of its ops are chosen."""
+    held = np.bincount(scene.item_of_op, weights=chosen, minlength=len(scene)).astype(np.int64)
+    for item in range(len(scene) - 1, 0, -1):
+        held[scene.parent[item]] += held[item]
+    return np.where(held == 0, 0, np.where(held == scene.count, 2, 1)).astype(np.uint8)
+
+
+def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
+    """One buffer for some arrays, little-endian, and (name, dtype, shape, offset) of each; offsets are multiples of 4."""
+    fields, parts, offset = [], [], 0
+    for name, array in arrays.items():
+        dtype = _DTYPES[name]
+        data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
+        fields.append((name, dtype, tuple(array.shape), offset))
+        parts.append(data + bytes(-len(data) % 4))
+        offset += len(parts[-1])
+    return tuple(fields), b"".join(parts)
+
+
+def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a buffer that `to_bytes` made, by name; they are views."""
+    return {
+        name: np.frombuffer(buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset).reshape(shape)
+        for name, dtype, shape, offset in fields
+    }
+
+
+def _text(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+    encoded = [text.encode() for text in texts]
+    start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)
+    return start, np.frombuffer(b"".join(encoded), dtype=np.uint8)
+
+
+_DTYPES = {name: dtype for name, dtype, _ in (*ITEM_FIELDS, *EDGE_FIELDS, *PAINT_FIELDS)}

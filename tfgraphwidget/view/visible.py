@@ -1,0 +1,216 @@
+"""What is drawn: items (open scopes, closed scopes, ops) and the bundled edges between them.
+
+A tensor that goes from one box to another passes container borders on its way. Its line is cut there into
+segments, one per container: child to child in the lowest container of both ends, child to border on the way
+out, border to child on the way in. Equal segments are one line with a count. So the inside of a container can be
+laid out knowing nothing of the rest, and a line never runs far.
+
+Bookkeeping is pulled *aside*: checkpoint scopes, NoOps, stores of several variables, and constants or variables
+that feed three or more places or none. Edges that cross the border of something aside are not drawn: they would
+run to everywhere and say nothing. The inspector lists them. Inside something aside, nothing is aside again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import last_part
+from tfgraphwidget.view.bundle import Pairs, bundled, control_pairs, data_pairs, segments
+from tfgraphwidget.view.facts import Facts, Ints, Mask, facts
+from tfgraphwidget.view.family import FAMILIES
+
+KINDS = ("op", "closed scope", "open scope")
+OP, CLOSED, OPEN = range(3)
+_MANY_PLACES = 3
+_ENOUGH, _TOO_MANY = 12, 45
+_GRADIENTS = re.compile(r"gradients(_\d+)?")
+_CONTROL = FAMILIES.index("control")
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
+
+    Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
+    `family` (uint8), `aside` (bool), `count` (ops inside), `variables` (variables inside), `depth` (root 0).
+    Per op of the graph: `item_of_op`, the item that stands for it (int32).
+    Per edge: `source`, `target` (items; one may be the parent of the other: its border), `tensors` (distinct
+    tensors; 0 for control inputs only). Edges are sorted by `container`.
+    """
+
+    names: Sequence[str]
+    types: Sequence[str]
+    parent: Ints
+    kind: npt.NDArray[np.uint8]
+    family: npt.NDArray[np.uint8]
+    aside: Mask
+    count: Ints
+    variables: Ints
+    depth: Ints
+    item_of_op: Ints
+    source: Ints
+    target: Ints
+    tensors: Ints
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def container(self) -> Ints:
+        """The item inside which each edge runs, int32 (m,), ascending."""
+        outward = self.target == self.parent[self.source]
+        return np.where(outward, self.target, self.parent[self.target]).astype(np.int32)
+
+    @cached_property
+    def child_start(self) -> Ints:
+        """N + 1 offsets: the children of item i are child_start[i] … child_start[i + 1] - 1."""
+        return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
+
+
+def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
+    """The items and bundled edges when `open_scopes` (names without a slash behind) are open.
+
+    A scope that is open inside a closed one is not seen. Unknown names are ignored: a scope may be gone after
+    an undo, and come back.
+    """
+    known = facts(index)
+    rows = _items(index, known, open_scopes)
+    op, scope = np.maximum(rows.op, 0), np.maximum(rows.scope, 0)
+    is_op = rows.op >= 0
+    data = data_pairs(index, rows.item_of_op)
+    aside = _aside(known, rows, data)
+    outer = _outermost_aside(aside, rows)
+    aside &= outer == np.arange(len(outer))
+    source, target, tensors = bundled(
+        rows.parent, rows.depth, data.where(outer), control_pairs(index, rows.item_of_op).where(outer)
+    )
+    return Visible(
+        names=[index.names[o] if o >= 0 else index.scopes.names[s] for s, o in zip(rows.scope, rows.op, strict=True)],
+        types=[index.types[o] if o >= 0 else "" for o in rows.op],
+        parent=rows.parent,
+        kind=np.where(is_op, OP, np.where(rows.open, OPEN, CLOSED)).astype(np.uint8),
+        family=np.where(is_op, known.family[op], known.scope_family[scope] * ~rows.open).astype(np.uint8),
+        aside=aside,
+        count=np.where(is_op, 1, known.ops[scope]).astype(np.int32),
+        variables=np.where(is_op, known.handle[op], known.variables[scope]).astype(np.int32),
+        depth=rows.depth,
+        item_of_op=rows.item_of_op,
+        source=source,
+        target=target,
+        tensors=tensors,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Per item: scope number (-1 for ops), op number (-1 for scopes), parent, depth, openness; and per op its item."""
+
+    scope: Ints
+    op: Ints
+    parent: Ints
+    depth: Ints
+    open: Mask
+    item_of_op: Ints
+
+
+def _items(index: GraphIndex, known: Facts, open_scopes: frozenset[str]) -> _Rows:
+    tree = index.scopes
+    is_open = np.zeros(len(tree.names), dtype=bool)
+    is_open[[0, *(tree.ids[name] for name in open_scopes if name in tree.ids)]] = True
+    scopes = [np.zeros(1, dtype=np.int32)]
+    ops = [np.full(1, -1, dtype=np.int32)]
+    parents = [np.full(1, -1, dtype=np.int32)]
+    item_of_op = np.zeros(len(index), dtype=np.int32)
+    item_of_scope = np.full(len(tree.names), -1, dtype=np.int32)
+    item_of_scope[0], count = 0, 1
+    while len(parents[-1]):
+        level = scopes[-1][scopes[-1] >= 0]
+        shown = np.zeros(len(tree.names) + 1, dtype=bool)
+        shown[level[is_open[level]]] = True
+        inner = np.flatnonzero(shown[tree.parent] & (np.arange(len(tree.names)) > 0)).astype(np.int32)
+        own = np.flatnonzero(shown[tree.scope_of]).astype(np.int32)
+        outer = item_of_scope[np.concatenate([tree.parent[inner], tree.scope_of[own]])]
+        order = np.lexsort((np.concatenate([known.first[inner], own]), outer))
+        scopes.append(np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])[order])
+        ops.append(np.concatenate([np.full(len(inner), -1, dtype=np.int32), own])[order])
+        parents.append(outer[order])
+        numbers = np.arange(count, count + len(order), dtype=np.int32)
+        item_of_scope[scopes[-1][scopes[-1] >= 0]] = numbers[scopes[-1] >= 0]
+        item_of_op[ops[-1][ops[-1] >= 0]] = numbers[ops[-1] >= 0]
+        count += len(order)
+    scope = np.concatenate(scopes)
+    depth = np.repeat(np.arange(len(scopes), dtype=np.int32), [len(s) for s in scopes])
+    opened = (scope >= 0) & is_open[np.maximum(scope, 0)]
+    closed = np.flatnonzero((scope >= 0) & ~opened)
+    for item, s in zip(closed.tolist(), scope[closed].tolist(), strict=True):
+        item_of_op[tree.order[tree.start[s] : tree.stop[s]]] = item
+    return _Rows(scope, np.concatenate(ops), np.concatenate(parents), depth, opened, item_of_op)
+
+
+def _aside(known: Facts, rows: _Rows, data: Pairs) -> Mask:
+    """Which items are pulled aside; see the module's first lines.
+
+    A store of several variables is aside even when it feeds one box only, or it would jump into the flow
+    and out of it as boxes are opened.
+    """
+    source, target = segments(rows.parent, rows.depth, data.source, data.target)
+    inside = source != rows.parent[target]
+    places = np.bincount(source[inside], minlength=len(rows.op))
+    is_op = rows.op >= 0
+    op, scope = np.maximum(rows.op, 0), np.maximum(rows.scope, 0)
+    fed = np.where(is_op, known.fed[op], known.fed_ops[scope] > 0)
+    variables = np.where(is_op, 0, known.variables[scope])
+    feeds_none = (places == 0) & ~np.isin(np.arange(len(op)), target)
+    aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
+    # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
+    aside |= (is_op & (known.family[op] == _CONTROL) & feeds_none) | (~is_op & known.saver[scope])
+    aside[0] = False
+    return aside
+
+
+def _outermost_aside(aside: Mask, rows: _Rows) -> Ints:
+    """For each item the outermost item aside around it (or itself), else 0."""
+    outer = np.where(aside, np.arange(len(aside)), 0).astype(np.int32)
+    for level in range(1, int(rows.depth[-1]) + 1):
+        items = np.flatnonzero(rows.depth == level)
+        around = outer[rows.parent[items]]
+        outer[items] = np.where(around > 0, around, outer[items])
+    return outer
+
+
+def default_open(index: GraphIndex) -> frozenset[str]:
+    """The scopes to open at first, so that the drawing shows the architecture in about 12 to 45 items.
+
+    A scope that holds more than half of its parent's work (see Facts) hides the picture: it
+    is opened. When no scope does and fewer than 12 items are there, the largest scopes are opened together with
+    their peers of similar size. TensorFlow's own `gradients` scopes mirror the network, so they stay closed.
+    """
+    tree, known = index.scopes, facts(index)
+    inner = np.bincount(tree.scope_of, minlength=len(tree.names)) + [len(inside) for inside in tree.children]
+    work = known.work.tolist()
+    for scope in range(1, len(work)):
+        if _GRADIENTS.fullmatch(last_part(tree.names[scope])):
+            work[scope] = 0
+    opened, closed, shown = {0}, set(tree.children[0]), int(inner[0])
+    whole = sum(work[s] for s in closed)
+    while closed:
+        largest = max(closed, key=lambda s: (work[s], -s))
+        rest = sum(work[s] for s in tree.children[tree.parent[largest]] if s != largest)
+        alike = {largest} if work[largest] > rest else {s for s in closed if 2 * work[s] >= work[largest]}
+        added = sum(int(inner[s]) for s in alike)
+        is_chief = len(alike) == 1 and (shown < _ENOUGH or added <= 2 * _ENOUGH)
+        if work[largest] < 2 or not (is_chief or shown + added <= _TOO_MANY):
+            break
+        if shown >= _ENOUGH and (len(alike) > 1 or 4 * work[largest] < whole):
+            break
+        opened |= alike
+        closed = (closed - alike).union(*(tree.children[s] for s in alike))
+        shown += added
+    return frozenset(tree.names[s] for s in opened if s)

@@ -1,0 +1,68 @@
+"""GraphWidget: the editor in the browser. A message in, one editor call, one reply out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from tfgraphwidget import protocol
+from tfgraphwidget.answer import Answers
+from tfgraphwidget.errors import GraphEditError
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_BUNDLE = Path(__file__).parent / "static" / "widget.js"
+
+
+class GraphWidget(anywidget.AnyWidget):
+    """An ordinary ipywidgets widget. The graph itself never travels in a trait: a view asks for what it draws.
+
+    `inputs` and `outputs` are the names of the boundary, `selection` those of the ops between, in graph order;
+    all three can be observed. `height` is in pixels.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    revision = traitlets.Int(0).tag(sync=True)
+    height = traitlets.Int(600).tag(sync=True)
+    software_canvas = traitlets.Bool(True).tag(sync=True)
+    inputs = traitlets.Tuple(())
+    outputs = traitlets.Tuple(())
+    selection = traitlets.Tuple(())
+
+    def __init__(self, editor: GraphEditor, **traits: Any) -> None:
+        if not _BUNDLE.is_file():
+            raise GraphEditError(
+                "The widget's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
+            )
+        super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
+        self._editor = editor
+        self._answers = Answers(editor)
+        editor.listeners.append(self._follow)
+        self.on_msg(self._receive)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
+        editor = self._editor
+        self.inputs, self.outputs = editor.inputs, editor.outputs
+        self.selection = editor.selection.ops if editor.selection is not None else ()
+        self.revision = self._answers.revision = self.revision + 1
+
+    def _receive(self, _: Any, message: Any, __: Any) -> None:
+        """Answer one message of the browser with exactly one reply."""
+        number = message.get("id") if isinstance(message, dict) else None
+        try:
+            number, request = protocol.decode(message)
+            reply, buffers = self._answers.to(request)
+        except GraphEditError as error:
+            reply, buffers = protocol.Refused(error.why, error.ops), []
+        except Exception as error:
+            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
+            self.log.exception("tfgraphwidget: a request failed")
+            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; nothing was changed."
+            reply, buffers = protocol.Refused(why, ()), []
+        self.send(protocol.encode(number if isinstance(number, int) else -1, reply), buffers)
