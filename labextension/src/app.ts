@@ -38,7 +38,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const root = element("div", {
     class: "tfgraphwidget",
     tabindex: 0,
-    role: "application",
+    role: "group",
     "aria-label": "TensorFlow graph editor",
     "data-status": "loading",
     // JupyterLab's own single-letter shortcuts keep out.
@@ -112,7 +112,9 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       void actions.pick(item);
     },
     doubleClick: (item, point) => void actions.toggle(item, stage.anchorAt(item, point)),
-    hover: (item, point) => {
+    hover: (inner, point) => {
+      // The inside of an open scope is the background of what it holds; only its header names it.
+      const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
       store.set({ hover: item });
       tooltip.move(item, point);
     },

@@ -50,7 +50,9 @@ def ways(playwrights_own: str) -> Iterator[tuple[str, str | None]]:
     yield "playwright install chromium", playwrights_own
     if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
         attempt(["apt-get", "update", "-qq"], APT_SECONDS)
-        attempt(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], APT_SECONDS)
+        # A font too: without one a bare machine draws no letters, and screenshots show none.
+        packages = ["chromium", "fonts-dejavu-core"]
+        attempt(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages], APT_SECONDS)
         yield "apt-get install chromium", on_path()
 
 

@@ -170,6 +170,7 @@ def set_theme(page: Page, dark: bool = True) -> None:
     name = "JupyterLab Dark" if dark else "JupyterLab Light"
     page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", name)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-name", name)
+    expect(page.locator("#jupyterlab-splash")).not_to_be_attached()  # it covers the page while the theme loads
 
 
 def shoot(target: Page | Locator, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,7 +51,7 @@ def crossed(shown: Visible, positions: Positions) -> tuple[int, int]:
         low = positions.box[first:stop, :2].astype(float)
         high = low + positions.box[first:stop, 2:]
         way = positions.route[positions.route_start[edge] : positions.route_start[edge + 1]].astype(float)
-        for a, b in zip(way, way[1:], strict=False):
+        for a, b in pairwise(way):
             hit = (np.minimum(a, b) < high - 0.5).all(axis=1) & (np.maximum(a, b) > low + 0.5).all(axis=1)
             for end in (int(shown.source[edge]), int(shown.target[edge])):
                 if first <= end < stop:

@@ -161,7 +161,7 @@ def test_inception_is_sound_whichever_scopes_are_open(inception, share):
 
 def test_inception_is_legible_at_first(inception):
     width, height = place(visible(inception, default_open(inception))).box[0, 2:].tolist()
-    # Text of 12 pixels stays above 9 in a widget of 1100 × 600.
+    # Text of 12 pixels stays above 9 in a widget of 1100 by 600.
     assert 12 * min(1100 / width, 600 / height) >= 9
 
 
@@ -174,7 +174,9 @@ def test_a_flat_graph_of_thousands_is_placed(graph):
 
 
 def test_rows_of_a_chain_do_not_drift(graph):
-    shown = visible(graph({"x": "Placeholder"} | {f"n{i}": f"Relu {'x' if not i else f'n{i - 1}'}" for i in range(4)}), frozenset())
+    shown = visible(
+        graph({"x": "Placeholder"} | {f"n{i}": f"Relu {'x' if not i else f'n{i - 1}'}" for i in range(4)}), frozenset()
+    )
     box = place(shown).box[1:].astype(float)
     middle = (box[:, 0] + box[:, 2] / 2).tolist()
     assert all(abs(a - b) < 0.5 for a, b in pairwise(middle))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 Links = list[list[tuple[int, float, float]]]
 _SWEEPS = 10
@@ -16,8 +17,9 @@ def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
     >>> settled([0.0, 0.0], [1.0, 1.0], [10.0])
     [-5.0, 5.0]
     """
-    offset, blocks = 0.0, []
-    offsets = []
+    offset = 0.0
+    offsets: list[float] = []
+    blocks: list[tuple[float, float, int]] = []
     for i, wish in enumerate(wished):
         if i:
             offset += gaps[i - 1]
@@ -52,7 +54,7 @@ def aligned(
         above[b].append((a, weight, bend))
         below[a].append((b, weight, -bend))
     x = [0.0] * count
-    gaps = [[gap(a, b) for a, b in zip(row, row[1:], strict=False)] for row in layers]
+    gaps = [[gap(a, b) for a, b in pairwise(row)] for row in layers]
     for row, between in zip(layers, gaps, strict=True):
         for vertex, place in zip(row, settled([0.0] * len(row), [1.0] * len(row), between), strict=True):
             x[vertex] = place

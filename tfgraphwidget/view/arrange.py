@@ -50,7 +50,7 @@ def arranged(flow: Flow, aside: Sequence[bool], main: Arrange = drawn) -> Placed
 
 
 def packed(boxes: Sequence[tuple[float, float]], aspect: float) -> tuple[list[Point], float, float]:
-    """Upper left corners of boxes set in rows, and the width and height of it all; about `aspect` times as wide as tall.
+    """Upper left corners of boxes set in rows, and the width and height of it all, which are about as `aspect` to 1.
 
     The tallest come first, equal ones keep their order, so that single ops end as a tidy grid.
     """
@@ -85,7 +85,7 @@ def _shelves(
 
 
 def _parts(flow: Flow, aside: Sequence[bool]) -> list[tuple[list[int], list[int]]]:
-    """Connected parts as (nodes, lines), ascending; the border joins what touches it. The first node's part is first."""
+    """Connected parts as (nodes, lines), ascending; the border joins what touches it. The first node's comes first."""
     root = list(range(len(aside) + 1))
 
     def find(node: int) -> int:
@@ -112,6 +112,7 @@ def _part(flow: Flow, nodes: list[int], lines: list[int]) -> Flow:
     return replace(
         flow,
         sizes=[flow.sizes[node] for node in nodes],
+        names=[flow.names[node] for node in nodes] if flow.names else (),
         ports=[flow.ports[node] for node in nodes],
         lines=[
             Line(number[line.source], number[line.target], line.loose, line.loop)
@@ -134,13 +135,14 @@ def _put(result: Placed, nodes: list[int], lines: list[int], piece: Placed, x: f
 def _put_aside(result: Placed, flow: Flow, quiet: list[int]) -> None:
     """Bookkeeping goes to the right in a column or below in a row, whichever fills the frame better."""
     boxes = [flow.sizes[node] for node in quiet]
+    widths = [width for width, _ in boxes]
     gap = _ASIDE_GAP if result.width else 0.0
     choices = []
     for aspect in (0.0, 0.5, 1.0, 2.0, 1e9):
-        places, w, h = _shelves(boxes, range(len(boxes)), max(aspect * result.height, max(b[0] for b in boxes)))
+        places, w, h = _shelves(boxes, range(len(boxes)), max(aspect * result.height, *widths))
         choices.append((result.width + gap + w, max(result.height, h), result.width + gap, 0.0, places))
         if result.leave is None:
-            limit = max(aspect * result.width, max(b[0] for b in boxes))
+            limit = max(aspect * result.width, *widths)
             places, w, h = _shelves(boxes, range(len(boxes)), limit)
             choices.append((max(result.width, w), result.height + gap + h, 0.0, result.height + gap, places))
     width, height, x, y, places = min(choices, key=lambda c: max(c[1], c[0] / flow.aspect) + 0.05 * (c[1] + c[0]))

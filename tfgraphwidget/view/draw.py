@@ -57,7 +57,8 @@ def save(scene: Scene, path: str | FilePath, *, paint: Paint | None = None, dark
     path = FilePath(path)
     if path.suffix.lower() not in _SUFFIXES:
         raise GraphEditError(f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or .pdf.")
-    figure = draw(scene, paint=paint, dark=dark).figure
+    figure = draw(scene, paint=paint, dark=dark).get_figure(root=True)
+    assert figure is not None
     figure.savefig(path, facecolor=figure.get_facecolor())
 
 
@@ -129,11 +130,20 @@ def _draw_labels(scene: Scene, ax: Axes, theme: Theme, point: float) -> None:
         name = last_part(scene.names[item])
         if scene.kind[item] == OPEN:
             text = _clipped(name, w - 20)
-            ax.text(x + 12, y + HEADER / 2 + 1, text, fontsize=_TEXT * point, color=theme.text, va="center", zorder=5)
+            ax.text(
+                x + 12,
+                y + HEADER / 2 + 1,
+                text,
+                fontsize=_TEXT * point,
+                color=theme.text,
+                va="center",
+                zorder=5,
+                parse_math=False,
+            )
             continue
         middle = y + h / 2 if scene.kind[item] == OP else y + 16
         text = _clipped(name, w - 12)
-        style = {"ha": "center", "va": "center", "zorder": 5}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
         ax.text(x + w / 2, middle, text, fontsize=_TEXT * point, color=theme.text, **style)
         if scene.kind[item] == CLOSED:
             small = _clipped(second_line(int(scene.count[item]), int(scene.variables[item])), w - 8, 5.7)

@@ -44,11 +44,20 @@ _PATTERNS = (
     ("control", r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp"),
     ("control", r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient"),
     ("shape", r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*"),
-    ("shape", r"Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast"),
-    ("shape", r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*"),
+    (
+        "shape",
+        r"Unique.*|Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast",
+    ),
+    (
+        "shape",
+        r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*",
+    ),
     ("arithmetic", r"Add(V2|N)?|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum"),
     ("arithmetic", r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*"),
-    ("arithmetic", r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)"),
+    (
+        "arithmetic",
+        r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
+    ),
 )
 _COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern in _PATTERNS)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
+from typing import NamedTuple
 
 from tfgraphwidget.view.rank import flipped, folded, ranks
 from tfgraphwidget.view.wrap import cuts
@@ -24,8 +25,7 @@ _FAN = 5
 Net = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line; an end that is BORDER is the container's. `loose` (control) lines do not decide the ranks."""
 
     source: int
@@ -39,11 +39,13 @@ class Flow:
     """Nodes to draw: width and height each, where lines enter and leave (from its left; None: spread), and lines.
 
     `aspect` is the width : height wished for, `tolerance` how much taller than wide it may be before it is wrapped.
+    `names` are the nodes' names, for layouts that the user gives.
     """
 
     sizes: Sequence[tuple[float, float]]
     ports: Sequence[tuple[float, float] | None]
     lines: Sequence[Line]
+    names: Sequence[str] = ()
     aspect: float = 1.6
     tolerance: float = 1.6
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -19,24 +19,26 @@ _GAP = 24.0
 _SPREAD = 3.0  # scale up at most until the boxes cover about a ninth of the drawing; what still overlaps is pushed
 
 
-def given(layout: Callable[[Any], Mapping[Any, Any]], names: Sequence[str]) -> Callable[[Flow], Placed]:
+def given(layout: Callable[[Any], Mapping[Any, Any]]) -> Callable[[Flow], Placed]:
     """A function that draws a flow with `layout`, a callable like those of networkx.
 
-    The callable gets a DiGraph whose nodes 0 … n-1 carry `name`, `width` and `height`, and returns node -> (x, y),
-    as networkx does with y upwards. `names` are for its errors.
+    The callable gets a DiGraph of names whose nodes carry `width` and `height` in pixels, and returns
+    name -> (x, y), as networkx does with y upwards.
     """
 
     def draw(flow: Flow) -> Placed:
-        return _drawn(layout, names, flow)
+        return _drawn(layout, flow)
 
     return draw
 
 
-def _drawn(layout: Callable[[Any], Mapping[Any, Any]], names: Sequence[str], flow: Flow) -> Placed:
+def _drawn(layout: Callable[[Any], Mapping[Any, Any]], flow: Flow) -> Placed:
     graph = nx.DiGraph()
-    for node, (width, height) in enumerate(flow.sizes):
-        graph.add_node(node, width=width, height=height)
-    graph.add_edges_from((line.source, line.target) for line in flow.lines if BORDER not in (line.source, line.target))
+    for name, (width, height) in zip(flow.names, flow.sizes, strict=True):
+        graph.add_node(name, width=width, height=height)
+    for line in flow.lines:
+        if BORDER not in (line.source, line.target):
+            graph.add_edge(flow.names[line.source], flow.names[line.target])
     sizes = np.array(flow.sizes, dtype=np.float64).reshape(-1, 2)
     centre = _apart(_asked(layout, graph), sizes)
     corner = centre - sizes / 2
@@ -53,7 +55,7 @@ def _asked(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Poi
         answer = layout(graph)
         points = np.array([[float(answer[node][0]), float(answer[node][1])] for node in graph], dtype=np.float64)
     except KeyError as error:
-        raise GraphEditError(f"The layout {called!r} gave no position for node {error.args[0]!r}. {way_out}") from error
+        raise GraphEditError(f"The layout {called!r} gave no position for {error.args[0]!r}. {way_out}") from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise GraphEditError(f"The layout {called!r} failed ({reason}). {way_out}") from error
@@ -80,7 +82,7 @@ def _apart(points: Points, sizes: Points) -> Points:
 
 
 def _pushed(points: Points, sizes: Points) -> Points:
-    """Boxes from top to bottom; each moves down past the ones it would overlap. Ends, and leaves most where they are."""
+    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
     order = np.lexsort((points[:, 0], points[:, 1]))
     settled = points.copy()
     done: list[int] = []

@@ -81,11 +81,9 @@ def layered(graph: Any) -> dict[Any, tuple[float, float]]:
     number = {node: i for i, node in enumerate(nodes)}
     sizes = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
     lines = [Line(number[a], number[b]) for a, b in graph.edges() if a != b]
-    flow = Flow(sizes, [None] * len(nodes), lines, _ROOT_ASPECT, _ROOT_TOLERANCE)
+    flow = Flow(sizes, [None] * len(nodes), lines, aspect=_ROOT_ASPECT, tolerance=_ROOT_TOLERANCE)
     placed = arranged(flow, [False] * len(nodes))
-    return {
-        node: (placed.left[i] + sizes[i][0] / 2, placed.top[i] + sizes[i][1] / 2) for i, node in enumerate(nodes)
-    }
+    return {node: (placed.left[i] + sizes[i][0] / 2, placed.top[i] + sizes[i][1] / 2) for i, node in enumerate(nodes)}
 
 
 def _sizes(visible: Visible) -> list[tuple[float, float]]:
@@ -120,20 +118,13 @@ def _inside(
     layout: Layout | None,
     memo: Memo,
 ) -> Placed:
+    """The inside of an open scope, whose children's sizes and ports are known."""
     first, stop = visible.child_start[item : item + 2].tolist()
-    a, b = np.searchsorted(visible.container, [item, item + 1])
-    source, target = visible.source[a:b], visible.target[a:b]
-    tensors = visible.tensors[a:b]
-    ends = np.stack([source, target], axis=1) - first
-    ends[np.stack([source, target], axis=1) == item] = BORDER
-    loop = _loops(visible, source, target)
     flow = Flow(
         size[first:stop],
         ports[first:stop],
-        [
-            Line(s, t, not n, back)
-            for (s, t), n, back in zip(ends.tolist(), tensors.tolist(), loop.tolist(), strict=True)
-        ],
+        _lines(visible, item),
+        visible.names[first:stop],
         _INNER_ASPECT if item else _ROOT_ASPECT,
         _INNER_TOLERANCE if item else _ROOT_TOLERANCE,
     )
@@ -141,12 +132,24 @@ def _inside(
     if layout is not None:
         from tfgraphwidget.view.given import given
 
-        return arranged(flow, aside, given(layout, visible.names[first:stop]))
-    key = repr((flow.sizes, flow.ports, ends.tobytes(), (tensors > 0).tobytes(), loop.tobytes(), aside, item == 0)).encode()
+        return arranged(flow, aside, given(layout))
+    # Names are no part of the key: blocks that differ in nothing else share their drawing.
+    key = repr((flow.sizes, flow.ports, flow.lines, aside, item == 0)).encode()
     found = memo.get(key)
     if found is None:
         found = memo[key] = arranged(flow, aside, drawn)
     return found
+
+
+def _lines(visible: Visible, item: int) -> list[Line]:
+    """The lines inside an open scope; its children are numbered from 0."""
+    first = int(visible.child_start[item])
+    a, b = np.searchsorted(visible.container, [item, item + 1])
+    ends = np.stack([visible.source[a:b], visible.target[a:b]], axis=1)
+    loops = _loops(visible, ends[:, 0], ends[:, 1]).tolist()
+    loose = (visible.tensors[a:b] == 0).tolist()
+    numbers = np.where(ends == item, BORDER, ends - first).tolist()
+    return [Line(s, t, control, loop) for (s, t), control, loop in zip(numbers, loose, loops, strict=True)]
 
 
 def _loops(visible: Visible, source: npt.NDArray[np.int32], target: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:

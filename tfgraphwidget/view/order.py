@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from itertools import pairwise
 
 Layers = list[list[int]]
 _SMALL = 600
@@ -54,7 +55,7 @@ def _swept(layers: Layers, above: list[list[int]], below: list[list[int]], *, do
 
 def _crossings(layers: Layers, below: list[list[int]]) -> int:
     total = 0
-    for upper, lower in zip(layers, layers[1:], strict=False):
+    for upper, lower in pairwise(layers):
         place = {vertex: i for i, vertex in enumerate(lower)}
         seen: list[int] = []
         for vertex in upper:
@@ -80,9 +81,7 @@ def _transpose(layers: Layers, above: list[list[int]], below: list[list[int]]) -
             moved = False
             for i in range(len(row) - 1):
                 a, b = row[i], row[i + 1]
-                gain = sum(
-                    _compare(ea, eb) for ea, eb in zip(ends[a], ends[b], strict=True)
-                )
+                gain = sum(_compare(ea, eb) for ea, eb in zip(ends[a], ends[b], strict=True))
                 if gain > 0:
                     row[i], row[i + 1], moved = b, a, True
 

@@ -47,9 +47,9 @@ def flipped(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[boo
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     entered = [False] * count
     for number, (a, b) in enumerate(arcs):
-        a, b = (b, a) if turned[number] else (a, b)
-        below[a].append((b, number))
-        entered[b] = True
+        upper, lower = (b, a) if turned[number] else (a, b)
+        below[upper].append((lower, number))
+        entered[lower] = True
     state = [0] * count
     for root in sorted(range(count), key=lambda node: (entered[node], node)):
         if state[root]:
@@ -76,21 +76,21 @@ def folded(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit:
     Nodes whose line goes on soon come last, so that it stays short; equal ones keep their order.
     """
     rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
-    for node, row in enumerate(rank):
-        rows[row].append(node)
+    for node, at in enumerate(rank):
+        rows[at].append(node)
     if all(sum(widths[node] for node in row) <= limit for row in rows):
         return rank
     reader = [len(rows)] * len(rank)
     for a, b in arcs:
         reader[a] = min(reader[a], rank[b])
-    result, at = [0] * len(rank), 0
+    result, first = [0] * len(rank), 0
     for row in rows:
         parts = max(1, round(sum(widths[node] for node in row) / limit))
         share, filled = sum(widths[node] for node in row) / parts, 0.0
         for node in sorted(row, key=lambda node: -reader[node]):
-            result[node] = at + min(parts - 1, int((filled + widths[node] / 2) / share))
+            result[node] = first + min(parts - 1, int((filled + widths[node] / 2) / share))
             filled += widths[node]
-        at += parts
+        first += parts
     return _without_holes(result)
 
 

@@ -97,7 +97,7 @@ def _ports(plan: Plan, number: int, column: Column, ports: list[Point]) -> None:
 
 
 def _straight(plan: Plan, column: Column, node: int, lower: list[int], at: float) -> float:
-    """Where on its lower side a line to one place leaves: so that it goes straight down, if the boxes overlap enough."""
+    """Where on its lower side a line to one place leaves: straight above it, if the boxes overlap enough."""
     if len(lower) > 1:
         return at
     to, room = column.x[lower[0]], 0.0

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.view.facts import Ints
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.layout import Layout, Memo, place
 from tfgraphwidget.view.visible import KINDS, visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.index import GraphIndex
-    from tfgraphwidget.view.facts import Ints, Mask
+    from tfgraphwidget.view.facts import Mask
 
 __all__ = [
     "EDGE_FIELDS", "FAMILIES", "ITEM_FIELDS", "KINDS", "PAINT_FIELDS",
@@ -172,7 +173,7 @@ def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
-    """One buffer for some arrays, little-endian, and (name, dtype, shape, offset) of each; offsets are multiples of 4."""
+    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets are multiples of 4."""
     fields, parts, offset = [], [], 0
     for name, array in arrays.items():
         dtype = _DTYPES[name]

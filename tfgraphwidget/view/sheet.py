@@ -148,7 +148,14 @@ def _without_corners(points: list[Point]) -> list[Point]:
     for point in points:
         if result and abs(result[-1][0] - point[0]) + abs(result[-1][1] - point[1]) < 0.01:
             continue
-        while len(result) > 1 and any(abs(result[-2][k] - result[-1][k]) + abs(result[-1][k] - point[k]) < 0.01 for k in (0, 1)):
+        while len(result) > 1 and any(
+            abs(result[-2][k] - result[-1][k]) + abs(result[-1][k] - point[k]) < 0.01 for k in (0, 1)
+        ):
             result.pop()
         result.append(point)
     return result
+
+
+def _in_line(a: Point, b: Point, c: Point) -> bool:
+    """Whether three points stand on one vertical or one horizontal."""
+    return any(abs(a[k] - b[k]) + abs(b[k] - c[k]) < 0.01 for k in (0, 1))

@@ -7,9 +7,14 @@ far enough, are two ways to stand without overlap; so is every mean of the two, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from math import inf
 
-_PASSES = 4
+from tfgraphwidget.view.align import settled
+
+Distances = list[list[tuple[int, float]]]
+Pulls = list[list[tuple[int, float, float]]]
+_PASSES, _STILL = 24, 1.0
 
 
 def straightened(
@@ -25,33 +30,92 @@ def straightened(
     `bends[i]` is how far right of its upper vertex link i wants its lower one.
     """
     block = _blocks(layers, links, len(x), nodes)
-    count = max(block, default=-1) + 1
-    members: list[list[int]] = [[] for _ in range(count)]
+    members: list[list[int]] = [[] for _ in range(max(block, default=-1) + 1)]
     for row in layers:
         for vertex in row:
             members[block[vertex]].append(vertex)
-    right: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-    left: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-    for row in layers:
-        for a, b in zip(row, row[1:], strict=False):
-            distance = gap(a, b)
-            right[block[a]].append((block[b], distance))
-            left[block[b]].append((block[a], distance))
+    rows = [[block[vertex] for vertex in row] for row in layers if row]
+    gaps = [[gap(a, b) for a, b in pairwise(row)] for row in layers if row]
+    pulls: Pulls = [[] for _ in members]
+    for (a, b, weight), bend in zip(links, bends, strict=True):
+        if block[a] != block[b]:
+            pulls[block[a]].append((block[b], weight, -bend))
+            pulls[block[b]].append((block[a], weight, bend))
     wished = [sum(x[v] for v in part) / max(1, len(part)) for part in members]
+    place = _relaxed(wished, rows, gaps, pulls, [len(part) > 1 for part in members])
+    return [place[block[v]] if block[v] >= 0 else 0.0 for v in range(len(x))]
+
+
+def _relaxed(
+    wished: Sequence[float],
+    rows: Sequence[Sequence[int]],
+    gaps: Sequence[Sequence[float]],
+    pulls: Pulls,
+    is_lane: Sequence[bool],
+) -> list[float]:
+    """Places without overlap near the wished ones, then moved to where the lines want them, as far as there is room."""
+    right: Distances = [[] for _ in wished]
+    left: Distances = [[] for _ in wished]
+    for row, between in zip(rows, gaps, strict=True):
+        for (a, b), distance in zip(pairwise(row), between, strict=True):
+            right[a].append((b, distance))
+            left[b].append((a, distance))
+    place = _feasible(wished, left, right)
+    lanes = [b for b, lane in enumerate(is_lane) if lane]
+    for number in range(_PASSES):
+        before = list(place)
+        for row, between in list(zip(rows, gaps, strict=True))[:: 1 if number % 2 else -1]:
+            _settle_row(place, row, between, pulls, is_lane)
+        for b in lanes:
+            wish, _ = _wish(place, b, pulls)
+            low = max((place[other] + distance for other, distance in left[b]), default=-inf)
+            high = min((place[other] - distance for other, distance in right[b]), default=inf)
+            place[b] = min(max(wish, low), high)
+        if max((abs(a - b) for a, b in zip(before, place, strict=True)), default=0.0) < _STILL:
+            break
+    return place
+
+
+def _feasible(wished: Sequence[float], left: Distances, right: Distances) -> list[float]:
     order = _topological(right, left)
     low, high = list(wished), list(wished)
     for b in order:
         low[b] = max([low[b], *(low[other] + distance for other, distance in left[b])])
     for b in reversed(order):
         high[b] = min([high[b], *(high[other] - distance for other, distance in right[b])])
-    place = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-    pulls: list[list[tuple[int, float, float]]] = [[] for _ in range(count)]
-    for (a, b, weight), bend in zip(links, bends, strict=True):
-        if block[a] != block[b]:
-            pulls[block[a]].append((block[b], weight, -bend))
-            pulls[block[b]].append((block[a], weight, bend))
-    _relax(place, order, pulls, left, right)
-    return [place[block[v]] if block[v] >= 0 else 0.0 for v in range(len(x))]
+    return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+
+
+def _wish(place: Sequence[float], b: int, pulls: Pulls) -> tuple[float, float]:
+    """Where the lines of a block want it, and how strongly; its own place, weakly, when it has none."""
+    total, whole = 0.001 * place[b], 0.001
+    for other, weight, bend in pulls[b]:
+        total += weight * (place[other] + bend)
+        whole += weight
+    return total / whole, whole
+
+
+def _settle_row(
+    place: list[float], row: Sequence[int], gaps: Sequence[float], pulls: Pulls, is_lane: Sequence[bool]
+) -> None:
+    """Move the nodes between two lanes together: one by one, each would be held by its neighbours."""
+    start = 0
+    while start < len(row):
+        if is_lane[row[start]]:
+            start += 1
+            continue
+        stop = start
+        while stop < len(row) and not is_lane[row[stop]]:
+            stop += 1
+        wishes = [_wish(place, b, pulls) for b in row[start:stop]]
+        between = gaps[start : stop - 1]
+        places = settled([wish for wish, _ in wishes], [weight for _, weight in wishes], between)
+        offsets = [0.0, *accumulate(between)]
+        low = place[row[start - 1]] + gaps[start - 1] if start else -inf
+        high = place[row[stop]] - gaps[stop - 1] - offsets[-1] if stop < len(row) else inf
+        for b, at, offset in zip(row[start:stop], places, offsets, strict=True):
+            place[b] = min(max(at - offset, low), high) + offset
+        start = stop
 
 
 def _blocks(
@@ -62,10 +126,7 @@ def _blocks(
     for row in layers:
         for i, vertex in enumerate(row):
             at[vertex] = i
-    onward: dict[int, int] = {}
-    for a, b, _ in links:
-        if a >= nodes and b >= nodes:
-            onward[a] = b
+    onward = {a: b for a, b, _ in links if a >= nodes and b >= nodes}
     block, fresh = [-1] * count, 0
     for row in layers:
         for vertex in row:
@@ -79,7 +140,7 @@ def _blocks(
     return block
 
 
-def _topological(right: list[list[tuple[int, float]]], left: list[list[tuple[int, float]]]) -> list[int]:
+def _topological(right: Distances, left: Distances) -> list[int]:
     waiting = [len(before) for before in left]
     order = [b for b, missing in enumerate(waiting) if not missing]
     for b in order:
@@ -88,22 +149,3 @@ def _topological(right: list[list[tuple[int, float]]], left: list[list[tuple[int
             if not waiting[other]:
                 order.append(other)
     return order
-
-
-def _relax(
-    place: list[float],
-    order: Sequence[int],
-    pulls: list[list[tuple[int, float, float]]],
-    left: list[list[tuple[int, float]]],
-    right: list[list[tuple[int, float]]],
-) -> None:
-    """Let each block move to where its lines want it, as far as its neighbours leave room."""
-    for number in range(_PASSES):
-        for b in order if number % 2 == 0 else reversed(order):
-            if not pulls[b]:
-                continue
-            whole = sum(weight for _, weight, _ in pulls[b])
-            wish = sum(weight * (place[other] + bend) for other, weight, bend in pulls[b]) / whole
-            low = max((place[other] + distance for other, distance in left[b]), default=-inf)
-            high = min((place[other] - distance for other, distance in right[b]), default=inf)
-            place[b] = min(max(wish, low), high)

@@ -16,11 +16,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.scopes import ScopeTree
 from tfgraphwidget.names import last_part
 from tfgraphwidget.view.bundle import Pairs, bundled, control_pairs, data_pairs, segments
 from tfgraphwidget.view.facts import Facts, Ints, Mask, facts
@@ -82,8 +84,6 @@ def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
     """
     known = facts(index)
     rows = _items(index, known, open_scopes)
-    op, scope = np.maximum(rows.op, 0), np.maximum(rows.scope, 0)
-    is_op = rows.op >= 0
     data = data_pairs(index, rows.item_of_op)
     aside = _aside(known, rows, data)
     outer = _outermost_aside(aside, rows)
@@ -95,11 +95,11 @@ def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
         names=[index.names[o] if o >= 0 else index.scopes.names[s] for s, o in zip(rows.scope, rows.op, strict=True)],
         types=[index.types[o] if o >= 0 else "" for o in rows.op],
         parent=rows.parent,
-        kind=np.where(is_op, OP, np.where(rows.open, OPEN, CLOSED)).astype(np.uint8),
-        family=np.where(is_op, known.family[op], known.scope_family[scope] * ~rows.open).astype(np.uint8),
+        kind=np.where(rows.op >= 0, OP, np.where(rows.open, OPEN, CLOSED)).astype(np.uint8),
+        family=rows.each(known.family, known.scope_family).astype(np.uint8) * ~rows.open,
         aside=aside,
-        count=np.where(is_op, 1, known.ops[scope]).astype(np.int32),
-        variables=np.where(is_op, known.handle[op], known.variables[scope]).astype(np.int32),
+        count=rows.each(np.ones_like(known.fed), known.ops),
+        variables=rows.each(known.handle, known.variables),
         depth=rows.depth,
         item_of_op=rows.item_of_op,
         source=source,
@@ -119,39 +119,53 @@ class _Rows:
     open: Mask
     item_of_op: Ints
 
+    def each(self, of_op: npt.NDArray[Any], of_scope: npt.NDArray[Any]) -> Ints:
+        """A number per item, from a number per op and a number per scope."""
+        result = of_scope[np.maximum(self.scope, 0)].astype(np.int32)
+        is_op = self.op >= 0
+        result[is_op] = of_op[self.op[is_op]]
+        return result
+
 
 def _items(index: GraphIndex, known: Facts, open_scopes: frozenset[str]) -> _Rows:
     tree = index.scopes
     is_open = np.zeros(len(tree.names), dtype=bool)
     is_open[[0, *(tree.ids[name] for name in open_scopes if name in tree.ids)]] = True
-    scopes = [np.zeros(1, dtype=np.int32)]
-    ops = [np.full(1, -1, dtype=np.int32)]
-    parents = [np.full(1, -1, dtype=np.int32)]
-    item_of_op = np.zeros(len(index), dtype=np.int32)
     item_of_scope = np.full(len(tree.names), -1, dtype=np.int32)
+    item_of_op = np.zeros(len(index), dtype=np.int32)
+    none = np.full(1, -1, dtype=np.int32)
+    levels = [(np.zeros(1, dtype=np.int32), none, none)]
     item_of_scope[0], count = 0, 1
-    while len(parents[-1]):
-        level = scopes[-1][scopes[-1] >= 0]
-        shown = np.zeros(len(tree.names) + 1, dtype=bool)
-        shown[level[is_open[level]]] = True
-        inner = np.flatnonzero(shown[tree.parent] & (np.arange(len(tree.names)) > 0)).astype(np.int32)
-        own = np.flatnonzero(shown[tree.scope_of]).astype(np.int32)
-        outer = item_of_scope[np.concatenate([tree.parent[inner], tree.scope_of[own]])]
-        order = np.lexsort((np.concatenate([known.first[inner], own]), outer))
-        scopes.append(np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])[order])
-        ops.append(np.concatenate([np.full(len(inner), -1, dtype=np.int32), own])[order])
-        parents.append(outer[order])
-        numbers = np.arange(count, count + len(order), dtype=np.int32)
-        item_of_scope[scopes[-1][scopes[-1] >= 0]] = numbers[scopes[-1] >= 0]
-        item_of_op[ops[-1][ops[-1] >= 0]] = numbers[ops[-1] >= 0]
-        count += len(order)
-    scope = np.concatenate(scopes)
-    depth = np.repeat(np.arange(len(scopes), dtype=np.int32), [len(s) for s in scopes])
+    while len(levels[-1][0]):
+        scope, op, outer = _level_below(tree, known, is_open, levels[-1][0], item_of_scope)
+        numbers = np.arange(count, count + len(op), dtype=np.int32)
+        item_of_scope[scope[op < 0]] = numbers[op < 0]
+        item_of_op[op[op >= 0]] = numbers[op >= 0]
+        levels.append((scope, op, outer))
+        count += len(op)
+    scope, op, outer = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+    depth = np.repeat(np.arange(len(levels), dtype=np.int32), [len(level[0]) for level in levels])
     opened = (scope >= 0) & is_open[np.maximum(scope, 0)]
     closed = np.flatnonzero((scope >= 0) & ~opened)
     for item, s in zip(closed.tolist(), scope[closed].tolist(), strict=True):
         item_of_op[tree.order[tree.start[s] : tree.stop[s]]] = item
-    return _Rows(scope, np.concatenate(ops), np.concatenate(parents), depth, opened, item_of_op)
+    return _Rows(scope, op, outer, depth, opened, item_of_op)
+
+
+def _level_below(
+    tree: ScopeTree, known: Facts, is_open: Mask, above: Ints, item_of_scope: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """The children of the open ones among the scopes `above` (-1: an op), as columns scope, op, parent of _Rows."""
+    shown = np.zeros(len(tree.names), dtype=bool)
+    level = above[above >= 0]
+    shown[level[is_open[level]]] = True
+    inner = np.flatnonzero(shown[tree.parent] & (np.arange(len(tree.names)) > 0)).astype(np.int32)
+    own = np.flatnonzero(shown[tree.scope_of]).astype(np.int32)
+    outer = item_of_scope[np.concatenate([tree.parent[inner], tree.scope_of[own]])]
+    order = np.lexsort((np.concatenate([known.first[inner], own]), outer))
+    scope = np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])
+    op = np.concatenate([np.full(len(inner), -1, dtype=np.int32), own])
+    return scope[order], op[order], outer[order]
 
 
 def _aside(known: Facts, rows: _Rows, data: Pairs) -> Mask:
@@ -164,13 +178,13 @@ def _aside(known: Facts, rows: _Rows, data: Pairs) -> Mask:
     inside = source != rows.parent[target]
     places = np.bincount(source[inside], minlength=len(rows.op))
     is_op = rows.op >= 0
-    op, scope = np.maximum(rows.op, 0), np.maximum(rows.scope, 0)
-    fed = np.where(is_op, known.fed[op], known.fed_ops[scope] > 0)
-    variables = np.where(is_op, 0, known.variables[scope])
-    feeds_none = (places == 0) & ~np.isin(np.arange(len(op)), target)
+    fed = rows.each(known.fed, known.fed_ops) > 0
+    variables = rows.each(np.zeros_like(known.fed), known.variables)
+    feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
-    aside |= (is_op & (known.family[op] == _CONTROL) & feeds_none) | (~is_op & known.saver[scope])
+    aside |= is_op & (rows.each(known.family, known.scope_family) == _CONTROL) & feeds_none
+    aside |= rows.each(np.zeros_like(known.fed), known.saver) > 0
     aside[0] = False
     return aside
 

@@ -27,9 +27,11 @@ export function createClone({ store, actions }: Parts): HTMLElement {
     row("Values", init.select),
     element("button", { type: "submit", class: "tgw-primary" }, "Clone"),
   );
-  form.addEventListener("submit", (event) => {
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    void actions.clone({ into: into.value.trim(), variables: variables.value(), init: init.value() });
+    await actions.clone({ into: into.value.trim(), variables: variables.value(), init: init.value() });
+    // The name is taken now; after a refusal it stays, to be corrected.
+    if (store.value.status?.kind === "notice") into.value = store.value.state?.proposal ?? "";
   });
   variables.select.addEventListener("change", () => {
     init.select.disabled = variables.value() === "shared";

@@ -16,9 +16,12 @@ export function createSearch({ store, actions }: Parts): HTMLElement {
   const choice = new Choice(input, list);
 
   const close = () => void actions.search("");
-  const choose = (name: string) => {
+  const clear = () => {
     input.value = "";
     close();
+  };
+  const choose = (name: string) => {
+    clear();
     // Back to the drawing, so that its keys work at once.
     input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
     void actions.reveal(name);
@@ -28,20 +31,15 @@ export function createSearch({ store, actions }: Parts): HTMLElement {
     clearTimeout(timer);
     timer = window.setTimeout(() => void actions.search(input.value), PAUSE);
   });
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") choice.move(1);
-    else if (event.key === "ArrowUp") choice.move(-1);
-    else if (event.key === "Enter") choice.enter(choose);
-    else if (event.key === "Escape" && input.value !== "") {
-      input.value = "";
-      close();
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  listenToKeys(input, choice, choose, clear);
+  const expand = (open: boolean) => {
+    popup.hidden = !open;
+    input.setAttribute("aria-expanded", String(open));
+  };
+  input.addEventListener("blur", () => expand(false));
+  input.addEventListener("focus", () => expand(store.value.found !== null));
   store.watch(["found"], ({ found, query }) => {
-    popup.hidden = found === null;
-    input.setAttribute("aria-expanded", String(found !== null));
+    expand(found !== null);
     list.replaceChildren(...(found?.hits ?? []).map((hit, i) => hitEntry(hit, query, `${id}-${i}`, choose)));
     total.textContent = totalText(found);
     choice.reset();
@@ -67,6 +65,23 @@ function searchField(listId: string): HTMLInputElement {
     "aria-expanded": "false",
     "aria-controls": listId,
     "aria-autocomplete": "list",
+  });
+}
+
+function listenToKeys(
+  input: HTMLInputElement,
+  choice: Choice,
+  choose: (name: string) => void,
+  clear: () => void,
+): void {
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") choice.move(1);
+    else if (event.key === "ArrowUp") choice.move(-1);
+    else if (event.key === "Enter") choice.enter(choose);
+    else if (event.key === "Escape" && input.value !== "") clear();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
   });
 }
 

@@ -13,14 +13,15 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
   const name = element("div", { class: "tgw-tooltip-name" });
   const about = element("div", { class: "tgw-tooltip-about" });
   const root = element("div", { class: "tgw-tooltip", hidden: true, "aria-hidden": "true" }, name, about);
-  store.watch(["hover", "scene"], ({ hover, scene }) => {
-    root.hidden = hover <= 0 || !scene;
-    if (hover <= 0 || !scene) return;
-    name.replaceChildren(breakable(scene.names[hover] ?? ""));
-    about.textContent = aboutText(scene, hover);
+  store.watch(["hover"], () => {
+    root.hidden = true;
   });
   const move = (item: number, { x, y }: Point) => {
-    if (item <= 0) return;
+    const { scene } = store.value;
+    root.hidden = item <= 0 || !scene;
+    if (item <= 0 || !scene) return;
+    name.replaceChildren(breakable(scene.names[item] ?? ""));
+    about.textContent = aboutText(scene, item);
     const { width, height } = stage.viewport;
     const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
     const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;

@@ -53,13 +53,14 @@ export function fitted(box: Box, viewport: Viewport, most = 1.25): Camera {
   return centred(box, viewport, Math.min(wide, high, most));
 }
 
-/** The first look at a drawing: all of it, but never too small to read: rather its upper part. */
-export function opening(box: Box, viewport: Viewport): Camera {
+/** The first look at a drawing: all of it, but never too small to read: rather its upper part, around `start`. */
+export function opening(box: Box, viewport: Viewport, start?: Point): Camera {
   const whole = fitted(box, viewport);
   if (whole.zoom >= READABLE) return whole;
   const wide = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), READABLE, 1);
-  const middle = { x: box.x + box.width / 2, y: box.y };
-  return anchored(middle, { x: viewport.width / 2, y: MARGIN }, wide);
+  const fits = box.width * wide <= viewport.width || !start;
+  const top = fits ? { x: box.x + box.width / 2, y: box.y } : { x: start.x, y: start.y - MARGIN / wide };
+  return anchored(top, { x: viewport.width / 2, y: MARGIN }, wide);
 }
 
 /** Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it is large. */

@@ -66,7 +66,9 @@ export class Canvas2D implements Renderer {
     const area = grown(inView(camera, this.#viewport), 24);
     // While boxes move they are not where the index has them.
     const moving = boxes !== scene.box;
-    const items = moving ? Array.from({ length: scene.length }, (_, item) => item) : picker.itemsIn(area);
+    const items = moving
+      ? Array.from({ length: scene.length }, (_, item) => item)
+      : picker.itemsIn(area, 0.5 / camera.zoom);
     return {
       ctx: this.#ctx,
       frame,
@@ -74,7 +76,8 @@ export class Canvas2D implements Renderer {
       viewport: this.#viewport,
       ratio: this.#ratio,
       items,
-      edges: picker.edgesIn(area),
+      // From afar, what spans a pixel or two is noise that takes most of the time.
+      edges: picker.edgesIn(area, 3 / camera.zoom),
     };
   }
 }

@@ -44,7 +44,8 @@ function lookOf({ frame, palette }: Pen, edge: number): Look {
   const inside = chosen(source) && chosen(target);
   const weight = tensors > 0 ? Math.min(Math.round(Math.log2(tensors) * 2) / 2, 4) : 0;
   const width = Math.max(0.6, (1.2 + 0.55 * weight + (touched ? 0.8 : 0)) * Math.min(camera.zoom, 1.5));
-  const calm = paint.selecting && !inside ? 0.45 : 0.85;
+  const distant = Math.min(1, 0.3 + 2 * camera.zoom);
+  const calm = (paint.selecting && !inside ? 0.45 : 0.85) * distant;
   return {
     colour: touched || inside ? palette.selected : tensors > 0 ? palette.edge : palette.controlEdge,
     width,

@@ -7,7 +7,7 @@ export function drawOutlines(pen: Pen): void {
   const { frame, palette } = pen;
   for (const item of pen.items) {
     if (at(frame.paint.fresh, item) === 1 && item > 0) drawGlow(pen, item, palette.fresh);
-    if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 2);
+    if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 4);
   }
   if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);

@@ -5,6 +5,8 @@ import { at, type Box, boxOf, type Scene } from "../scene";
 export class Picker {
   readonly #items: Flatbush;
   readonly #edges: Flatbush | null;
+  /** The longer side of what an edge spans. */
+  readonly #extent: Float32Array;
 
   constructor(scene: Scene) {
     this.#items = new Flatbush(Math.max(scene.length, 1), 16, Float32Array);
@@ -13,7 +15,8 @@ export class Picker {
       this.#items.add(x, y, x + width, y + height);
     }
     this.#items.finish();
-    this.#edges = edgeIndex(scene);
+    this.#extent = new Float32Array(scene.edges);
+    this.#edges = edgeIndex(scene, this.#extent);
   }
 
   /** The innermost item at a world point; the root (0) when there is nothing else, -1 outside of all. */
@@ -22,21 +25,26 @@ export class Picker {
     return this.#items.search(x, y, x, y).reduce((best, item) => Math.max(best, item), -1);
   }
 
-  /** Items that touch the area, parents before children. */
-  itemsIn(area: Box): number[] {
-    return search(this.#items, area).sort((a, b) => a - b);
+  /** Items that touch the area and are at least `least` wide, parents before children. */
+  itemsIn(area: Box, least = 0): number[] {
+    const wide = (_: number, left: number, __: number, right: number) => right - left >= least;
+    return search(this.#items, area, wide).sort((a, b) => a - b);
   }
 
-  edgesIn(area: Box): number[] {
-    return this.#edges ? search(this.#edges, area) : [];
+  /** Edges in the area that span at least `least`. */
+  edgesIn(area: Box, least = 0): number[] {
+    if (!this.#edges) return [];
+    return search(this.#edges, area, (edge) => at(this.#extent, edge) >= least);
   }
 }
 
-function search(index: Flatbush, { x, y, width, height }: Box): number[] {
-  return index.search(x, y, x + width, y + height);
+type Test = (index: number, left: number, top: number, right: number, bottom: number) => boolean;
+
+function search(index: Flatbush, { x, y, width, height }: Box, test: Test): number[] {
+  return index.search(x, y, x + width, y + height, test);
 }
 
-function edgeIndex(scene: Scene): Flatbush | null {
+function edgeIndex(scene: Scene, extent: Float32Array): Flatbush | null {
   if (scene.edges === 0) return null;
   const index = new Flatbush(scene.edges, 16, Float32Array);
   for (let edge = 0; edge < scene.edges; edge++) {
@@ -49,6 +57,7 @@ function edgeIndex(scene: Scene): Flatbush | null {
       bounds.top = Math.min(bounds.top, y);
       bounds.bottom = Math.max(bounds.bottom, y);
     }
+    extent[edge] = Math.max(bounds.right - bounds.left, bounds.bottom - bounds.top);
     index.add(bounds.left, bounds.top, bounds.right, bounds.bottom);
   }
   index.finish();

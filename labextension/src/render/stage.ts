@@ -49,8 +49,10 @@ export class Stage {
   readonly #renderer: Canvas2D;
   readonly #stop: (() => void)[] = [];
   #viewport: Viewport = { width: 0, height: 0 };
+  #ratio = 1;
   #move: Move | null = null;
   #placed = false;
+  #marked = false;
   #scheduled = 0;
   #between = new Float32Array(0);
 
@@ -114,6 +116,13 @@ export class Stage {
     if (!scene) return -1;
     const world = toWorld(camera, point.x, point.y);
     return Math.max(0, this.#renderer.picker(scene).at(world.x, world.y));
+  }
+
+  /** Whether a point in an open scope is below its header. */
+  isInside(item: number, point: Point): boolean {
+    const { scene, camera } = this.#store.value;
+    if (!scene || at(scene.kind, item) !== OPEN) return false;
+    return toWorld(camera, point.x, point.y).y > boxOf(scene.box, item).y + HEADER;
   }
 
   anchorAt(item: number, point?: Point): Anchor | undefined {
@@ -185,18 +194,21 @@ export class Stage {
     const { scene } = this.#store.value;
     if (this.#placed || !scene || this.#viewport.width === 0) return;
     this.#placed = true;
-    this.#store.set({ camera: opening(boxOf(scene.box, 0), this.#viewport) });
+    this.#store.set({ camera: opening(boxOf(scene.box, 0), this.#viewport, topmost(scene)) });
   }
 
   #frame(now: number): void {
+    cancelAnimationFrame(this.#scheduled);
     this.#scheduled = 0;
+    if (this.#ratio !== devicePixelRatio) this.#measure();
     const { scene, paint } = this.#store.value;
     if (!scene || !paint || this.#viewport.width === 0) return;
     const boxes = this.#advance(scene, now);
     this.#renderer.draw(this.#picture(scene, boxes));
     if (this.#move) this.schedule();
     else if (!this.#store.value.drawn) {
-      performance.mark("tfgraphwidget:drawn");
+      if (!this.#marked) performance.mark("tfgraphwidget:drawn");
+      this.#marked = true;
       this.#store.set({ drawn: true });
     }
   }
@@ -236,12 +248,18 @@ export class Stage {
   }
 
   #resize(): void {
+    this.#measure();
+    this.#place();
+    this.#frame(performance.now());
+  }
+
+  /** Size and resolution, which changes when the window goes to another screen. */
+  #measure(): void {
     const { clientWidth: width, clientHeight: height } = this.#host;
     if (width === 0 || height === 0) return;
     this.#viewport = { width, height };
-    this.#renderer.resize(this.#viewport, devicePixelRatio || 1);
-    this.#place();
-    this.#frame(performance.now());
+    this.#ratio = devicePixelRatio;
+    this.#renderer.resize(this.#viewport, this.#ratio);
   }
 
   #recolour(): void {
@@ -256,4 +274,15 @@ export class Stage {
     this.#host.closest(".tfgraphwidget")?.setAttribute("data-theme", theme);
     return palette;
   }
+}
+
+/** The middle of the upper border of the highest box that is not an open scope, where reading starts. */
+function topmost(scene: Scene): Point | undefined {
+  let best: Box | undefined;
+  for (let item = 1; item < scene.length; item++) {
+    if (at(scene.kind, item) === OPEN || at(scene.aside, item) === 1) continue;
+    const box = boxOf(scene.box, item);
+    if (!best || box.y < best.y) best = box;
+  }
+  return best && { x: best.x + best.width / 2, y: best.y };
 }

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import {
+  anchored,
+  between,
+  fitted,
+  inView,
+  opening,
+  panned,
+  READABLE,
+  toScreen,
+  toWorld,
+  towards,
+  zoomedAt,
+} from "../src/render/camera";
+
+const viewport = { width: 800, height: 600 };
+const camera = { x: 100, y: -40, zoom: 0.5 };
+
+describe("camera", () => {
+  test("world and screen are inverse", () => {
+    const { x, y } = toScreen(camera, 321, 123);
+    expect(toWorld(camera, x, y)).toEqual({ x: 321, y: 123 });
+  });
+
+  test("zooming keeps what is under the pointer", () => {
+    const pointer = { x: 230, y: 410 };
+    const before = toWorld(camera, pointer.x, pointer.y);
+    const zoomed = zoomedAt(camera, 1.7, pointer);
+    const after = toWorld(zoomed, pointer.x, pointer.y);
+    expect(zoomed.zoom).toBeCloseTo(0.85);
+    expect(after.x).toBeCloseTo(before.x);
+    expect(after.y).toBeCloseTo(before.y);
+  });
+
+  test("zooming ends at its limits, with the pointer still in place", () => {
+    const far = zoomedAt(camera, 1e9, { x: 10, y: 10 });
+    expect(far.zoom).toBe(4);
+    expect(toWorld(far, 10, 10)).toEqual(toWorld(camera, 10, 10));
+  });
+
+  test("panning moves what is in view along with the hand", () => {
+    expect(toScreen(panned(camera, 30, -20), 200, 200)).toEqual({ x: 80, y: 100 });
+  });
+
+  test("fitting shows the whole box in the middle", () => {
+    const fit = fitted({ x: 0, y: 0, width: 4000, height: 1000 }, viewport);
+    const view = inView(fit, viewport);
+    expect(view.x).toBeLessThan(0);
+    expect(view.x + view.width).toBeGreaterThan(4000);
+    expect(toScreen(fit, 2000, 500).x).toBeCloseTo(400);
+    expect(toScreen(fit, 2000, 500).y).toBeCloseTo(300);
+  });
+
+  test("the first look at a tall drawing is its readable upper part", () => {
+    const first = opening({ x: 0, y: 0, width: 700, height: 9000 }, viewport);
+    expect(first.zoom).toBe(1);
+    expect(toScreen(first, 350, 0).y).toBe(24);
+  });
+
+  test("the first look at a huge drawing is still readable", () => {
+    expect(opening({ x: 0, y: 0, width: 50_000, height: 50_000 }, viewport).zoom).toBe(READABLE);
+  });
+
+  test("flying to a small box brings it to the middle at a readable zoom", () => {
+    const there = towards({ x: 5000, y: 5000, width: 100, height: 30 }, viewport, { x: 0, y: 0, zoom: 0.05 });
+    expect(there.zoom).toBeGreaterThan(READABLE);
+    expect(toScreen(there, 5050, 5015)).toEqual({ x: 400, y: 300 });
+  });
+
+  test("a move starts and ends where it should and keeps an anchored point still", () => {
+    const from = { x: 0, y: 0, zoom: 0.8 };
+    const to = anchored({ x: 500, y: 300 }, { x: 100, y: 50 }, 0.8);
+    expect(between(from, to, 0, viewport).x).toBeCloseTo(from.x);
+    expect(between(from, to, 1, viewport).y).toBeCloseTo(to.y);
+    const half = between(from, to, 0.5, viewport);
+    expect(half.x).toBeCloseTo((from.x + to.x) / 2);
+  });
+});

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openChannel, type Wire } from "../src/channel";
+
+type Receive = (message: unknown, buffers: DataView[]) => void;
+
+/** A model that keeps what was sent and lets the test answer. */
+class FakeModel implements Wire {
+  readonly sent: { id: number; type: string }[] = [];
+  readonly #listeners = new Set<Receive>();
+
+  send(content: unknown): void {
+    this.sent.push(content as { id: number; type: string });
+  }
+
+  on(_: "msg:custom", callback: Receive): void {
+    this.#listeners.add(callback);
+  }
+
+  off(_: "msg:custom", callback: Receive): void {
+    this.#listeners.delete(callback);
+  }
+
+  answer(message: unknown, buffers: DataView[] = []): void {
+    for (const listener of this.#listeners) listener(message, buffers);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+}
+
+const refused = { type: "refused", why: "no", ops: [] };
+
+describe("channel", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("each answer goes to the request with its id, whatever the order", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const first = channel.request({ type: "undo" });
+    const second = channel.request({ type: "redo" });
+    const [a, b] = model.sent;
+    model.answer({ ...refused, id: b?.id, why: "second" });
+    model.answer({ ...refused, id: a?.id, why: "first" });
+    expect(await first).toMatchObject({ why: "first" });
+    expect(await second).toMatchObject({ why: "second" });
+  });
+
+  test("the binary buffer comes with the answer", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" });
+    const buffer = new DataView(new ArrayBuffer(12));
+    model.answer({ ...refused, id: model.sent[0]?.id }, [buffer]);
+    expect((await answer).buffer).toBe(buffer);
+  });
+
+  test("messages for others, and what is no message, are ignored", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" });
+    for (const stray of [null, "text", {}, { id: "7", type: "refused" }, { ...refused, id: -1 }])
+      model.answer(stray);
+    model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
+    expect(await answer).toMatchObject({ why: "mine" });
+  });
+
+  test("two channels do not use the same ids", () => {
+    const ids = [new FakeModel(), new FakeModel()].map((model) => {
+      void openChannel(model).request({ type: "open" });
+      return model.sent[0]?.id;
+    });
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test("silence ends in a sentence", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" }, { timeout: 5000 });
+    const failed = expect(answer).rejects.toThrow('not answered "open" for 5 s');
+    await vi.advanceTimersByTimeAsync(5001);
+    await failed;
+  });
+
+  test("a request can be given up, before or after it was sent", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const control = new AbortController();
+    const answer = channel.request({ type: "open" }, { signal: control.signal });
+    control.abort();
+    await expect(answer).rejects.toThrow("given up");
+    await expect(channel.request({ type: "open" }, { signal: control.signal })).rejects.toThrow("given up");
+    expect(model.sent).toHaveLength(1);
+  });
+
+  test("closing leaves no listener and nobody waiting", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answer = channel.request({ type: "open" });
+    channel.close();
+    await expect(answer).rejects.toThrow("closed");
+    expect(model.listeners).toBe(0);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { eased, mixedBoxes, startingBoxes } from "../src/render/morph";
+import { Picker } from "../src/render/pick";
+import { boxOf, decodeScene } from "../src/scene";
+import { packed, sceneArrays } from "./made_up";
+
+function made(change: Parameters<typeof packed>[0] = {}) {
+  const { fields, buffer } = packed({ ...sceneArrays(), ...change }, { box: [5, 4] });
+  return decodeScene(fields, buffer);
+}
+
+describe("picking", () => {
+  const picker = new Picker(made());
+
+  test.each([
+    ["an op", 90, 35, 1],
+    ["a box inside an open scope", 100, 160, 3],
+    ["the inside of an open scope", 300, 380, 2],
+    ["the background", 390, 490, 0],
+    ["nothing at all", 900, 900, -1],
+  ])("finds %s", (_, x, y, item) => {
+    expect(picker.at(x, y)).toBe(item);
+  });
+
+  test("finds what is in view, parents first", () => {
+    expect(picker.itemsIn({ x: 50, y: 130, width: 50, height: 60 })).toEqual([0, 2, 3]);
+    expect(picker.edgesIn({ x: 80, y: 60, width: 20, height: 10 })).toEqual([0]);
+  });
+
+  test("a scene without edges has none in view", () => {
+    const none = {
+      source: new Int32Array(),
+      target: new Int32Array(),
+      tensors: new Uint32Array(),
+      route_start: new Uint32Array(1),
+      route: new Float32Array(),
+    };
+    expect(new Picker(made(none)).edgesIn({ x: 0, y: 0, width: 999, height: 999 })).toEqual([]);
+  });
+});
+
+describe("moving from one scene to the next", () => {
+  test("known boxes start where they were, new ones inside their parent's old box", () => {
+    const before = made({
+      box: Float32Array.from([0, 0, 400, 500, 9, 9, 9, 9, 0, 0, 30, 30, 1, 1, 1, 1, 2, 2, 2, 2]),
+    });
+    const renamed = { ...before, byKey: new Map([...before.byKey].filter(([key]) => key !== "net/dense/")) };
+    const start = startingBoxes(renamed, made());
+    expect(boxOf(start, 1)).toEqual({ x: 9, y: 9, width: 9, height: 9 });
+    expect(boxOf(start, 3)).toEqual({ x: 2, y: 4, width: 12, height: expect.closeTo(4.6) });
+  });
+
+  test("ends at the new boxes", () => {
+    const next = made();
+    const out = new Float32Array(next.box.length);
+    expect([...mixedBoxes(new Float32Array(20), next.box, eased(1), out)]).toEqual([...next.box]);
+  });
+});

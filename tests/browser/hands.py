@@ -1,0 +1,55 @@
+"""A person's hands and eyes on one widget: a real mouse, real keys, and what the widget says of itself."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
+
+from tests.browser.lab import OpenNotebook
+
+
+class Widget:
+    """A person's mouse and eyes on the widget."""
+
+    def __init__(self, notebook: OpenNotebook, root: Locator) -> None:
+        self.notebook, self.root, self.page = notebook, root, notebook.page
+        self.settled()
+
+    def settled(self, status: str = "ready") -> None:
+        """Wait until the widget has drawn what it was asked for."""
+        expect(self.root).to_have_attribute("data-status", status, timeout=30_000)
+
+    def place(self, name: str) -> tuple[float, float]:
+        """Where an item is on the page."""
+        spot = self.root.evaluate("(root, name) => root.tfgraphwidget.screenPosition(name)", name)
+        assert spot, f"{name} is not shown"
+        return spot["x"], spot["y"]
+
+    def click(self, name: str, *modifiers: str, double: bool = False) -> None:
+        """Click an item, with keys held down."""
+        x, y = self.place(name)
+        self.page.mouse.move(x, y)
+        for key in modifiers:
+            self.page.keyboard.down(key)
+        self.page.mouse.dblclick(x, y) if double else self.page.mouse.click(x, y)
+        for key in modifiers:
+            self.page.keyboard.up(key)
+
+    def number(self, attribute: str) -> float:
+        """A number that the widget says of itself."""
+        return float(self.root.get_attribute(f"data-{attribute}") or "nan")
+
+    @property
+    def status(self) -> Locator:
+        """The line below the drawing, in which refusals and news stand."""
+        return self.root.locator(".tgw-status")
+
+    def center(self) -> tuple[float, float]:
+        """The middle of the canvas on the page."""
+        box = self.root.locator("canvas").first.bounding_box()
+        assert box
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def clone(self, into: str) -> None:
+        """Fill in the scope and press the button."""
+        self.root.get_by_role("textbox", name="scope").fill(into)
+        self.root.get_by_role("button", name="Clone", exact=True).click()

@@ -1,0 +1,77 @@
+"""The main job with a real mouse, in a real JupyterLab: look, mark, clone, undo, on Inception v3."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.lab import copy_notebook, open_notebook, set_theme, shoot
+from tests.browser.server import JupyterServer
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
+IMPORTS, LOAD, SHOW = 2, 3, 4
+PREDICTIONS = "net/InceptionV3/Predictions"
+SOFTMAX = f"{PREDICTIONS}/Softmax"
+OPS = "len(editor.index)"
+FEED = "{'input:0': np.random.default_rng(0).normal(size=(1, 299, 299, 3))}"
+
+
+@pytest.fixture
+def widget(page: Page, jupyter_server: JupyterServer) -> Widget:
+    """The first notebook run as far as the widget."""
+    notebook = open_notebook(page, jupyter_server, copy_notebook(jupyter_server, NOTEBOOK))
+    for cell in (IMPORTS, LOAD):
+        notebook.run_cell(cell)
+    root = notebook.run_cell(SHOW).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    return Widget(notebook, root)
+
+
+def test_look_mark_clone_undo(widget: Widget) -> None:
+    notebook, page, root = widget.notebook, widget.page, widget.root
+    assert widget.number("ops") == notebook.kernel_eval(OPS)
+    assert 12 <= widget.number("items") <= 60
+    shoot(page, "01_opened")
+
+    widget.click(PREDICTIONS, double=True)
+    widget.settled()
+    assert PREDICTIONS in notebook.kernel_eval("sorted(editor.opened)")
+    widget.click("input", "Shift")
+    widget.settled()
+    assert notebook.kernel_eval("editor.inputs") == ["input"]
+    widget.click(SOFTMAX, "Alt")
+    widget.settled()
+    expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
+    assert notebook.kernel_eval("len(editor.selection.variables)") == 378
+    expect(root.get_by_text("378 variables")).to_be_visible()
+    shoot(page, "02_marked")
+
+    ops = notebook.kernel_eval(OPS)
+    root.get_by_role("textbox", name="scope").fill("tower")
+    root.get_by_role("button", name="Clone", exact=True).click()
+    expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval(OPS)), timeout=30_000)
+    widget.settled()
+    shoot(page, "03_cloned")
+    assert notebook.kernel_eval(OPS) == ops + 2701
+    line = f'tower = editor.clone(inputs=["input"], outputs=["{SOFTMAX}"], into="tower")'
+    expect(root.get_by_text(line)).to_be_visible()
+    assert notebook.kernel_eval("editor.code()") == line
+    values = f"a, b = sess.run(['{SOFTMAX}:0', 'tower/{SOFTMAX}:0'], {FEED})"
+    assert notebook.kernel_eval("bool((a == b).all())", before=values) is True
+    names = "[v.name for v in graph.get_collection('variables')]"
+    assert sum(name.startswith("tower/") for name in notebook.kernel_eval(names)) == 378
+
+    root.get_by_role("button", name=re.compile("^Undo")).click()
+    expect(root).to_have_attribute("data-ops", str(ops))
+    widget.settled()
+    assert notebook.kernel_eval(OPS) == ops
+    root.get_by_role("button", name=re.compile("^Redo")).click()
+    expect(root).to_have_attribute("data-ops", str(ops + 2701))
+
+    set_theme(page, dark=True)
+    widget.settled()
+    shoot(page, "04_cloned_dark")

@@ -1,0 +1,77 @@
+"""The steps of the layered layout, one by one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfgraphwidget.view.align import settled
+from tfgraphwidget.view.arrange import packed
+from tfgraphwidget.view.order import ordered
+from tfgraphwidget.view.rank import flipped, folded, ranks
+from tfgraphwidget.view.tracks import Net, tracks
+from tfgraphwidget.view.wrap import cuts
+
+
+def test_a_feeder_stands_right_above_its_only_reader():
+    # 0 -> 1 -> 2 -> 3, and 4 -> 5 -> 3: the side branch moves down as a whole.
+    assert ranks(6, [(0, 1), (1, 2), (2, 3), (4, 5), (5, 3)], [], []) == [0, 1, 2, 3, 1, 2]
+
+
+def test_what_only_feeds_the_border_stands_at_the_bottom():
+    assert ranks(4, [(0, 1), (1, 2)], [0], [2, 3]) == [0, 1, 2, 2]
+
+
+def test_the_way_back_is_turned():
+    assert flipped(3, [(0, 1), (1, 2), (2, 1)], []) == [False, False, True]
+    assert flipped(2, [(0, 1), (1, 0)], [0]) == [True, False]
+
+
+def test_a_wide_row_is_folded():
+    assert folded([0, 1, 1, 1, 1], [10.0] * 5, [], 20.0) == [0, 1, 1, 2, 2]
+
+
+@given(st.lists(st.tuples(st.floats(-1e4, 1e4), st.floats(0.1, 10)), min_size=1, max_size=30))
+def test_settled_places_keep_their_distance(wishes):
+    places = settled([x for x, _ in wishes], [w for _, w in wishes], [5.0] * (len(wishes) - 1))
+    assert all(b - a >= 5.0 - 1e-6 for a, b in pairwise(places))
+
+
+def test_crossings_are_undone():
+    layers = ordered([[0, 1], [2, 3]], [(0, 3), (1, 2)], 4)
+    assert layers in ([[0, 1], [3, 2]], [[1, 0], [2, 3]])
+
+
+def test_tracks_neither_overlap_nor_cross_without_need():
+    nets = [Net((0.0,), (50.0,)), Net((20.0,), (20.0,)), Net((30.0,), (90.0,))]
+    assert tracks(nets) == [1, -1, 0]
+
+
+def test_hundreds_of_nets_share_tracks():
+    nets = [Net((float(i),), (float(i + 30),)) for i in range(0, 5000, 10)]
+    assert max(tracks(nets)) < 10
+
+
+def test_a_short_drawing_is_not_cut_and_a_needle_is():
+    assert cuts([80.0] * 3, [100.0] * 3, [1] * 3, 1.75, 0.7) == [0]
+    assert len(cuts([80.0] * 40, [100.0] * 40, [1] * 40, 1.75, 0.7)) > 3
+
+
+def test_a_needle_is_cut_where_few_lines_cross():
+    crossing = [5] * 40
+    crossing[19] = 1
+    assert 20 in cuts([80.0] * 40, [300.0] * 40, crossing, 0.4, 0.7)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 50])
+def test_packed_boxes_do_not_overlap(count):
+    boxes = [(64.0 + 10 * (i % 3), 30.0 + 16 * (i % 2)) for i in range(count)]
+    places, width, height = packed(boxes, 1.75)
+    for (x, y), (w, h) in zip(places, boxes, strict=True):
+        assert 0 <= x <= x + w <= width + 1e-6
+        assert 0 <= y <= y + h <= height + 1e-6
+    rows = sorted((y, x, w) for (x, y), (w, _) in zip(places, boxes, strict=True))
+    assert all(a[0] < b[0] or a[1] + a[2] <= b[1] for a, b in pairwise(rows))
