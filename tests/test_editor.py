@@ -117,7 +117,9 @@ def test_scopes_open_and_close(editor: GraphEditor) -> None:
 
 def test_reveal_opens_the_scopes_around(editor: GraphEditor) -> None:
     editor.close("net")
-    assert editor.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w") in editor.index.ids
+    assert (
+        editor.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w") in editor.index.ids
+    )
     assert "net/one" in editor.opened
 
 

@@ -57,10 +57,13 @@ class Answers:
     def _cloned(self, command: Clone) -> Answer:
         copy = self._editor.do(command)
         values = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
-        own = (
-            f"{len(copy.variables)} variables of its own, {values[command.init]}" if copy.variables else "no variables"
-        )
-        notice = f"Cloned {len(copy.ops):,} ops into {copy.scope!r}: {own}."
+        notice = f"Cloned {len(copy.ops):,} ops into {copy.scope!r}"
+        if copy.variables:
+            notice += (
+                f", among them {len(copy.variables):,} variables of its own, whole with assign and initial value, "
+                f"{values[command.init]}"
+            )
+        notice += "."
         return self._drawn(focus=self._editor.reveal(copy.scope), notice=notice)
 
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:

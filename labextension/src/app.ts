@@ -35,6 +35,9 @@ interface Probe {
 }
 
 export function createView(el: HTMLElement, channel: Channel, settings: Settings): View {
+  // In a box of other widgets this element is a flex item whose content asks for no width of its own.
+  el.style.flex = "1 1 100%";
+  el.style.minWidth = "0";
   const root = element("div", {
     class: "tfgraphwidget",
     tabindex: 0,

@@ -1,4 +1,4 @@
-"""From the cell's start to the picture, in a real JupyterLab: time, messages, bytes; against ipysigma on the same graph.
+"""From the cell's start to the picture, in a real JupyterLab: time, messages, bytes; ipysigma on the same graph.
 
 ipysigma is the notebook widget that does best on messages and bytes. It is given the same ops and edges, laid out by
 nobody: its own layout runs in the browser.

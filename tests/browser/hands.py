@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from pathlib import Path
+
 from playwright.sync_api import Locator, expect
 
-from tests.browser.lab import OpenNotebook
+from tests.browser.lab import OpenNotebook, shoot
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
 class Widget:
@@ -48,6 +54,20 @@ class Widget:
         box = self.root.locator("canvas").first.bounding_box()
         assert box
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def picture_for_the_readme(self, name: str) -> None:
+        """The widget alone, all of it in view, 1200 pixels wide; `make pictures` puts it beside the notebooks."""
+        viewport = self.page.viewport_size
+        assert viewport
+        self.page.set_viewport_size({"width": 1680, "height": 1000})
+        self.root.focus()
+        self.page.keyboard.press("f")
+        self.root.scroll_into_view_if_needed()
+        self.settled()
+        path = shoot(self.root, name)
+        if os.environ.get("TFGRAPHWIDGET_PICTURES"):
+            shutil.copy(path, NOTEBOOKS / path.name)
+        self.page.set_viewport_size(viewport)
 
     def clone(self, into: str) -> None:
         """Fill in the scope and press the button."""

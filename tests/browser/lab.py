@@ -177,5 +177,5 @@ def shoot(target: Page | Locator, name: str) -> Path:
     """A screenshot in tests/browser/artifacts/, which git does not keep."""
     ARTIFACTS.mkdir(exist_ok=True)
     path = ARTIFACTS / f"{name}.png"
-    target.screenshot(path=path)
+    target.screenshot(path=path, animations="disabled")
     return path

@@ -56,6 +56,7 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval(OPS)), timeout=30_000)
     widget.settled()
     shoot(page, "03_cloned")
+    widget.picture_for_the_readme("clone_by_clicking")
     assert notebook.kernel_eval(OPS) == ops + 2701
     line = f'tower = editor.clone(inputs=["input"], outputs=["{SOFTMAX}"], into="tower")'
     expect(root.get_by_text(line)).to_be_visible()

@@ -51,7 +51,7 @@ LIGHT = Theme(
     selected="#0b63ce",
     partly="#6ea6e8",
     input_mark="#0f7b3e",
-    output_mark="#b3261e",
+    output_mark="#b45309",
     fresh="#8a3ffc",
     levels=("#ffffff", "#f7f9fb", "#eff3f7", "#e7edf3", "#dfe7ef"),
 )
@@ -65,7 +65,7 @@ DARK = Theme(
     selected="#5aa9ff",
     partly="#2f6aa8",
     input_mark="#4cc38a",
-    output_mark="#ff8a80",
+    output_mark="#ffb454",
     fresh="#c9a6ff",
     levels=("#16191d", "#1c2025", "#22272d", "#292f36", "#30373f"),
 )

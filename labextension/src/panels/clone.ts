@@ -38,12 +38,15 @@ export function createClone({ store, actions }: Parts): HTMLElement {
   });
   const root = section("Clone", {}, [], form);
   let proposed = "";
+  let edits = 0;
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
     if (!state) return;
-    // A name that the person has typed stays.
-    if (into.value === proposed || into.value === "") into.value = state.proposal;
+    // A name that the person has typed stays, until it is used.
+    const untouched = into.value === proposed || into.value === "";
+    if (untouched || state.code.length > edits) into.value = state.proposal;
     proposed = state.proposal;
+    edits = state.code.length;
   });
   return root;
 }

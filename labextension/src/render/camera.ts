@@ -18,7 +18,7 @@ export interface Point {
 const MIN_ZOOM = 0.01;
 const MAX_ZOOM = 4;
 /** Below this zoom labels are hard to read. */
-export const READABLE = 0.55;
+export const READABLE = 0.5;
 const MARGIN = 24;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
