@@ -35,17 +35,13 @@ interface Probe {
 }
 
 export function createView(el: HTMLElement, channel: Channel, settings: Settings): View {
-  // In a box of other widgets this element is a flex item whose content asks for no width of its own.
-  el.style.flex = "1 1 100%";
-  el.style.minWidth = "0";
+  el.classList.add("tgw-host");
   const root = element("div", {
     class: "tfgraphwidget",
     tabindex: 0,
     role: "group",
     "aria-label": "TensorFlow graph editor",
     "data-status": "loading",
-    // JupyterLab's own single-letter shortcuts keep out.
-    "data-lm-suppress-shortcuts": "true",
   });
   const host = element("div", { class: "tgw-stage" });
   root.append(element("style", {}, theme), host);

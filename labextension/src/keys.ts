@@ -7,12 +7,11 @@ const STEP = 60;
 export function listenToKeys(root: HTMLElement, parts: Parts): void {
   root.addEventListener("keydown", (event) => {
     const { target } = event;
-    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) {
-      // JupyterLab would take letters typed here for its own shortcuts.
-      event.stopPropagation();
-      return;
-    }
-    const act = withControl(event) ? editing(event, parts) : plain(event, root, parts);
+    const control = withControl(event);
+    // JupyterLab's single letters stay out (x would cut the cell); its Ctrl-S and the like go on working.
+    if (!control) event.stopPropagation();
+    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
+    const act = control ? editing(event, parts) : plain(event, root, parts);
     if (!act) return;
     act();
     event.preventDefault();

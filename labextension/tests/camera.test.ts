@@ -7,6 +7,7 @@ import {
   opening,
   panned,
   READABLE,
+  resized,
   toScreen,
   toWorld,
   towards,
@@ -74,5 +75,15 @@ describe("camera", () => {
     expect(between(from, to, 1, viewport).y).toBeCloseTo(to.y);
     const half = between(from, to, 0.5, viewport);
     expect(half.x).toBeCloseTo((from.x + to.x) / 2);
+  });
+
+  test("a window that grows shows the whole again, or keeps the middle", () => {
+    const box = { x: 0, y: 0, width: 1000, height: 500 };
+    const after = { width: 1200, height: 700 };
+    expect(resized(fitted(box, viewport), box, viewport, after)).toEqual(fitted(box, after));
+    const middle = toWorld(camera, viewport.width / 2, viewport.height / 2);
+    const moved = resized(camera, box, viewport, after);
+    expect(toWorld(moved, after.width / 2, after.height / 2)).toEqual(middle);
+    expect(resized(camera, box, viewport, viewport)).toBe(camera);
   });
 });

@@ -196,6 +196,20 @@ def test_keyboard_and_outline_do_what_the_mouse_does(page: Page, jupyter_server:
     assert widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["y"]]
 
 
+def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "again")
+    widget.click("x", "Shift")
+    widget.settled()
+    page.keyboard.press("Control+s")
+    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    page.reload()
+    root = page.locator(".tfgraphwidget")
+    root.wait_for(timeout=60_000)
+    again = Widget(widget.notebook, root)
+    assert again.number("ops") == widget.notebook.kernel_eval("len(editor.index)")
+    expect(again.root.locator(".tgw-chip[data-name=x]")).to_be_visible()
+
+
 def test_notebook_7_shows_it_too(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "seven_shows", app="notebook")
     widget.click("x", "Shift")

@@ -104,11 +104,15 @@ def test_bad_patterns_scopes_and_types_are_named(line: tf.Graph) -> None:
         select.of_type(index, "Conv9D")
 
 
-def test_search_puts_exact_last_parts_first(inception: tuple[tf.Graph, v1.Session]) -> None:
+def test_search_puts_first_what_is_called_so(inception: tuple[tf.Graph, v1.Session]) -> None:
     index = index_of(inception[0])
-    hits = select.found(index, "softmax")
-    assert index.names[hits[0]] == INCEPTION_OUTPUT[:-2]
-    assert select.found(index, "") == []
-    assert {index.types[i] for i in select.found(index, "conv2d") if "conv2d" not in index.names[i].lower()} <= {
-        "Conv2D"
-    }
+    hits = [index.names[i] for i in select.found(index, "softmax")]
+    assert hits[0] == INCEPTION_OUTPUT[:-2]
+    assert sorted(hits) == sorted(n for n in index.names if "softmax" in (n + index.types[index.ids[n]]).lower())
+    assert select.found(index, " ") == []
+    assert {index.types[i] for i in select.found(index, "FusedBatchNormV3")} == {"FusedBatchNormV3"}
+
+
+def test_search_puts_an_op_before_what_lies_in_its_scope() -> None:
+    index = build([v1.NodeDef(name=name, op="NoOp") for name in ("a/b/c", "a/bee", "a/b", "x/a/b", "b/a")])
+    assert [index.names[i] for i in select.found(index, "A/B")] == ["a/b", "x/a/b", "a/bee", "a/b/c"]

@@ -253,13 +253,22 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
 
 
 def found(index: GraphIndex, text: str) -> list[int]:
-    """Ops whose name or type contains the text, whatever its case; exact last parts first, then graph order."""
+    """Ops whose name or type contains the text, whatever its case.
+
+    First those that are called just so, then those of whose own last part the text is a part (or of the type),
+    then what lies in scopes of that name; each in graph order.
+    """
     low = text.strip().lower()
-    if not low:
-        return []
-    hits = [i for i, name in enumerate(index.names) if low in name.lower() or low in index.types[i].lower()]
-    exact = {i for i in hits if index.names[i].lower().rpartition("/")[2] == low or index.names[i].lower() == low}
-    return [i for i in hits if i in exact] + [i for i in hits if i not in exact]
+    ranked: list[list[int]] = [[], [], []]
+    for i, name in enumerate(index.names if low else ()):
+        own = name.lower()
+        if own.endswith(low) and (len(own) == len(low) or own[-len(low) - 1] == "/"):
+            ranked[0].append(i)
+        elif own.rfind(low) + len(low) > own.rfind("/") + 1 and low in own or low in index.types[i].lower():
+            ranked[1].append(i)
+        elif low in own:
+            ranked[2].append(i)
+    return ranked[0] + ranked[1] + ranked[2]
 
 
 def mask(selection: Selection | None, index: GraphIndex) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -14,6 +14,9 @@ export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector", "aria-live": "polite" });
   parts.store.watch(["details"], ({ details }) => {
     body.setAttribute("data-name", details?.name ?? "");
+    // An entry that was clicked goes; the keys go on working.
+    if (body.contains(document.activeElement))
+      body.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
     body.replaceChildren(...(details ? contents(details, parts) : [nothing()]));
   });
   return section("Inspector", { class: "tgw-inspector-section" }, [], body);

@@ -53,6 +53,15 @@ export function fitted(box: Box, viewport: Viewport, most = 1.25): Camera {
   return centred(box, viewport, Math.min(wide, high, most));
 }
 
+/** After the viewport has changed: a box that was shown whole is shown whole again, else the middle stays. */
+export function resized(camera: Camera, box: Box, before: Viewport, after: Viewport): Camera {
+  const [dx, dy] = [after.width - before.width, after.height - before.height];
+  if (before.width === 0 || (dx === 0 && dy === 0)) return camera;
+  const whole = fitted(box, before);
+  const wasWhole = Math.abs(whole.x - camera.x) + Math.abs(whole.y - camera.y) < 1;
+  return wasWhole ? fitted(box, after) : panned(camera, dx / 2, dy / 2);
+}
+
 /** The first look at a drawing: all of it, but never too small to read: rather its upper part, around `start`. */
 export function opening(box: Box, viewport: Viewport, start?: Point): Camera {
   const whole = fitted(box, viewport);

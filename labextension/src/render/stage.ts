@@ -8,6 +8,7 @@ import {
   fitted,
   opening,
   type Point,
+  resized,
   toScreen,
   toWorld,
   towards,
@@ -248,8 +249,12 @@ export class Stage {
   }
 
   #resize(): void {
+    const before = this.#viewport;
     this.#measure();
-    this.#place();
+    const { scene, camera } = this.#store.value;
+    if (!this.#placed) this.#place();
+    else if (scene && !this.#move)
+      this.#store.set({ camera: resized(camera, boxOf(scene.box, 0), before, this.#viewport) });
     this.#frame(performance.now());
   }
 
