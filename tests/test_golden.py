@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def arrays(message: dict[str, Any], buffer: bytes) -> dict[str, np.ndarray]:
 def texts(read: dict[str, np.ndarray], kind: str) -> list[str]:
     """The strings of a pair of fields."""
     start, data = read[f"{kind}_start"].tolist(), bytes(read[f"{kind}_bytes"])
-    return [data[a:b].decode() for a, b in zip(start, start[1:], strict=False)]
+    return [data[a:b].decode() for a, b in pairwise(start)]
 
 
 def made_now() -> tuple[dict[str, Any], bytes]:

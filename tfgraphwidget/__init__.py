@@ -15,9 +15,11 @@ from tfgraphwidget.errors import GraphEditError
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.view.layout import layered
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit"]
+__all__ = ["GraphEditError", "GraphEditor", "edit", "layered"]
+_LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
 
 
 def edit(graph: Any = None, session: Any = None, *, layout: Any = None) -> GraphEditor:
@@ -25,7 +27,8 @@ def edit(graph: Any = None, session: Any = None, *, layout: Any = None) -> Graph
 
     `graph` is a `tf.Graph`, a `tf.compat.v1.Session`, or None for the default graph; `session` runs it (without
     one, variables cannot be initialised). `layout` is any networkx layout, a callable that takes a graph and
-    returns {node: (x, y)}. Raises NotAGraph, or SessionRefused for a session that is closed or of another graph.
+    returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
+    Raises NotAGraph, or SessionRefused for a session that is closed or of another graph.
     """
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.sources import open_source
@@ -40,7 +43,7 @@ def _widget(editor: GraphEditor) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """The public names that need TensorFlow, loaded when first asked for."""
-    if name == "GraphEditor":
-        return importlib.import_module("tfgraphwidget.editor").GraphEditor
+    """The public names whose modules load much, loaded when first asked for."""
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}")

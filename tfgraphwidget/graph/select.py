@@ -264,7 +264,7 @@ def found(index: GraphIndex, text: str) -> list[int]:
         own = name.lower()
         if own.endswith(low) and (len(own) == len(low) or own[-len(low) - 1] == "/"):
             ranked[0].append(i)
-        elif own.rfind(low) + len(low) > own.rfind("/") + 1 and low in own or low in index.types[i].lower():
+        elif low in index.types[i].lower() or (low in own and own.rfind(low) + len(low) > own.rfind("/") + 1):
             ranked[1].append(i)
         elif low in own:
             ranked[2].append(i)
