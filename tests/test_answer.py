@@ -52,6 +52,16 @@ def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
     assert arrays(painted)["coverage"].max() > 0
 
 
+def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Open())
+    with editor.graph.as_default():
+        tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
+    reply, _ = drawn = answers.to(p.Boundary(("x:0",), ("late",)))
+    assert isinstance(reply, p.Drawn)
+    assert "late" in bytes(arrays(drawn)["name_bytes"]).decode()
+    assert reply.state.selected_ops == 1
+
+
 def test_clone_undo_redo(answers: Answers, editor: GraphEditor) -> None:
     reply, _ = cloned = answers.to(Clone(("x:0",), ("net/logits:0",), "copy"))
     assert isinstance(reply, p.Drawn)

@@ -42,6 +42,8 @@ def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line
         tgw.edit(mlp, session=other)
     with pytest.raises(SessionRefused, match="closed"):
         tgw.edit(line, session=other)
+    with pytest.raises(SessionRefused, match="'foo' is no session"):
+        tgw.edit(line, session="foo")
 
 
 def test_an_empty_graph_opens() -> None:

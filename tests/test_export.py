@@ -14,8 +14,6 @@ from tests.conftest import fill, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
 
 def serve(folder: Path) -> tf.types.experimental.ConcreteFunction:
     """The default signature of a SavedModel, and its holder kept alive."""
@@ -146,3 +144,42 @@ def test_a_failure_half_way_leaves_the_old_file(
             editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
     assert (tmp_path / "sm" / "saved_model.pb").read_bytes() == old
     assert [path.name for path in tmp_path.iterdir()] == ["sm"]
+
+
+def test_an_old_model_survives_a_move_that_fails(
+    editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor.save(tmp_path / "sm", inputs="x", outputs="net/logits")
+    real = Path.replace
+
+    def fail(self: Path, target: Path) -> Path:
+        if target == tmp_path / "sm" and self.name == "sm":
+            raise OSError("busy")
+        return real(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="busy"):
+            editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
+    assert list(serve(tmp_path / "sm")(x=tf.zeros([1, 3]))) == ["logits"]
+
+
+def test_a_table_is_filled_when_the_model_is_served(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.string, [None], name="x")
+        pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64))
+        tf.identity(tf.lookup.StaticHashTable(pairs, -1).lookup(x), name="y")
+    tgw.edit(graph).save(tmp_path / "sm", inputs="x", outputs="y")
+    assert serve(tmp_path / "sm")(x=tf.constant(["b", "z"]))["y"].numpy().tolist() == [2, -1]
+
+
+def test_a_cut_leaves_control_inputs_and_colocation_behind(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        h = tf.square(x, name="h")
+        with tf.control_dependencies([h]), v1.colocate_with(x):
+            tf.multiply(h, 3.0, name="y")
+    tgw.edit(graph).save(tmp_path / "sm", inputs="h", outputs="y")
+    assert serve(tmp_path / "sm")(h=tf.constant(2.0))["y"].numpy() == 6

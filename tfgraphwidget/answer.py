@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
 from tfgraphwidget.edits import code
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone import Clone, copied_ops
 from tfgraphwidget.graph import select
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.names import split_tensor
@@ -15,6 +15,7 @@ from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph.index import GraphIndex
 
 _MOST_NAMES = 200  # of readers, control inputs, outside tensors: what a panel can show
 
@@ -27,6 +28,7 @@ class Answers:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._scene: scenes.Scene | None = None
+        self._drawn_index: GraphIndex | None = None
         self.revision = 0
 
     def to(self, request: p.Request) -> Answer:
@@ -64,17 +66,21 @@ class Answers:
                 f"{values[command.init]}"
             )
         notice += "."
+        if copy.shared:
+            names = ", ".join(copy.shared[:3]) + (" …" if len(copy.shared) > 3 else "")
+            notice += f" Still shared with the original, by way of tensors from outside: {names}."
         return self._drawn(focus=self._editor.reveal(copy.scope), notice=notice)
 
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:
         editor = self._editor
         self._scene = scene = editor.scene()
+        self._drawn_index = editor.index
         fields, data = scenes.to_bytes({**scene.arrays(), **editor.paint(scene).arrays()})
         return p.Drawn(self._state(notice), _fields(fields), focus), [data]
 
     def _painted(self) -> Answer:
-        if self._scene is None:
-            return self._drawn()
+        if self._scene is None or self._drawn_index is not self._editor.index:
+            return self._drawn()  # other cells have added ops since
         fields, data = scenes.to_bytes(self._editor.paint(self._scene).arrays())
         return p.Painted(self._state(""), _fields(fields)), [data]
 
@@ -89,7 +95,9 @@ class Answers:
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
             selected_variables=len(selection.variables) if selection else 0,
-            outside=selection.inputs[:_MOST_NAMES] if selection else (),
+            copied_ops=len(copied_ops(index, selection.ids)) if selection else 0,
+            outside=(selection.inputs + selection.control_inputs)[:_MOST_NAMES] if selection else (),
+            shared=selection.shared(editor.inputs)[:_MOST_NAMES] if selection else (),
             proposal=editor.free_scope(),
             undo=code.line(history.done[-1].command) if history.done else "",
             redo=code.line(history.undone[-1].command) if history.undone else "",

@@ -12,6 +12,7 @@ from tfgraphwidget.edits import code
 from tfgraphwidget.edits.clone import Clone, taken_names
 from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.edits.history import History, Step
+from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import select
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.select import Selection
@@ -57,12 +58,15 @@ class GraphEditor:
 
     @property
     def index(self) -> GraphIndex:
-        """The graph as it is now; ops that other cells added are taken in, boundaries that are gone let go."""
-        index = self._live.index
-        kept = tuple(tuple(n for n in side if split_tensor(n)[0] in index.ids) for side in self._boundary)
-        if kept != self._boundary:
-            self._boundary, self._selection = (kept[0], kept[1]), None
-        return index
+        """The graph as it is now; ops that other cells added are taken in."""
+        return self._live.index
+
+    def _kept_boundary(self, index: GraphIndex) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The boundary, less what is no longer there."""
+        inputs, outputs = (tuple(n for n in side if split_tensor(n)[0] in index.ids) for side in self._boundary)
+        if (inputs, outputs) != self._boundary:
+            self._boundary, self._selection = (inputs, outputs), None
+        return self._boundary
 
     # Selecting
 
@@ -104,18 +108,20 @@ class GraphEditor:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the input boundary."""
-        return self._boundary[0]
+        return self._kept_boundary(self.index)[0]
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the output boundary."""
-        return self._boundary[1]
+        return self._kept_boundary(self.index)[1]
 
     @property
     def selection(self) -> Selection | None:
         """The ops between the boundaries; None until both are chosen."""
         index = self.index
-        if self._selection is not None and self._selection.index is not index:
+        if not all(self._kept_boundary(index)):
+            return None
+        if self._selection is None or self._selection.index is not index:
             self._selection = select.between(index, *self._boundary)
         return self._selection
 
@@ -154,13 +160,22 @@ class GraphEditor:
         self.fresh = frozenset(node.name for node in patch.add.nodes)
         self._changed()
         copied = frozenset(index.ids[name[len(command.into) + 1 :]] for name in self.fresh)
-        ops, outside = tuple(node.name for node in patch.add.nodes), Selection(index, copied, "").inputs
-        return Copy(command.into, ops, self._live.variables(patch), outside, self._live.source.element)
+        part = Selection(index, copied, "")
+        return Copy(
+            scope=command.into,
+            ops=tuple(node.name for node in patch.add.nodes),
+            variables=self._live.variables(patch),
+            outside=part.inputs + part.control_inputs,
+            shared=part.shared(command.inputs),
+            _element=self._live.source.element,
+        )
 
     def undo(self) -> str:
         """Take the last edit back; the line of code that it was. On a live graph its ops are hidden."""
         step = self._history.last()
         taken_back = step.patch.inverse().with_dependents(self.index)
+        if any(node.name not in self.index.ids for node in step.patch.add.nodes):
+            raise NothingTo(f"Another editor has undone this already: {code.line(step.command)}; redo it there first.")
         self._live.carry_out(taken_back, lambda: None)
         self._history = self._history.after_undo(taken_back)
         self.fresh = frozenset()
@@ -170,6 +185,8 @@ class GraphEditor:
     def redo(self) -> str:
         """Do again what was undone last; the same ops and variables come back, with the values they have."""
         step = self._history.next()
+        if any(node.name in self.index.ids for node in step.patch.add.nodes):
+            raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
         self._live.carry_out(step.patch, lambda: None)
         self._history = self._history.after_redo()
         self.fresh = frozenset(node.name for node in step.patch.add.nodes)
@@ -221,7 +238,7 @@ class GraphEditor:
         """The selection, the boundary and the last edit, per item of a scene."""
         index = self.index
         fresh = select.Selection(index, frozenset(index.ids[n] for n in self.fresh if n in index.ids), "")
-        inputs, outputs = ([index.op(name) for name in side] for side in self._boundary)
+        inputs, outputs = ([index.op(name) for name in side] for side in self._kept_boundary(index))
         return scenes.paint(scene, select.mask(self.selection, index), inputs, outputs, select.mask(fresh, index))
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
@@ -238,17 +255,19 @@ class GraphEditor:
         session's values; ".pb" and ".pbtxt" a GraphDef; ".svg", ".png" and ".pdf" the picture. Written beside and
         moved into place: a failure leaves an old file as it was.
         """
-        scene = self.scene()
         what = export.Export(
             index=self.index,
             graph=self.graph,
             session=self.session,
             inputs=self.inputs if inputs is None else self._live.names(inputs),
             outputs=self.outputs if outputs is None else self._live.names(outputs),
-            scene=scene,
-            paint=self.paint(scene),
+            picture=self._picture,
         )
         return export.save(Path(path), what, folder=str(path).endswith("/"))
+
+    def _picture(self) -> tuple[scenes.Scene, scenes.Paint]:
+        scene = self.scene()
+        return scene, self.paint(scene)
 
     @property
     def widget(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.select import cut_in_order, needed
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
-from tfgraphwidget.names import as_input, free_name, last_part, split_input, split_tensor
+from tfgraphwidget.names import as_input, colocated_with, free_name, last_part, split_input, split_tensor
 from tfgraphwidget.view import draw
 from tfgraphwidget.view.scene import Paint, Scene
 
@@ -34,8 +33,7 @@ class Export:
     session: tf.compat.v1.Session | None
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    scene: Scene
-    paint: Paint
+    picture: Callable[[], tuple[Scene, Paint]]
 
 
 def save(path: Path, what: Export, *, folder: bool) -> Path:
@@ -74,10 +72,15 @@ def _check_place(path: Path, *, is_folder: bool) -> None:
 
 
 def _move(written: Path, path: Path, beside: Path) -> None:
+    old = beside / "old"
     if path.is_dir():
-        path.replace(beside / "old")
-    written.replace(path)
-    shutil.rmtree(beside / "old", ignore_errors=True)
+        path.replace(old)
+    try:
+        written.replace(path)
+    except OSError:
+        if old.is_dir():
+            old.replace(path)
+        raise
 
 
 def _whole(what: Export) -> tf.compat.v1.GraphDef:
@@ -97,7 +100,8 @@ def _graph_def_text(path: Path, what: Export) -> None:
 
 
 def _picture(path: Path, what: Export) -> None:
-    draw.save(what.scene, path, paint=what.paint)
+    scene, paint = what.picture()
+    draw.save(scene, path, paint=paint)
 
 
 def _saved_model(path: Path, what: Export) -> None:
@@ -109,28 +113,36 @@ def _saved_model(path: Path, what: Export) -> None:
         raise GraphEditError(
             "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
         )
-    ids = needed(what.index, what.inputs, what.outputs)
+    index = what.index
+    ids = needed(index, what.inputs, what.outputs)
     _check_feeds(what, ids)
-    handles = [i for i in sorted(ids) if what.index.types[i] in HANDLES]
-    variables = tuple(definitions(what.index, handles).values())
+    variables = tuple(definitions(index, [i for i in sorted(ids) if index.types[i] in HANDLES]).values())
     values = _values(what, variables)
-    own = {i for v in variables for i in own_ops(what.index, v)}
-    whole = ids | needed(what.index, (), [what.index.names[i] for i in own]) if own else ids
+    tables = _table_initializers(index, ids)
+    own = {index.names[i] for v in variables for i in own_ops(index, v)} | set(tables)
+    whole = ids | needed(index, (), sorted(own))
     graph = tf.Graph()
-    nodes, feeds = _cut(what, sorted(whole))
+    nodes, feeds = _cut(what, whole)
     import_nodes(graph, nodes, what.graph.as_graph_def().library)
-    with graph.as_default():
+    with graph.as_default(), tf.compat.v1.Session(graph=graph) as session:
         for variable in variables:
             graph.add_to_collection(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, make_variable(graph, variable))
         signature = tf.compat.v1.saved_model.predict_signature_def(
             {key: graph.get_tensor_by_name(name) for key, name in feeds.items()},
             {key: graph.get_tensor_by_name(name) for key, name in _fetches(what).items()},
         )
-        with tf.compat.v1.Session(graph=graph) as session:
-            load(session, variables, values)
-            builder = tf.compat.v1.saved_model.Builder(str(path))
-            builder.add_meta_graph_and_variables(session, ["serve"], {_SIGNATURE: signature})
-            builder.save()
+        load(session, variables, values)
+        builder = tf.compat.v1.saved_model.Builder(str(path))
+        set_up = tf.group(*map(graph.get_operation_by_name, tables)) if tables else None
+        builder.add_meta_graph_and_variables(session, ["serve"], {_SIGNATURE: signature}, main_op=set_up)
+        builder.save()
+
+
+def _table_initializers(index: GraphIndex, ids: set[int]) -> list[str]:
+    """The ops that fill the tables among `ids`; a server runs them when it loads the model."""
+    members = index.collections.get(tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, ())
+    ops = [index.op(member.name) for member in members]
+    return [index.names[op] for op in ops if not ids.isdisjoint(index.input_lists[op])]
 
 
 def _check_feeds(what: Export, ids: set[int]) -> None:
@@ -149,10 +161,17 @@ def _values(what: Export, variables: tuple[Any, ...]) -> dict[str, Any]:
             "There is no session to take the variables' values from; give tgw.edit(graph, session=session)."
         )
     check_session(what.session, what.graph)
+    orphans = [v.handle for v in variables if not v.initializer]
+    if orphans:
+        raise GraphEditError(
+            f"Variable {orphans[0]!r} has no op that assigns its initial value, so a SavedModel could not restore it; "
+            "cut behind it with inputs=[…].",
+            orphans,
+        )
     return current_values(what.session, variables)
 
 
-def _cut(what: Export, ids: list[int]) -> tuple[list[Any], dict[str, str]]:
+def _cut(what: Export, ids: set[int]) -> tuple[list[Any], dict[str, str]]:
     """NodeDefs in which placeholders stand for the input tensors, and the signature's inputs."""
     index = what.index
     feeds: dict[str, str] = {}
@@ -163,29 +182,38 @@ def _cut(what: Export, ids: list[int]) -> tuple[list[Any], dict[str, str]]:
         key = _key(name, feeds)
         if index.types[op] == "Placeholder":
             feeds[key] = f"{index.names[op]}:0"
-            if op not in ids:
-                nodes.append(index.nodes[op])
+            nodes += [] if op in ids else [index.nodes[op]]
             continue
-        tensor = what.graph.get_tensor_by_name(name)
         placeholder = free_name(f"inputs/{key}", taken)
         taken.add(placeholder.lower())
-        node = tf.compat.v1.NodeDef(name=placeholder, op="Placeholder")
-        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
-        node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
-        nodes.append(node)
+        nodes.append(_placeholder(placeholder, what.graph.get_tensor_by_name(name)))
         feeds[key] = f"{placeholder}:0"
         instead[index.names[op], port] = placeholder
-    return nodes + [_rewired(index.nodes[i], instead) for i in ids], feeds
+    inside = {index.names[i] for i in ids}
+    return nodes + [_rewired(index.nodes[i], instead, inside) for i in sorted(ids)], feeds
 
 
-def _rewired(node: Any, instead: dict[tuple[str, int], str]) -> Any:
-    hits = [(slot, instead[key]) for slot, text in enumerate(node.input) if (key := split_input(text)) in instead]
-    if not hits:
-        return node
+def _placeholder(name: str, tensor: tf.Tensor) -> Any:
+    node = tf.compat.v1.NodeDef(name=name, op="Placeholder")
+    node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+    node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+    return node
+
+
+def _rewired(node: Any, instead: dict[tuple[str, int], str], inside: set[str]) -> Any:
+    """A copy of a NodeDef that reads placeholders, without control inputs and colocation to what is left behind."""
     copy = type(node)()
     copy.CopyFrom(node)
-    for slot, placeholder in hits:
-        copy.input[slot] = as_input(placeholder, 0)
+    del copy.input[:]
+    for text in node.input:
+        op, port = key = split_input(text)
+        if key in instead:
+            copy.input.append(as_input(instead[key], 0))
+        elif port >= 0 or op in inside:
+            copy.input.append(text)
+    if not inside.issuperset(colocated_with(node)):
+        kept = [f"loc:@{name}".encode() for name in colocated_with(node) if name in inside]
+        copy.attr["_class"].list.s[:] = kept
     return copy
 
 

@@ -31,6 +31,7 @@ class LiveGraph:
         self.source = source
         if source.session is not None:
             values.check_session(source.session, source.graph)
+        self._built_on_hidden: set[str] = set()
         self._stamp = self._present_stamp()
         self._index = self._read()
 
@@ -49,11 +50,15 @@ class LiveGraph:
 
     def _read(self, base: GraphIndex | None = None, known: int = 0) -> GraphIndex:
         """The index of what is not hidden; only ops after the first `known` are read when there is a `base`."""
-        hidden = apply.record_of(self.source.graph).hidden
         nodes = self.source.nodes(known)
         collections, variables = self.source.collections()
+        hidden = apply.record_of(self.source.graph).hidden
+        if base is None:
+            self._built_on_hidden = set()
         if hidden:
-            hidden |= reading(nodes, hidden)
+            # Not hidden for good: who shows again what they were built on shows them too.
+            self._built_on_hidden |= reading(nodes, hidden | self._built_on_hidden)
+            hidden = hidden | self._built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = shown(collections, variables, hidden)
         if base is None:
@@ -62,7 +67,7 @@ class LiveGraph:
 
     def carry_out(self, patch: Patch, fill: Callable[[], None]) -> None:
         """Apply and fill; if either fails, the inverse is applied and the graph is as before."""
-        before = self.index
+        before, generation = self.index, self._stamp[1]
         try:
             apply.apply_live(patch, self.source.graph)
             fill()
@@ -70,12 +75,26 @@ class LiveGraph:
             apply.apply_live(patch.inverse(), self.source.graph)
             self._index, self._stamp = self._read(), self._present_stamp()
             raise
-        self._index, self._stamp = patched(before, patch), self._present_stamp()
+        self._stamp = self._present_stamp()
+        # Ops that are shown again come back at their old places in graph order.
+        again = bool(patch.add.nodes) and self._stamp[1] != generation
+        self._index = self._read() if again else patched(before, patch)
 
     def prepared(self, command: Clone, patch: Patch) -> Callable[[], None]:
         """Everything that can be refused before the graph changes; what is left to do once the ops are there."""
-        graph, session, own = self.source.graph, self.source.session, patch.add.variables
+        graph = self.source.graph
         apply.check_open(graph)
+        fill = self._prepared_values(command, patch)
+        pairs = [(node.name[len(command.into) + 1 :], node.name) for node in patch.add.nodes]
+
+        def carry_on() -> None:
+            apply.keep_shapes(graph, pairs)
+            fill()
+
+        return carry_on
+
+    def _prepared_values(self, command: Clone, patch: Patch) -> Callable[[], None]:
+        session, own, index = self.source.session, patch.add.variables, self._index
         if not own or command.init == "none":
             return lambda: None
         if session is None:
@@ -83,12 +102,14 @@ class LiveGraph:
                 "There is no session to initialise the copied variables in; give tgw.edit(graph, session=session), "
                 'or clone with init="none".'
             )
-        values.check_session(session, graph)
+        values.check_session(session, self.source.graph)
+        handles = [index.ids[source_of(command, v)] for v in own]
         if command.init == "initial":
+            values.check_initial_values(session, index, handles)
             return lambda: values.run_initializers(session, own)
-        index = self._index
-        originals = definitions(index, [index.ids[source_of(command, v)] for v in own])
-        present = values.current_values(session, originals.values())
+        originals = definitions(index, handles).values()
+        present = values.current_values(session, originals)
+        values.check_loadable(session, originals, present)
         loaded = {v.handle: present[source_of(command, v)] for v in own}
         return lambda: values.load(session, own, loaded)
 

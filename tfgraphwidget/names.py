@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import keyword
 import re
 from collections.abc import Collection, Iterable
+from typing import Any
 
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _IDENTIFIER = re.compile(r"\W+")
@@ -39,6 +41,13 @@ def as_input(op: str, port: int) -> str:
     if port < 0:
         return f"^{op}"
     return op if port == 0 else f"{op}:{port}"
+
+
+def colocated_with(node: Any) -> list[str]:
+    """Names of the ops that a NodeDef must stand beside, from its `_class` attribute "loc:@name"."""
+    if "_class" not in node.attr:
+        return []
+    return [value[5:].decode() for value in node.attr["_class"].list.s if value.startswith(b"loc:@")]
 
 
 def last_part(name: str) -> str:
@@ -101,8 +110,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def identifier(scope: str) -> str:
     """A Python variable name for a scope, used in printed code.
 
-    >>> identifier("my/copy-1"), identifier("2nd")
-    ('my_copy_1', '_2nd')
+    >>> identifier("my/copy-1"), identifier("2nd"), identifier("lambda")
+    ('my_copy_1', '_2nd', 'lambda_')
     """
     text = _IDENTIFIER.sub("_", scope).strip("_") or "copy"
+    if keyword.iskeyword(text) or text == "editor":  # `editor` is what the printed lines call the editor
+        return f"{text}_"
     return f"_{text}" if text[0].isdigit() else text

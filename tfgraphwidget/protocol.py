@@ -86,8 +86,9 @@ class State:
     """What the panel shows beside the drawing.
 
     `proposal` is a scope name still free; `code` the lines of Python that do what was done so far, oldest first;
-    `outside` the tensors that come into the selection from elsewhere; `notice` one sentence about what just
-    happened, or "".
+    `copied_ops` how many ops a clone with variables of its own copies; `outside` the tensors (and, as "^op", control
+    inputs) that come into the selection from elsewhere, `shared` the variables that a copy would go on reading by
+    way of them; `notice` one sentence about what just happened, or "".
     """
 
     revision: int
@@ -97,7 +98,9 @@ class State:
     outputs: tuple[str, ...]
     selected_ops: int
     selected_variables: int
+    copied_ops: int
     outside: tuple[str, ...]
+    shared: tuple[str, ...]
     proposal: str
     undo: str
     redo: str

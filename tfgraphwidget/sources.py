@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import func_graph
 
-from tfgraphwidget.errors import NotAGraph, UnknownName
+from tfgraphwidget.errors import NotAGraph, SessionRefused, UnknownName
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.names import did_you_mean
 
@@ -26,10 +26,10 @@ class Source:
     _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(default_factory=dict, repr=False)
 
     def stamp(self) -> tuple[int, int]:
-        """Changes whenever ops or collection entries are added: op count and number of entries."""
+        """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
         graph = self.graph
-        entries = sum(len(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys())
-        return graph.version, entries
+        held = (graph.get_collection_ref(key) for key in graph.get_all_collection_keys())
+        return graph.version, hash(tuple(tuple(map(id, items)) for items in held))
 
     def nodes(self, known: int = 0) -> list[Any]:
         """The NodeDefs after the first `known` ones, in graph order."""
@@ -45,15 +45,12 @@ class Source:
         for key in self.graph.get_all_collection_keys():
             members = []
             for item in self.graph.get_collection_ref(key):
-                if isinstance(item, tf.Variable):
+                member = Member.of(item)
+                if member and member.kind == "variable":
                     definition = self._definition(item)
                     definitions[definition.handle] = definition
-                    members.append(Member("variable", definition.name))
-                elif isinstance(item, tf.Operation):
-                    members.append(Member("op", item.name))
-                # get_variable(regularizer=...) wraps its loss in an object of its own.
-                elif isinstance(item, tf.Tensor) or hasattr(item, "_master_tensor"):
-                    members.append(Member("tensor", item.name))
+                if member:
+                    members.append(member)
             collections[key] = tuple(members)
         return collections, tuple(definitions.values())
 
@@ -63,7 +60,7 @@ class Source:
         if known is None:
             with self.graph.as_default():
                 proto = variable.to_proto()
-            known = self._definitions[id(variable)] = (variable, _from_proto(proto))
+            known = self._definitions[id(variable)] = (variable, _from_proto(proto, variable.constraint))
         return known[1]
 
     def element(self, name: str) -> tf.Tensor | tf.Operation:
@@ -75,7 +72,7 @@ class Source:
             raise UnknownName(f"This graph has no op or tensor {name!r}.{did_you_mean(name, known)}") from error
 
 
-def _from_proto(proto: Any) -> VariableDef:
+def _from_proto(proto: Any, constraint: Any) -> VariableDef:
     return VariableDef(
         handle=proto.variable_name.rpartition(":")[0],
         initial_value=proto.initial_value_name or None,
@@ -86,13 +83,14 @@ def _from_proto(proto: Any) -> VariableDef:
         synchronization=proto.synchronization,
         aggregation=proto.aggregation,
         slice_info=proto.save_slice_info_def if proto.HasField("save_slice_info_def") else None,
+        constraint=constraint,
     )
 
 
 def open_source(thing: object = None, session: tf.compat.v1.Session | None = None) -> Source:
     """The source of a graph, of a session's graph, or of the default graph when nothing is given."""
     if thing is None:
-        thing = session.graph if session is not None else tf.compat.v1.get_default_graph()
+        thing = getattr(session, "graph", session) if session is not None else tf.compat.v1.get_default_graph()
     if isinstance(thing, tf.compat.v1.Session | tf.compat.v1.InteractiveSession):
         session, thing = session or thing, thing.graph
     if not isinstance(thing, tf.Graph) or isinstance(thing, func_graph.FuncGraph):
@@ -100,6 +98,8 @@ def open_source(thing: object = None, session: tf.compat.v1.Session | None = Non
             f"{type(thing).__name__} {str(thing)[:60]!r} is no graph that can be edited; give a tf.Graph, a "
             "tf.compat.v1.Session, or nothing for the default graph."
         )
+    if session is not None and not (hasattr(session, "run") and isinstance(getattr(session, "graph", None), tf.Graph)):
+        raise SessionRefused(f"{str(session)[:60]!r} is no session; give a tf.compat.v1.Session(graph=graph).")
     if session is None:
         default = tf.compat.v1.get_default_session()
         session = default if default is not None and default.graph is thing else None

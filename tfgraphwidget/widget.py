@@ -63,6 +63,6 @@ class GraphWidget(anywidget.AnyWidget):
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
-            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; nothing was changed."
+            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             reply, buffers = protocol.Refused(why, ()), []
         self.send(protocol.encode(number if isinstance(number, int) else -1, reply), buffers)

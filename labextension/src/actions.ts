@@ -22,6 +22,7 @@ export class Actions {
   readonly #channel: Channel;
   readonly #stage: Show;
   #lastTurn: Promise<void> = Promise.resolve();
+  readonly #closed = new AbortController();
   #inspecting = new AbortController();
   #searching = new AbortController();
 
@@ -29,6 +30,13 @@ export class Actions {
     this.#store = store;
     this.#channel = channel;
     this.#stage = stage;
+  }
+
+  /** No answer is waited for any more. */
+  close(): void {
+    this.#closed.abort();
+    this.#inspecting.abort();
+    this.#searching.abort();
   }
 
   open(): Promise<void> {
@@ -51,7 +59,8 @@ export class Actions {
   /** Bring an op, tensor or scope into view and into the inspector. */
   async reveal(name: string): Promise<void> {
     await this.#edit(() => ({ type: "reveal", name }));
-    if (this.#store.value.status?.kind === "refused") return;
+    const { status } = this.#store.value;
+    if (status && status.kind !== "notice") return;
     await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
   }
 
@@ -145,7 +154,7 @@ export class Actions {
   #edit(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(async () => {
       const message = request();
-      if (message) await this.#ask(message, undefined, arrival);
+      if (message && !this.#closed.signal.aborted) await this.#ask(message, this.#closed.signal, arrival);
     });
     return this.#lastTurn;
   }

@@ -58,6 +58,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     catchUp: (revision: () => number) => void actions.catchUp(revision),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
+      actions.close();
       stage.close();
       root.remove();
     },

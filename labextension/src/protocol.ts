@@ -17,7 +17,9 @@ export interface State {
   outputs: string[];
   selected_ops: number;
   selected_variables: number;
+  copied_ops: number;
   outside: string[];
+  shared: string[];
   proposal: string;
   undo: string;
   redo: string;

@@ -188,3 +188,14 @@ export function boxOf(boxes: Float32Array, item: number): Box {
   const i = item * 4;
   return { x: at(boxes, i), y: at(boxes, i + 1), width: at(boxes, i + 2), height: at(boxes, i + 3) };
 }
+
+/** Whether an op or a closed scope lies in a part of the world. */
+export function showsAnything(boxes: Float32Array, kinds: Uint8Array, part: Box): boolean {
+  for (let item = 1; item < kinds.length; item++) {
+    if (kinds[item] === OPEN) continue;
+    const { x, y, width, height } = boxOf(boxes, item);
+    const beside = x > part.x + part.width || x + width < part.x;
+    if (!beside && y < part.y + part.height && y + height > part.y) return true;
+  }
+  return kinds.length <= 1;
+}

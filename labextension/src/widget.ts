@@ -20,13 +20,19 @@ export default function tfgraphwidget() {
 
   function initialize({ model }: Props): () => void {
     channel = openChannel(model);
-    model.on("change:revision", () => {
+    const catchUp = () => {
       for (const view of views) view.catchUp(() => model.get("revision"));
-    });
-    model.on("change:height", () => {
+    };
+    const setHeight = () => {
       for (const view of views) view.setHeight(model.get("height"));
-    });
-    return () => channel?.close();
+    };
+    model.on("change:revision", catchUp);
+    model.on("change:height", setHeight);
+    return () => {
+      model.off("change:revision", catchUp);
+      model.off("change:height", setHeight);
+      channel?.close();
+    };
   }
 
   function render({ model, el }: Props & { el: HTMLElement }): () => void {

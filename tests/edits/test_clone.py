@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -232,15 +234,235 @@ def test_devices_are_kept() -> None:
             assert copy[name].device == graph.get_operation_by_name(name).device != ""
 
 
-def test_control_inputs_from_outside_are_kept() -> None:
+def test_control_inputs_from_outside_are_kept_and_said() -> None:
     graph = tf.Graph()
     with graph.as_default():
-        x = v1.placeholder(tf.float32, [], name="x")
-        with tf.control_dependencies([tf.no_op(name="first")]):
+        x, other = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="other")
+        with tf.control_dependencies([tf.identity(other, name="first")]):
             tf.identity(x, name="y")
     with v1.Session(graph=graph) as opened:
         copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
         assert [op.name for op in copy["y"].control_inputs] == ["first"]
+        assert copy.outside == ("x:0", "^first")
+
+
+def test_a_tensor_given_as_input_is_read_although_its_op_is_copied_for_another() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [4], name="x")
+        a, b = tf.split(x * 2, 2, name="split")
+        tf.add(a * 10, b, name="y")
+    with v1.Session(graph=graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone(["x:0", "split:0"], "y:0", "copy")
+        feed = {"split:0": [100.0, 100.0], "x:0": [1.0, 2.0, 3.0, 4.0]}
+        original, copied = opened.run(["y:0", copy["y:0"]], feed)
+        assert original.tolist() == copied.tolist() == [1006, 1008]
+
+
+def test_a_partitioned_copy_has_keys_of_its_own_in_a_checkpoint(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2))
+        tf.matmul(x, tf.convert_to_tensor(w), name="y")
+    with initialised(graph) as opened:
+        tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        path = v1.train.Saver().save(opened, str(tmp_path / "model"))
+    assert {name for name, _ in tf.train.list_variables(path)} == {"w", "copy/w"}
+
+
+def test_an_initial_value_guarded_by_a_conditional_is_the_copy_s_own() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [2], name="x")
+        a = v1.Variable(tf.random.uniform([2]), name="a", use_resource=False)
+        b = v1.Variable(a.initialized_value() * 2, name="b", use_resource=False)
+        tf.add_n([x, a, b], name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy", init="initial")
+        first, second = read(copy.variables, opened)
+        assert second.tolist() == (2 * first).tolist()
+        assert not np.array_equal(first, opened.run(graph.get_collection("variables")[0].initial_value))
+
+
+def test_gradients_through_a_copied_custom_gradient_fail_rather_than_be_the_original_s() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
+
+        @tf.custom_gradient
+        def square(value: tf.Tensor) -> object:
+            return value * value, lambda upstream: upstream * 2 * value
+
+        tf.identity(square(x * w), name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert opened.run(copy["y:0"], {"x:0": 3.0}) == 9
+        with graph.as_default(), pytest.raises(LookupError, match=r"No gradient defined for operation.*copy/IdentityN"):
+            v1.gradients(copy["y:0"], list(copy.variables))
+
+
+def test_a_copied_training_step_leaves_the_global_step_alone(mlp: tf.Graph) -> None:
+    with mlp.as_default():
+        loss = tf.reduce_sum(mlp.get_tensor_by_name("net/logits:0"), name="loss")
+        step = v1.train.get_or_create_global_step()
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, global_step=step, name="train")
+    opened = initialised(mlp)
+    copy = tgw.edit(mlp, session=opened).clone("x:0", "train", "copy")
+    opened.run(copy["train"], {"x:0": np.ones((2, 3))})
+    with mlp.as_default():
+        assert v1.train.get_global_step() is step
+    assert opened.run(mlp.get_collection("global_step")) == [0]
+    opened.close()
+
+
+def test_static_shapes_that_no_op_infers_are_kept() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        y = v1.py_func(lambda rows: rows * 2, [x], tf.float32, name="y")
+        y.set_shape([None, 3])
+    with v1.Session(graph=graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert copy["y:0"].shape.as_list() == [None, 3]
+
+
+def test_a_value_that_its_initialiser_cannot_hold_is_refused_before_anything_moves() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.Variable(tf.zeros([2, 3]), name="w", use_resource=False)
+        grown = v1.assign(w, tf.ones([5]), validate_shape=False)
+        tf.add(x, tf.reduce_sum(w), name="y")
+    with initialised(graph) as opened:
+        opened.run(grown)
+        before = graph.version
+        with pytest.raises(GraphEditError, match=r"'w:0' now has shape \(5,\)"):
+            tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert graph.version == before
+
+
+def test_an_eager_tensor_in_a_collection_disturbs_nobody(mlp: tf.Graph) -> None:
+    mlp.add_to_collection("notes", tf.constant(1.0))
+    assert len(tgw.edit(mlp).index) == mlp.version
+
+
+def test_an_update_that_runs_before_each_read_updates_the_copy() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
+        with tf.control_dependencies([w.assign(w * 0.5, read_value=False)]):
+            tf.multiply(x, w.read_value(), name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert [opened.run(copy["y:0"], {"x:0": 8.0}) for _ in range(2)] == [4, 2]
+        assert opened.run("w/Read/ReadVariableOp:0") == 1
+        assert copy.outside == ("x:0",)
+
+
+def test_what_stays_shared_is_said() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x, mask = v1.placeholder(tf.float32, [2], name="x"), v1.placeholder(tf.float32, [2], name="mask")
+        w = v1.get_variable("w", [2], initializer=v1.ones_initializer())
+        tf.multiply(x, tf.multiply(w, mask, name="masked"), name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert copy.outside == ("x:0", "masked:0")
+        assert copy.shared == ("w",)
+        assert tgw.edit(graph, session=opened).clone(["x", "masked"], "y", "given").shared == ()
+
+
+def test_a_placeholder_with_default_can_still_be_fed() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.multiply(x, v1.placeholder_with_default(1.0, [], name="scale"), name="y")
+    with v1.Session(graph=graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert opened.run(["y:0", copy["y:0"]], {"x:0": 2.0, "scale:0": 3.0}) == [6, 6]
+
+
+def test_a_mutable_table_that_has_inputs_stays_shared() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.int64, [None], name="x")
+        table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=-2, deleted_key=-3)
+        insert = table.insert(tf.constant([1, 2], tf.int64), tf.constant([10, 20], tf.int64))
+        tf.identity(table.lookup(x), name="y")
+    with v1.Session(graph=graph) as opened:
+        opened.run(insert)
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert opened.run(copy["y:0"], {"x:0": [1, 2]}).tolist() == [10, 20]
+
+
+def test_updates_of_resource_variables_in_a_collection_are_copied() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        mean = v1.get_variable("mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_add(x, name="update"))
+        tf.subtract(x, mean, name="y")
+    with initialised(graph) as opened:
+        editor = tgw.edit(graph, session=opened)
+        copy = editor.clone("x", ["y", "update"], "copy")
+        updates = [op.name for op in graph.get_collection(v1.GraphKeys.UPDATE_OPS)[1:]]
+        assert updates == ["copy/update"]
+        opened.run(updates, {"x:0": 3.0})
+        assert opened.run(["y:0", copy["y:0"]], {"x:0": 3.0}) == [3, 0]
+        editor.undo()
+        assert len(graph.get_collection(v1.GraphKeys.UPDATE_OPS)) == 1
+        editor.redo()
+        assert len(graph.get_collection(v1.GraphKeys.UPDATE_OPS)) == 2
+
+
+def test_a_constraint_holds_for_the_copy_too() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), constraint=tf.nn.relu)
+        tf.multiply(x, w, name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert copy.variables[0].constraint is tf.nn.relu
+
+
+def test_an_op_inside_a_loop_is_refused_although_no_loop_op_is_selected(while_loop: tf.Graph) -> None:
+    with v1.Session(graph=while_loop) as opened:
+        editor, before = tgw.edit(while_loop, session=opened), while_loop.version
+        inner = [op for op in while_loop.get_operations() if op.type == "Mul"]
+        with pytest.raises(NotClonable, match="inside a v1 while loop"):
+            editor.clone(inner[0].inputs[0], inner[0], "copy")
+        assert while_loop.version == before
+
+
+def test_what_lies_behind_a_loop_can_be_cloned(while_loop: tf.Graph) -> None:
+    with while_loop.as_default():
+        tf.square(while_loop.get_tensor_by_name("y:0"), name="z")
+    with v1.Session(graph=while_loop) as opened:
+        copy = tgw.edit(while_loop, session=opened).clone("y", "z", "copy")
+        assert opened.run(["z:0", copy["z:0"]], {"x:0": 1.0}) == [1024, 1024]
+
+
+@pytest.mark.parametrize("needs", ["placeholder", "variable"])
+def test_an_initialiser_that_cannot_run_is_refused_before_anything_moves(needs: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        missing = v1.placeholder(tf.float32, [], name="missing")
+        if needs == "variable":
+            missing = v1.get_variable("missing_", [], use_resource=True).read_value()
+        w = v1.Variable(missing * 2, name="w", use_resource=True)
+        tf.multiply(x, w, name="y")
+    with v1.Session(graph=graph) as opened:
+        editor, before = tgw.edit(graph, session=opened), graph.version
+        with pytest.raises(GraphEditError, match="initial value of 'w:0' needs 'missing"):
+            editor.clone("x", "y", "copy", init="initial")
+        assert graph.version == before
+        assert editor.free_scope() == "copy"
 
 
 def test_the_scope_is_taken_for_later_cells(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -256,6 +478,8 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
         copy = editor.clone("x:0", "net/logits:0", "copy")
     assert copy["net/logits"].name == "copy/net/logits"
     assert not copy["net/logits"].control_inputs
+    with mlp.as_default(), tf.name_scope("copy") as scope:
+        assert scope == "copy_1/"
 
 
 @pytest.mark.parametrize(
@@ -267,6 +491,7 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
         ({"into": "net"}, NameTaken, "'net' is taken in this graph; 'net_1' is free"),
         ({"into": "NET/one"}, NameTaken, "'NET/one_1' is free"),
         ({"into": "not a scope"}, NameTaken, "'not a scope' is no name scope"),
+        ({"into": 5}, NameTaken, "5 is no name scope"),
         ({"into": ""}, NameTaken, "'' is no name scope"),
         ({"inputs": "net/logits:0", "outputs": "x:0"}, NoPath, "other way round"),
         ({"outputs": ()}, NoPath, "needs an output"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -177,3 +179,85 @@ def test_two_editors_of_one_graph_agree(editor: GraphEditor, session: v1.Session
     assert len(other.index) == before
     editor.redo()
     assert list(other.index.names) == list(editor.index.names)
+
+
+def test_redo_works_on_a_graph_that_was_finalized_meanwhile(mlp: tf.Graph, editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "copy")
+    after = visible(editor)
+    mlp.finalize()
+    editor.undo()
+    editor.redo()
+    assert visible(editor) == after
+
+
+def test_undo_takes_an_optimiser_with_its_slots_along(
+    mlp: tf.Graph, editor: GraphEditor, session: v1.Session, tmp_path: Path
+) -> None:
+    before = visible(editor)
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    with mlp.as_default():
+        loss = tf.reduce_sum(copy["net/logits:0"])
+        v1.train.AdamOptimizer().minimize(loss, var_list=list(copy.variables))
+    editor.undo()
+    assert visible(editor)[1]["variables"] == before[1]["variables"]
+    left = set(editor.index.names) - set(before[0])
+    assert not {name for name in left if "copy" in name or name.startswith(("gradients", "beta"))}
+    written = v1.GraphDef.FromString(editor.save(tmp_path / "g.pb").read_bytes())
+    with tf.Graph().as_default():
+        tf.import_graph_def(written, name="")
+
+
+def test_what_was_built_while_it_was_undone_comes_back_with_redo(mlp: tf.Graph, editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "copy")
+    editor.undo()
+    with mlp.as_default():
+        tf.identity(mlp.get_tensor_by_name("copy/net/logits:0"), name="late")
+    assert "late" not in editor.index.ids
+    editor.redo()
+    assert "late" in editor.index.ids
+    assert list(editor.index.names) == [op.name for op in mlp.get_operations()]
+
+
+def test_an_edit_that_another_editor_took_back_is_not_taken_back_twice(
+    editor: GraphEditor, session: v1.Session
+) -> None:
+    other = tgw.edit(editor.graph, session=session)
+    first = editor.clone("x:0", "net/logits:0", "first")
+    other.clone(first["net/one/out:0"], first["net/logits:0"], "second")
+    editor.undo()
+    with pytest.raises(NothingTo, match="Another editor has undone this"):
+        other.undo()
+    editor.redo()
+    assert "second/first/net/logits" in other.index.ids
+    other.undo()
+    assert "second/first/net/logits" not in editor.index.ids
+    assert "first/net/logits" in editor.index.ids
+
+
+def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("injected")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(apply, "import_nodes", fail)
+        with pytest.raises(RuntimeError, match="injected"):
+            editor.clone("x:0", "net/logits:0", "copy")
+    assert editor.free_scope() == "copy"
+    with mlp.as_default():
+        tf.no_op(name="copy/net/logits")
+    assert "copy/net/logits" in editor.index.ids
+
+
+@pytest.mark.parametrize(("scope", "name"), [("lambda", "lambda_"), ("editor", "editor_")])
+def test_a_printed_line_is_python_whatever_the_scope(editor: GraphEditor, scope: str, name: str) -> None:
+    editor.clone("x:0", "net/logits:0", scope)
+    assert editor.code().startswith(f"{name} = editor.clone(")
+    compile(editor.code(), "line", "exec")
+
+
+def test_a_boundary_that_loses_a_part_still_selects(editor: GraphEditor) -> None:
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    editor.mark("x:0", ["net/logits:0", copy["net/logits:0"]])
+    editor.undo()
+    assert editor.outputs == ("net/logits:0",)
+    assert editor.selection == editor.between("x:0", "net/logits:0")

@@ -76,6 +76,11 @@ def test_boundaries_the_wrong_way_round_are_told_so(line: tf.Graph) -> None:
         select.between(index_of(line), ["c"], ["a"])
 
 
+def test_one_op_at_both_ends_is_not_the_wrong_way_round(line: tf.Graph) -> None:
+    with pytest.raises(NoPath, match="choose two ends"):
+        select.between(index_of(line), ["a"], ["a"])
+
+
 def test_upstream_and_downstream_meet_in_the_path(line: tf.Graph) -> None:
     index = index_of(line)
     assert set(select.upstream(index, "b") & select.downstream(index, "a")) == {"a", "b"}

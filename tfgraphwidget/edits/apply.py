@@ -54,6 +54,8 @@ def apply_live(patch: Patch, graph: tf.Graph) -> None:
     Removing is tolerant of what is not there, so that the inverse of a patch that failed half way can be applied.
     """
     record = record_of(graph)
+    if any(node.name not in record.hidden for node in patch.add.nodes):
+        check_open(graph)
     _hide(patch.remove, graph, record)
     _add(patch, graph, record)
 
@@ -71,11 +73,11 @@ def _add(patch: Patch, graph: tf.Graph, record: Record) -> None:
     change = patch.add
     new = [node for node in change.nodes if node.name not in record.hidden]
     if new:
-        check_open(graph)
         import_nodes(graph, new)
-        if patch.scope and len(new) == len(change.nodes):
+        if patch.scope:
             # Marks the scope as used: a later tf.name_scope of that name becomes name_1, as it should.
-            graph.unique_name(patch.scope)
+            with graph.as_default(), ops.name_scope(None):
+                graph.unique_name(patch.scope)
     if len(new) < len(change.nodes):
         record.hidden.difference_update(node.name for node in change.nodes)
         record.generation += 1
@@ -88,15 +90,25 @@ def _add(patch: Patch, graph: tf.Graph, record: Record) -> None:
 def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
     if not change.nodes:
         return
-    record.hidden.update(node.name for node in change.nodes)
+    record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
     record.generation += 1
-    gone = {(key, member.name) for key, member in change.members}
+    gone = set(change.members)
     for key in {key for key, _ in gone}:
         held = graph.get_collection_ref(key)
-        for item in held:
-            if isinstance(item, tf.Variable) and (key, item.name) in gone:
-                record.variables[item.name] = item
-        held[:] = [item for item in held if (key, getattr(item, "name", None)) not in gone]
+        members = [Member.of(item) for item in held]
+        for item, member in zip(held, members, strict=True):
+            if member and member.kind == "variable" and (key, member) in gone:
+                record.variables[member.name] = item
+        held[:] = [item for item, member in zip(held, members, strict=True) if (key, member) not in gone]
+
+
+def _exists(graph: tf.Graph, name: str) -> bool:
+    """Whether the graph has the op; after an import that failed it has not."""
+    try:
+        graph.get_operation_by_name(name)
+    except KeyError:
+        return False
+    return True
 
 
 def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
@@ -135,6 +147,18 @@ def _map_outside_inputs(graph: tf.Graph, graph_def: Any, options: Any) -> None:
             c_api.TF_ImportGraphDefOptionsAddInputMapping(options, op, port, source.outputs[port]._as_tf_output())
 
 
+def keep_shapes(graph: tf.Graph, pairs: Iterable[tuple[str, str]]) -> None:
+    """Give copies the static shapes of their originals; pairs are op names (original, copy).
+
+    What `set_shape` said of a tensor is in no NodeDef, and some ops (`py_func`) cannot infer it.
+    """
+    for original, copy in pairs:
+        before = graph.get_operation_by_name(original)
+        for k, tensor in enumerate(graph.get_operation_by_name(copy).outputs):
+            if not tensor.shape.is_fully_defined():
+                tensor.set_shape(before.outputs[k].shape)
+
+
 def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
     """A real `tf.Variable` over ops that are in the graph already; in no collection yet."""
     proto = variable_pb2.VariableDef(
@@ -151,10 +175,12 @@ def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
         proto.save_slice_info_def.CopyFrom(definition.slice_info)
     kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
     with graph.as_default():
-        return kind.from_proto(proto)
+        variable = kind.from_proto(proto)
+    variable._constraint = definition.constraint  # a Python function, which no proto can hold
+    return variable
 
 
 def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]], variables: dict[str, tf.Variable]) -> None:
     for key, (kind, name) in members:
         item = variables[name] if kind == "variable" else graph.as_graph_element(name)
-        graph.add_to_collection(key, item)
+        graph.get_collection_ref(key).append(item)  # add_to_collection refuses redo on a finalized graph

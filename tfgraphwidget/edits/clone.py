@@ -6,25 +6,30 @@ What makes a copy silently wrong, and what is done about each (see tests/test_te
 * the ops between two tensors hold a variable's handle and read but not its assign and initial value. Each
   variable is completed first.
 * colocation `loc:@x` must follow the copy when x is copied too.
-* a v1 while loop's frame and context cannot be shared; such parts are refused until they can be copied right.
+* a v1 while loop's frame and context cannot be shared; parts of loops and conditionals are refused until they can
+  be copied right.
 Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
+from tfgraphwidget.graph.frames import inside_control_flow
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.select import between
-from tfgraphwidget.graph.variables import HANDLES, V1_CONTROL_FLOW, completed, definitions, has_state, own_ops
+from tfgraphwidget.graph.select import ANY_PORT, between, cut_in_order
+from tfgraphwidget.graph.variables import HANDLES, completed, definitions, has_state, own_ops
 from tfgraphwidget.names import as_input, free_name, is_scope_name, split_input, split_tensor
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
+_CLOSURE = b"CustomGradient-"
+# Collections that TensorFlow wants one member in.
+_ONE_OF_A_KIND = frozenset({"global_step"})
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Clone:
 
     The inputs' tensors stay shared with the original. `variables="own"` gives the copy variables of its own,
     `"shared"` lets it read the originals. `init` says what the own variables hold afterwards: "current" the
-    originals' present values, "initial" what their initialisers give, "none" nothing yet.
+    originals' present values, "initial" what their initialisers give, "none" nothing yet. Random ops keep their
+    seeds: an initialiser with a seed of its own gives the copy the numbers that it gave the original.
     """
 
     inputs: tuple[str, ...]
@@ -46,12 +52,15 @@ class Clone:
         """The patch; raises UnknownName, NoPath, NameTaken or NotClonable."""
         self._check_options()
         check_free(index, self.into)
-        chosen = copied_ops(index, self)
-        _check_clonable(index, chosen)
+        inside = between(index, self.inputs, self.outputs).ids
+        _check_control_flow(index, inside)
+        chosen = copied_ops(index, inside, self.variables)
+        own = definitions(index, [i for i in chosen if index.types[i] in HANDLES])
+        _check_initializers(own.values())
         names = {index.names[i]: f"{self.into}/{index.names[i]}" for i in chosen}
-        nodes = tuple(_copied(index.nodes[i], names) for i in chosen)
-        own = [i for i in chosen if index.types[i] in HANDLES]
-        variables = tuple(_renamed(v, names) for v in definitions(index, own).values())
+        cut = {(index.names[op], port) for op, port in cut_in_order(index, self.inputs)}
+        nodes = tuple(_copied(index.nodes[i], names, cut) for i in chosen)
+        variables = tuple(_renamed(v, names, self.into) for v in own.values())
         return Patch(add=Change(nodes, tuple(_members(index, names, variables)), variables), scope=self.into)
 
     def _check_options(self) -> None:
@@ -63,16 +72,19 @@ class Clone:
                 raise GraphEditError(f"{name}={value!r} is not known; it is one of {', '.join(map(repr, known))}.")
 
 
-def copied_ops(index: GraphIndex, clone: Clone) -> list[int]:
-    """The ops that the clone copies, in graph order: those between, and what makes their variables whole."""
-    inside = set(between(index, clone.inputs, clone.outputs).ids)
-    if clone.variables == "own":
-        return sorted(completed(index, inside))
+def copied_ops(index: GraphIndex, inside: frozenset[int], variables: str = "own") -> list[int]:
+    """The ops that a clone of `inside` copies, in graph order: these, and what makes their variables whole.
+
+    With shared variables: these, less the variables.
+    """
+    if variables == "own":
+        return sorted(completed(index, set(inside)))
+    left = set(inside)
     for variable in definitions(index, [i for i in inside if index.types[i] in HANDLES]).values():
-        inside -= own_ops(index, variable)
-    if not inside:
+        left -= own_ops(index, variable)
+    if not left:
         raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
-    return sorted(inside)
+    return sorted(left)
 
 
 def source_of(clone: Clone, variable: VariableDef) -> str:
@@ -80,9 +92,9 @@ def source_of(clone: Clone, variable: VariableDef) -> str:
     return variable.handle[len(clone.into) + 1 :]
 
 
-def check_free(index: GraphIndex, scope: str) -> None:
+def check_free(index: GraphIndex, scope: Any) -> None:
     """Raise unless `scope` is a name scope that TensorFlow takes and nobody has taken."""
-    if not is_scope_name(scope):
+    if not isinstance(scope, str) or not is_scope_name(scope):
         raise NameTaken(
             f"{scope!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
         )
@@ -98,33 +110,37 @@ def taken_names(index: GraphIndex, scope: str) -> set[str]:
     return {name.lower() for name in names} | index.reserved
 
 
-def _check_clonable(index: GraphIndex, chosen: list[int]) -> None:
-    loops = [index.names[i] for i in chosen if index.types[i] in V1_CONTROL_FLOW]
+def _check_control_flow(index: GraphIndex, inside: frozenset[int]) -> None:
+    loops = [index.names[i] for i in sorted(inside & inside_control_flow(index))]
     if loops:
         raise NotClonable(
-            f"Op {loops[0]!r} belongs to a v1 while loop or conditional, which cannot be copied right yet; "
-            f"choose boundaries that leave its {len(loops)} control flow ops outside.",
+            f"Op {loops[0]!r} and {len(loops) - 1} more lie inside a v1 while loop or conditional, which cannot be "
+            "copied right yet; choose boundaries wholly before or behind it.",
             loops,
         )
-    orphans = [
-        v for v in definitions(index, [i for i in chosen if index.types[i] in HANDLES]).values() if not v.initializer
-    ]
+
+
+def _check_initializers(variables: Iterable[VariableDef]) -> None:
+    orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
         raise NotClonable(
-            f"Variable {orphans[0].name!r} has no op that assigns its initial value, so a copy of it could not be "
+            f"Variable {orphans[0]!r} has no op that assigns its initial value, so a copy of it could not be "
             'initialised; clone with variables="shared".',
-            [v.handle for v in orphans],
+            orphans,
         )
 
 
-def _copied(node: Any, names: dict[str, str]) -> Any:
-    """A copy of a NodeDef under its new name, with inputs, colocation and state key following."""
+def _copied(node: Any, names: dict[str, str], cut: set[tuple[str, int]]) -> Any:
+    """A copy of a NodeDef under its new name, with inputs, colocation and state key following.
+
+    A tensor in `cut` comes from the original even when its op is copied too, for another of its tensors.
+    """
     copy = type(node)()
     copy.CopyFrom(node)
     copy.name = names[node.name]
     for slot, text in enumerate(node.input):
         op, port = split_input(text)
-        if op in names:
+        if op in names and not (port >= 0 and ((op, port) in cut or (op, ANY_PORT) in cut)):
             copy.input[slot] = as_input(names[op], port)
     if "_class" in copy.attr:
         classes = copy.attr["_class"].list.s
@@ -136,23 +152,32 @@ def _copied(node: Any, names: dict[str, str]) -> Any:
     # (test_tensorflow_facts.py::test_import_keeps_shared_name_and_so_shares_the_state).
     if has_state(node) and (node.attr["shared_name"].s or node.op not in HANDLES or node.op == "VarHandleOp"):
         copy.attr["shared_name"].s = copy.name.encode()
+    # A tf.custom_gradient is a Python closure over the original's tensors: gradients through the copy would be the
+    # original's. Under a name that nobody has registered they fail, and the name says why.
+    if "_gradient_op_type" in node.attr and node.attr["_gradient_op_type"].s.startswith(_CLOSURE):
+        copy.attr["_gradient_op_type"].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
     return copy
 
 
-def _renamed(variable: VariableDef, names: dict[str, str]) -> VariableDef:
+def _renamed(variable: VariableDef, names: dict[str, str], into: str) -> VariableDef:
     def new(name: str | None) -> str | None:
         if name is None:
             return None
         op, port = split_tensor(name)
         return names.get(op, op) + ("" if port is None else f":{port}")
 
+    slice_info = variable.slice_info
+    if slice_info is not None:  # of a partitioned variable: its key in checkpoints
+        slice_info = type(slice_info)()
+        slice_info.CopyFrom(variable.slice_info)
+        slice_info.full_name = f"{into}/{slice_info.full_name}"
     return replace(
         variable,
         handle=names[variable.handle],
         initial_value=new(variable.initial_value),
         initializer=new(variable.initializer),
         snapshot=new(variable.snapshot),
-        is_initialized=new(variable.is_initialized),
+        slice_info=slice_info,
     )
 
 
@@ -163,7 +188,7 @@ def _members(
     own = {v.name for v in variables}
     listed = set()
     for key, members in index.collections.items():
-        for kind, name in members:
+        for kind, name in () if key in _ONE_OF_A_KIND else members:
             op, port = split_tensor(name)
             if op not in names:
                 continue

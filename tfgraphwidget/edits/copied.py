@@ -16,13 +16,15 @@ class Copy:
     """What a clone made: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
 
     `variables` are the new `tf.Variable`s in graph order, `ops` the names of the new ops, `outside` the tensors
-    of the original that the copy reads. `name in copy` says whether an op or tensor of the original was copied.
+    (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the variables that
+    it still reads by way of them. `name in copy` says whether an op or tensor of the original was copied.
     """
 
     scope: str
     ops: tuple[str, ...]
     variables: tuple[Any, ...]
     outside: tuple[str, ...]
+    shared: tuple[str, ...]
     _element: Callable[[str], Any]
 
     def __getitem__(self, original: Any) -> Any:

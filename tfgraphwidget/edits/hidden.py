@@ -6,14 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.graph.index import Member, VariableDef
-from tfgraphwidget.names import enclosing_scopes, split_input, split_tensor
+from tfgraphwidget.names import colocated_with, enclosing_scopes, split_input, split_tensor
 
 
 def reading(nodes: Iterable[Any], hidden: set[str]) -> set[str]:
-    """Names of the NodeDefs that read a hidden op, directly or through others; `nodes` in graph order."""
+    """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
+
+    `nodes` in graph order.
+    """
     found: set[str] = set()
     for node in nodes:
-        if any((op := split_input(text)[0]) in hidden or op in found for text in node.input):
+        known = [split_input(text)[0] for text in node.input] + colocated_with(node)
+        if any(name in hidden or name in found for name in known):
             found.add(node.name)
     return found - hidden
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
+from tfgraphwidget.names import colocated_with
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change:
     """Things that a graph gains or loses together.
 
@@ -19,6 +21,9 @@ class Change:
     nodes: tuple[Any, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
     variables: tuple[VariableDef, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Change: {len(self.nodes)} ops, {len(self.variables)} variables>"
 
 
 @dataclass(frozen=True)
@@ -34,15 +39,25 @@ class Patch:
         return Patch(add=self.remove, remove=self.add, scope=self.scope)
 
     def with_dependents(self, index: GraphIndex) -> Patch:
-        """This patch, removing also every op that was built later on what it removes."""
+        """This patch, removing also every op that was built later on what it removes.
+
+        An op is built on another when it reads it, waits for it or must stand beside it (colocation); what fed
+        only such ops goes too, unless it holds state or takes values from outside.
+        """
         removed = {index.ids[node.name] for node in self.remove.nodes if node.name in index.ids}
+        first = min(removed, default=0)
+        beside = _colocated(index)
         stack = list(removed)
         while stack:
             at = stack.pop()
-            for reader in index.consumer_lists[at] + index.waiting_lists[at]:
+            for reader in index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], []):
                 if reader not in removed:
                     removed.add(reader)
                     stack.append(reader)
+        for i in range(len(index) - 1, first, -1):
+            readers = index.consumer_lists[i] + index.waiting_lists[i]
+            if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
+                removed |= set() if comes_from_outside(index, i) else {i}
         names = {index.names[i] for i in removed}
         members = [
             (key, member)
@@ -53,6 +68,15 @@ class Patch:
         variables = tuple(v for v in index.variable_defs if v.handle in names)
         nodes = tuple(index.nodes[i] for i in sorted(removed))
         return replace(self, remove=Change(nodes, tuple(members), variables))
+
+
+def _colocated(index: GraphIndex) -> dict[str, list[int]]:
+    """Op name -> the other ops that must stand on its device."""
+    beside: dict[str, list[int]] = {}
+    for i, node in enumerate(index.nodes):
+        for name in colocated_with(node):
+            beside.setdefault(name, []).append(i)
+    return beside
 
 
 def patched(index: GraphIndex, patch: Patch) -> GraphIndex:

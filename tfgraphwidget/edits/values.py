@@ -14,7 +14,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.select import needed
+from tfgraphwidget.graph.variables import HANDLES, definitions
 
 Values = Mapping[str, "np.ndarray[Any, Any]"]
 
@@ -39,6 +41,22 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     return read
 
 
+def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
+    """Raise unless each value has the shape that its variable's initialiser takes.
+
+    A variable that is assigned with validate_shape=False may have another.
+    """
+    for variable in variables:
+        wanted = session.graph.get_operation_by_name(variable.initializer).inputs[1].shape
+        shape = np.shape(values[variable.handle])
+        if not wanted.is_compatible_with(shape):
+            raise SessionRefused(
+                f"Variable {variable.name!r} now has shape {shape}, which its initialiser, of shape {wanted}, cannot "
+                'give a copy; clone with init="initial" or init="none".',
+                [variable.handle],
+            )
+
+
 def _uninitialized(session: tf.compat.v1.Session, reads: Mapping[str, str]) -> SessionRefused:
     missing = [handle for handle, tensor in reads.items() if not _has_value(session, tensor)]
     some = ", ".join(map(repr, missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
@@ -55,6 +73,22 @@ def _has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
     except tf.errors.FailedPreconditionError:
         return False
     return True
+
+
+def check_initial_values(session: tf.compat.v1.Session, index: GraphIndex, handles: Iterable[int]) -> None:
+    """Raise unless the initialisers of these variables can run: no placeholder, no other variable without a value."""
+    own = set(handles)
+    for variable in definitions(index, sorted(own)).values():
+        walked = needed(index, (), [variable.initial_value]) if variable.initial_value else set()
+        open_ends = [index.names[i] for i in walked if index.types[i] == "Placeholder"]
+        others = definitions(index, [i for i in walked if index.types[i] in HANDLES and i not in own]).values()
+        missing = [v.handle for v in others if not _has_value(session, v.snapshot or v.name)]
+        for name in (*open_ends, *missing):
+            raise SessionRefused(
+                f"The initial value of {variable.name!r} needs {name!r}, which has no value; "
+                'clone with init="current" or init="none".',
+                [variable.handle, name],
+            )
 
 
 def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:

@@ -28,6 +28,23 @@ class Member(NamedTuple):
     kind: Literal["op", "tensor", "variable"]
     name: str
 
+    @classmethod
+    def of(cls, item: Any) -> Member | None:
+        """The member that an object of a TensorFlow collection is; None for what is neither op, tensor nor variable.
+
+        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
+        resource variable gives: it stands for the assign op.
+        """
+        kinds = {kind.__name__ for kind in type(item).__mro__}
+        if "EagerTensor" in kinds:
+            return None
+        if kinds & {"Operation", "_UnreadVariable"}:
+            return cls("op", (item if "Operation" in kinds else item.op).name)
+        if kinds & {"RefVariable", "BaseResourceVariable"}:
+            return cls("variable", item.name)
+        # get_variable(regularizer=...) wraps its loss in an object of its own.
+        return cls("tensor", item.name) if kinds & {"Tensor", "_LazyEvalTensor"} else None
+
 
 @dataclass(frozen=True)
 class VariableDef:
@@ -37,12 +54,12 @@ class VariableDef:
     initial_value: str | None
     initializer: str | None
     snapshot: str | None
-    is_initialized: str | None = None
     resource: bool = False
     trainable: bool = True
     synchronization: int = 0
     aggregation: int = 0
     slice_info: Any = None
+    constraint: Any = None
 
     @property
     def name(self) -> str:

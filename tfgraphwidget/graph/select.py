@@ -14,7 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, definitions
 from tfgraphwidget.names import split_tensor
 
-_ANY_PORT = -1
+ANY_PORT = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,20 @@ class Selection:
                 if source not in self.ids:
                     found[f"{self.index.names[source]}:{ports[start[i] + slot]}"] = None
         return tuple(found)
+
+    @cached_property
+    def control_inputs(self) -> tuple[str, ...]:
+        """Ops outside that ops inside wait for, as "^op", in the order of first use."""
+        waited = (c for i in sorted(self.ids) for c in self.index.control_lists[i] if c not in self.ids)
+        return tuple(dict.fromkeys(f"^{self.index.names[c]}" for c in waited))
+
+    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
+        """Variables outside that the part reads by way of tensors that are not in `boundary`: a copy shares them."""
+        ends = [self.index.op(name) for name in (*self.inputs, *(c[1:] for c in self.control_inputs))]
+        given = {self.index.op(name) for name in boundary}
+        cut = cut_in_order(self.index, boundary)
+        walked = _walk([i for i in ends if i not in given], _sources(self.index, cut))
+        return tuple(self.index.names[i] for i in sorted(walked - self.ids) if self.index.types[i] in HANDLES)
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -167,18 +181,21 @@ def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str])
 
 def cut_in_order(index: GraphIndex, names: Collection[str]) -> list[tuple[int, int]]:
     """(op, port) of each name; port -1 stands for every tensor of the op."""
-    ports = (_ANY_PORT if name in index.ids else split_tensor(name)[1] for name in names)
-    return [(index.op(name), _ANY_PORT if port is None else port) for name, port in zip(names, ports, strict=True)]
+    ports = (ANY_PORT if name in index.ids else split_tensor(name)[1] for name in names)
+    return [(index.op(name), ANY_PORT if port is None else port) for name, port in zip(names, ports, strict=True)]
 
 
 def _parameters(index: GraphIndex, path: set[int], rest: set[int]) -> set[int]:
-    """Ops of `rest` that feed the path and depend on nothing from outside."""
-    readers = index.consumer_lists
+    """Ops of `rest` that the path reads or waits for, and that depend on nothing from outside.
+
+    What the path waits for belongs to it: an update of a variable that runs before each read would otherwise
+    go on updating the original's.
+    """
+    readers, sources = _readers(index), _sources(index)
     outside = [i for i in rest if comes_from_outside(index, i)]
-    dependent = _walk(outside, lambda i: [r for r in readers[i] if r in rest])
-    free = rest - dependent
-    first = [s for i in path for s in index.input_lists[i] if s in free]
-    return _walk(first, lambda i: [s for s in index.input_lists[i] if s in free])
+    free = rest - _walk(outside, lambda i: [r for r in readers(i) if r in rest])
+    first = [s for i in path for s in sources(i) if s in free]
+    return _walk(first, lambda i: [s for s in sources(i) if s in free])
 
 
 def _walk(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
@@ -203,8 +220,8 @@ def _sources(index: GraphIndex, cut: Collection[tuple[int, int]] = ()) -> Callab
         row = inputs[i]
         if not cut_ops.isdisjoint(row):
             at = start[i]
-            row = [s for k, s in enumerate(row) if (s, ports[at + k]) not in cut and (s, _ANY_PORT) not in cut]
-        return row + [c for c in controls[i] if (c, _ANY_PORT) not in cut]
+            row = [s for k, s in enumerate(row) if (s, ports[at + k]) not in cut and (s, ANY_PORT) not in cut]
+        return row + [c for c in controls[i] if (c, ANY_PORT) not in cut]
 
     return step
 
@@ -221,9 +238,9 @@ def _readers_of(index: GraphIndex, cut: Iterable[tuple[int, int]]) -> list[int]:
         for reader in index.consumer_lists[op]:
             start = index.inputs.start[reader]
             slots = enumerate(index.input_lists[reader])
-            if any(s == op and port in (_ANY_PORT, index.ports[start + k]) for k, s in slots):
+            if any(s == op and port in (ANY_PORT, index.ports[start + k]) for k, s in slots):
                 found.append(reader)
-        if port == _ANY_PORT:
+        if port == ANY_PORT:
             found += index.waiting_lists[op]
     return found
 
@@ -243,8 +260,8 @@ def _check_paths(
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
     """The refusal; it looks whether the two ends were only given the wrong way round."""
     sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    starts = [index.op(n) for n in outputs]
-    swapped = not {index.op(n) for n in inputs}.isdisjoint(_walk(starts, _readers(index)))
+    behind = _walk([r for n in outputs for r in _readers(index)(index.op(n))], _readers(index))
+    swapped = not {index.op(n) for n in inputs}.isdisjoint(behind)
     mend = (
         "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
     )

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfgraphwidget.graph.frames import V1_LOOPS
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.names import split_tensor
 
 REF_HANDLES = frozenset({"Variable", "VariableV2"})
 RESOURCE_HANDLES = frozenset({"VarHandleOp"})
 HANDLES = REF_HANDLES | RESOURCE_HANDLES
-V1_CONTROL_FLOW = frozenset(
-    prefix + kind for kind in ("Enter", "Exit", "Switch", "Merge", "NextIteration") for prefix in ("", "Ref")
-) | {"LoopCond"}
 _ASSIGN = frozenset({"Assign", "AssignVariableOp"})
 _READ = frozenset({"Identity", "ReadVariableOp"})
 _IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
@@ -45,13 +43,14 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         own = [i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")]
         return own[0] if own else None
 
-    assign, read, check = pick(_ASSIGN), pick(_READ), pick(_IS_INITIALIZED)
+    assign, read = pick(_ASSIGN), pick(_READ)
+    if read is None:  # as tf.raw_ops leave it: no read under the variable's name
+        read = next((i for i in readers if index.types[i] == "ReadVariableOp"), None)
     return VariableDef(
         handle=name,
         initial_value=None if assign is None else _input_tensor(index, assign, 1),
         initializer=None if assign is None else index.names[assign],
         snapshot=None if read is None else f"{index.names[read]}:0",
-        is_initialized=None if check is None else index.names[check],
         resource=index.types[handle] in RESOURCE_HANDLES,
     )
 
@@ -80,28 +79,32 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
 def completed(index: GraphIndex, selected: set[int]) -> set[int]:
     """`selected` and what its variables need to be whole: assign, reads, checks, initial values, regularisers.
 
-    An initial value that depends on a placeholder, on another kind of state or on v1 control flow is not
-    copied: the new variable's assign then reads the original's initial value, which gives the same numbers.
+    An initial value that depends on a placeholder, on another kind of state or on a v1 loop is not copied: the new
+    variable's assign then reads the original's initial value.
     """
     whole = set(selected)
     for variable in definitions(index, [i for i in sorted(selected) if index.types[i] in HANDLES]).values():
         whole |= own_ops(index, variable)
-        if variable.initial_value is not None:
-            whole |= _initial_value_ops(index, split_tensor(variable.initial_value)[0])
+        whole |= _initial_value_ops(index, variable)
     return whole | _regularizers(index, whole)
 
 
-def _initial_value_ops(index: GraphIndex, op: str) -> set[int]:
+def _initial_value_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
+    """What the assign and the VariableDef's initial value need (TensorFlow may put a guard between the two)."""
     found: set[int] = set()
-    stack = [index.ids[op]] if op in index.ids else []
+    named = [split_tensor(variable.initial_value)[0]] if variable.initial_value else []
+    stack = [index.ids[op] for op in named if op in index.ids]
+    if variable.initializer in index.ids:
+        assign = index.ids[variable.initializer]
+        stack += index.input_lists[assign] + index.control_lists[assign]
     while stack:
         at = stack.pop()
         if at in found or index.types[at] in HANDLES:
             continue
-        if comes_from_outside(index, at) or index.types[at] in V1_CONTROL_FLOW:
+        if comes_from_outside(index, at) or index.types[at] in V1_LOOPS:
             return set()
         found.add(at)
-        stack += index.input_lists[at]
+        stack += index.input_lists[at] + index.control_lists[at]
     return found
 
 
@@ -126,12 +129,11 @@ def _regularizers(index: GraphIndex, whole: set[int]) -> set[int]:
 def comes_from_outside(index: GraphIndex, op: int) -> bool:
     """Whether an op brings in values that a part of a graph does not own.
 
-    Placeholders, and every op with state of its own that is no variable: tables, queues, iterators, readers.
+    Placeholders, with a default or without, and every op with state of its own that is no variable: tables,
+    queues, iterators, readers.
     """
     kind = index.types[op]
-    if kind.startswith("Placeholder"):
-        return not index.input_lists[op]
-    return kind not in HANDLES and has_state(index.nodes[op]) and not index.input_lists[op]
+    return kind.startswith("Placeholder") or (kind not in HANDLES and has_state(index.nodes[op]))
 
 
 def has_state(node: Any) -> bool:

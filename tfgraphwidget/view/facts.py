@@ -12,7 +12,8 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.scopes import ScopeTree
-from tfgraphwidget.view.family import CHECKPOINT, FAMILIES, HANDLES, KERNELS, families
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.view.family import CHECKPOINT, FAMILIES, KERNELS, families
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]

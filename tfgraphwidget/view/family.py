@@ -21,8 +21,6 @@ FAMILIES = (
     "control",
     "state",
 )
-# Ops that hold a variable's state: the op other ops of the variable read.
-HANDLES = frozenset({"VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable", "_VarHandlesOp"})
 # Ops that write or read checkpoints: a scope with one of them, and without computation, is bookkeeping.
 CHECKPOINT = frozenset({"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
 # The op that makes a layer of a network.

@@ -19,13 +19,16 @@ export function createClone({ store, actions }: Parts): HTMLElement {
   });
   const variables = choice("variables", VARIABLES);
   const init = choice("init", VALUES);
+  const submit = element("button", { type: "submit", class: "tgw-primary" }, "Clone");
+  const whole = element("p", { class: "tgw-hint" });
   const form = element(
     "form",
     { class: "tgw-clone" },
     row("Scope", into),
     row("Variables", variables.select),
     row("Values", init.select),
-    element("button", { type: "submit", class: "tgw-primary" }, "Clone"),
+    submit,
+    whole,
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -35,6 +38,11 @@ export function createClone({ store, actions }: Parts): HTMLElement {
   });
   variables.select.addEventListener("change", () => {
     init.select.disabled = variables.value() === "shared";
+    whole.hidden = variables.value() === "shared";
+  });
+  // A second click while the first is under way would be refused, and its refusal would hide the success.
+  store.watch(["pending"], ({ pending }) => {
+    submit.disabled = pending > 0;
   });
   const root = section("Clone", {}, [], form);
   let proposed = "";
@@ -42,6 +50,8 @@ export function createClone({ store, actions }: Parts): HTMLElement {
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
     if (!state) return;
+    const more = state.copied_ops > state.selected_ops ? ": these, and what makes their variables whole" : "";
+    whole.textContent = `Copies ${state.copied_ops.toLocaleString("en")} ops${more}.`;
     // A name that the person has typed stays, until it is used.
     const untouched = into.value === proposed || into.value === "";
     if (untouched || state.code.length > edits) into.value = state.proposal;

@@ -31,7 +31,12 @@ function contents(
     chips("inputs", state.inputs, go, remove),
     chips("outputs", state.outputs, go, remove),
     countLine(state),
-    ...(state.outside.length > 0 ? [outsideList(state.outside, go)] : []),
+    ...(state.outside.length > 0
+      ? [nameList("tgw-outside", cameIn(state.outside.length), state.outside, go)]
+      : []),
+    ...(state.shared.length > 0
+      ? [nameList("tgw-shared", stayShared(state.shared.length), state.shared, go)]
+      : []),
   ];
 }
 
@@ -81,15 +86,30 @@ function chips(
   return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
 }
 
-function outsideList(names: readonly string[], go: (name: string) => void): HTMLElement {
-  const list = element("ul", { class: "tgw-list tgw-outside" });
+const counted = (count: number, noun: string) =>
+  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+function cameIn(count: number): string {
+  return `${counted(count, "tensor")} ${count === 1 ? "comes" : "come"} in from outside`;
+}
+
+/** A copy goes on reading these, by way of tensors from outside. */
+function stayShared(count: number): string {
+  return `${counted(count, "variable")} ${count === 1 ? "stays" : "stay"} shared`;
+}
+
+function nameList(
+  kind: string,
+  title: string,
+  names: readonly string[],
+  go: (name: string) => void,
+): HTMLElement {
+  const list = element("ul", { class: `tgw-list ${kind}` });
   for (const name of names.slice(0, OUTSIDE))
     list.append(element("li", {}, opLink(name, go, breakable(name))));
   if (names.length > OUTSIDE)
     list.append(
       element("li", { class: "tgw-none" }, `… and ${(names.length - OUTSIDE).toLocaleString("en")} more`),
     );
-  const count =
-    names.length === 1 ? "1 tensor comes in" : `${names.length.toLocaleString("en")} tensors come in`;
-  return element("details", { class: "tgw-details" }, element("summary", {}, `${count} from outside`), list);
+  return element("details", { class: "tgw-details" }, element("summary", {}, title), list);
 }

@@ -1,11 +1,12 @@
 // The stage: the canvas in the page, its size, the camera's moves, and when to draw.
-import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../scene";
+import { at, type Box, boxOf, keyOf, OPEN, type Scene, showsAnything, visibleItem } from "../scene";
 import type { Store } from "../store";
 import {
   anchored,
   between,
   type Camera,
   fitted,
+  inView,
   opening,
   type Point,
   resized,
@@ -87,7 +88,10 @@ export class Stage {
     const still = this.#placed && before ? startingBoxes(before, scene) : null;
     this.#store.set({ ...change, scene, hover: -1, drawn: false });
     if (this.#placed) {
-      const to = this.#destination(scene, camera, arrival);
+      const there = this.#destination(scene, camera, arrival);
+      // After an undo, nothing may be left where the eye was.
+      const empty = !showsAnything(scene.box, scene.kind, inView(there, this.#viewport));
+      const to = empty ? fitted(boxOf(scene.box, 0), this.#viewport) : there;
       this.#start(to, still && scene.length <= TOO_MANY ? still : null);
     } else this.#place();
   }
