@@ -20,6 +20,11 @@ OPS = "len(editor.index)"
 FEED = "{'input:0': np.random.default_rng(0).normal(size=(1, 299, 299, 3))}"
 
 
+def changed(feed: str) -> str:
+    """Python that gives the original's output `c` and the copy's `d`, as they are now."""
+    return f"c, d = sess.run(['{SOFTMAX}:0', 'tower/{SOFTMAX}:0'], {feed})"
+
+
 @pytest.fixture
 def widget(page: Page, jupyter_server: JupyterServer) -> Widget:
     """The first notebook run as far as the widget."""
@@ -47,7 +52,10 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     widget.settled()
     expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
     assert notebook.kernel_eval("len(editor.selection.variables)") == 378
-    expect(root.get_by_text("378 variables")).to_be_visible()
+    expect(root.locator(".tgw-count")).to_contain_text("378 variables")
+    outside = root.locator(".tgw-outside [data-name]")
+    assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == ["input:0"]
+    expect(root.locator(".tgw-clone")).to_contain_text("Copies 2,701 ops")
     shoot(page, "02_marked")
 
     ops = notebook.kernel_eval(OPS)
@@ -63,6 +71,20 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     assert notebook.kernel_eval("editor.code()") == line
     values = f"a, b = sess.run(['{SOFTMAX}:0', 'tower/{SOFTMAX}:0'], {FEED})"
     assert notebook.kernel_eval("bool((a == b).all())", before=values) is True
+    expect(root.locator("[role=treeitem][data-name=tower]")).to_have_attribute("data-fresh", "")
+    change = """
+with graph.as_default():
+    copies = [v for v in tf.compat.v1.global_variables() if v.name.startswith('tower/')]
+    saver = tf.compat.v1.train.Saver()
+    path = saver.save(sess, './all.ckpt')
+    copies[0].load(np.zeros(copies[0].shape.as_list(), np.float32), sess)
+"""
+    assert notebook.kernel_eval("[bool((a == c).all()), bool((a == d).all())]", before=f"{change}{changed(FEED)}") == [
+        True,
+        False,
+    ]
+    restore = f"with graph.as_default(): saver.restore(sess, path)\n{changed(FEED)}"
+    assert notebook.kernel_eval("[bool((a == c).all()), bool((a == d).all())]", before=restore) == [True, True]
     names = "[v.name for v in graph.get_collection('variables')]"
     assert sum(name.startswith("tower/") for name in notebook.kernel_eval(names)) == 378
 

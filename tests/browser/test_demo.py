@@ -38,7 +38,8 @@ def test_the_printed_url_opens_the_notebook(demo: subprocess.Popen[str], browser
             break
         except Error:
             page.wait_for_timeout(500)
-    expect(page.get_by_text("Clone a part of a live graph, by clicking").first).to_be_visible(timeout=60_000)
+    title = page.get_by_role("heading", name="Clone a part of a live graph, by clicking")
+    expect(title).to_be_visible(timeout=60_000)
     page.context.close()
 
 

@@ -24,7 +24,8 @@ with graph.as_default():
         with v1.variable_scope(layer):
             w = v1.get_variable("w", [4, 4], initializer=v1.ones_initializer())
             h = tf.nn.relu(tf.matmul(h, w, name="product"), name="out")
-    y = tf.identity(h, name="y")
+    with tf.device("/cpu:0"):
+        y = tf.identity(h, name="y")
     aside = tf.square(other, name="aside")
     init = v1.global_variables_initializer()
 sess = v1.Session(graph=graph)
@@ -92,6 +93,7 @@ def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterSer
     inspector = root.locator(".tgw-inspector")
     expect(inspector).to_contain_text("Identity")
     expect(inspector).to_contain_text("float32 (None, 4)")
+    expect(inspector).to_contain_text("/device:CPU:0")
     inspector.locator("button[data-name='three/out']").first.click()
     expect(inspector).to_have_attribute("data-name", "three/out")
     widget.settled()

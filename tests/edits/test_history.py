@@ -181,6 +181,15 @@ def test_two_editors_of_one_graph_agree(editor: GraphEditor, session: v1.Session
     assert list(other.index.names) == list(editor.index.names)
 
 
+def test_undo_takes_a_saver_along_whole(mlp: tf.Graph, editor: GraphEditor) -> None:
+    before = visible(editor)
+    editor.clone("x:0", "net/logits:0", "copy")
+    with mlp.as_default():
+        v1.train.Saver()
+    editor.undo()
+    assert visible(editor) == before
+
+
 def test_redo_works_on_a_graph_that_was_finalized_meanwhile(mlp: tf.Graph, editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     after = visible(editor)

@@ -57,7 +57,9 @@ class Patch:
         for i in range(len(index) - 1, first, -1):
             readers = index.consumer_lists[i] + index.waiting_lists[i]
             if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
-                removed |= set() if comes_from_outside(index, i) else {i}
+                # A Saver's file name is a placeholder with a default.
+                stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
+                removed |= set() if stays else {i}
         names = {index.names[i] for i in removed}
         members = [
             (key, member)
