@@ -344,6 +344,24 @@ def test_a_value_that_its_initialiser_cannot_hold_is_refused_before_anything_mov
         assert graph.version == before
 
 
+@pytest.mark.parametrize("init", ["current", "initial"])
+def test_what_the_session_cannot_run_is_one_sentence(init: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        with tf.device("/job:worker/task:3"):
+            w = v1.get_variable("w", [], use_resource=True)
+        tf.add(x, w, name="y")
+    with v1.Session(graph=graph) as opened:
+        editor = tgw.edit(graph, session=opened)
+        with pytest.raises(GraphEditError, match="task:3") as refusal:
+            editor.clone("x", "y", "copy", init=init)  # type: ignore[arg-type]
+        assert "\n" not in str(refusal.value)
+        assert 'init="none"' in str(refusal.value)
+        assert "copy/y" not in editor.index.ids
+        assert graph.get_collection("variables") == [w]
+
+
 def test_an_eager_tensor_in_a_collection_disturbs_nobody(mlp: tf.Graph) -> None:
     mlp.add_to_collection("notes", tf.constant(1.0))
     assert len(tgw.edit(mlp).index) == mlp.version

@@ -18,6 +18,8 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.select import needed
 from tfgraphwidget.graph.variables import HANDLES, definitions
 
+# How the lines begin in which TensorFlow says where an error comes from, before what it is.
+_WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
 Values = Mapping[str, "np.ndarray[Any, Any]"]
 
 
@@ -38,7 +40,18 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         read: dict[str, Any] = session.run(reads)
     except tf.errors.FailedPreconditionError as error:
         raise _uninitialized(session, reads) from error
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f'The session cannot read the present values: {_told(error)}; clone with init="none".', list(reads)
+        ) from error
     return read
+
+
+def _told(error: tf.errors.OpError) -> str:
+    """What is the matter, in one line, out of TensorFlow's many."""
+    lines = [line.strip() for line in str(error.message).splitlines()]
+    told = [line for line in lines if line and not line.startswith(_WHERE)]
+    return (told or [type(error).__name__])[0].rstrip(".; ")[:300]
 
 
 def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
@@ -108,7 +121,10 @@ def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values
             else:
                 feeds[fed] = values[variable.handle]
                 run.append(initializer)
-        session.run(run, feeds)
+        try:
+            session.run(run, feeds)
+        except tf.errors.OpError as error:
+            raise SessionRefused(f'The session cannot load the copies: {_told(error)}; use init="none".') from error
         waiting = later
 
 
@@ -124,6 +140,9 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
         return
     except tf.errors.FailedPreconditionError:
         pass
+    except tf.errors.OpError as error:
+        why = f'The copies\' initialisers cannot run: {_told(error)}; use init="current" or init="none".'
+        raise SessionRefused(why, waiting) from error
     while waiting:
         failed = [name for name in waiting if not _ran(session, name)]
         if len(failed) == len(waiting):
