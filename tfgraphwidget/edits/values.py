@@ -51,7 +51,7 @@ def _told(error: tf.errors.OpError) -> str:
     """What is the matter, in one line, out of TensorFlow's many."""
     lines = [line.strip() for line in str(error.message).splitlines()]
     told = [line for line in lines if line and not line.startswith(_WHERE)]
-    return (told or [type(error).__name__])[0].rstrip(".; ")[:300]
+    return (told or [type(error).__name__])[0].rstrip(".; ")[:400]
 
 
 def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
