@@ -55,6 +55,12 @@ def test_a_saved_model_cut_in_the_middle_takes_that_tensor(
     assert np.allclose(function(out=tf.constant(hidden))["logits"], logits)
 
 
+def test_the_boundary_of_the_last_clone_is_the_signature(editor: GraphEditor, tmp_path: Path) -> None:
+    editor.clone("x:0", "net/logits:0")
+    assert (editor.inputs, editor.outputs) == (("x:0",), ("net/logits:0",))
+    assert list(serve(editor.save(f"{tmp_path}/edited/"))(x=tf.zeros([1, 3]))) == ["logits"]
+
+
 def test_saving_leaves_the_graph_as_it_was(mlp: tf.Graph, editor: GraphEditor, tmp_path: Path) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
     editor.save(tmp_path / "sm", inputs="x", outputs="net/logits")

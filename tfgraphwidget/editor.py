@@ -151,13 +151,14 @@ class GraphEditor:
         return free_name(wanted, taken_names(self.index, wanted))
 
     def do(self, command: Clone) -> Copy:
-        """Plan a command, carry it out, fill its variables, and remember it."""
+        """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
         index = self.index
         self._live.names((*command.inputs, *command.outputs))
         patch = command.plan(index)
         self._live.carry_out(patch, self._live.prepared(command, patch))
         self._history = self._history.pushed(Step(command, patch))
         self.fresh = frozenset(node.name for node in patch.add.nodes)
+        self._boundary, self._selection = (command.inputs, command.outputs), None
         self._changed()
         copied = frozenset(index.ids[name[len(command.into) + 1 :]] for name in self.fresh)
         part = Selection(index, copied, "")

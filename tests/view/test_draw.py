@@ -37,3 +37,6 @@ def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
 
 def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
     save(build(graph({"a$x^$_<b>": "Placeholder"}), frozenset()), tmp_path / "odd.svg")
+    written = (tmp_path / "odd.svg").read_text()
+    assert "<b>" not in written
+    assert "&lt;b&gt;" in written
