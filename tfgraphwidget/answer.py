@@ -16,6 +16,7 @@ from tfgraphwidget.view import scene as scenes
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph.select import Selection
 
 _MOST_NAMES = 200  # of readers, control inputs, outside tensors: what a panel can show
 
@@ -29,6 +30,7 @@ class Answers:
         self._editor = editor
         self._scene: scenes.Scene | None = None
         self._drawn_index: GraphIndex | None = None
+        self._counted: tuple[Selection | None, int] = (None, 0)
         self.revision = 0
 
     def to(self, request: p.Request) -> Answer:
@@ -95,7 +97,7 @@ class Answers:
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
             selected_variables=len(selection.variables) if selection else 0,
-            copied_ops=len(copied_ops(index, selection.ids)) if selection else 0,
+            copied_ops=self._copied_ops(selection),
             outside=(selection.inputs + selection.control_inputs)[:_MOST_NAMES] if selection else (),
             shared=selection.shared(editor.inputs)[:_MOST_NAMES] if selection else (),
             proposal=editor.free_scope(),
@@ -104,6 +106,12 @@ class Answers:
             code=code.lines(step.command for step in history.done),
             notice=notice,
         )
+
+    def _copied_ops(self, selection: Selection | None) -> int:
+        """How many ops a clone of the selection copies; counted once for each selection."""
+        if selection is not self._counted[0]:
+            self._counted = (selection, len(copied_ops(selection.index, selection.ids)) if selection else 0)
+        return self._counted[1]
 
     def _inspected(self, name: str) -> p.Inspected:
         index = self._editor.index
