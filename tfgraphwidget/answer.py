@@ -110,7 +110,10 @@ class Answers:
     def _copied_ops(self, selection: Selection | None) -> int:
         """How many ops a clone of the selection copies; counted once for each selection."""
         if selection is not self._counted[0]:
-            self._counted = (selection, len(copied_ops(selection.index, selection.ids)) if selection else 0)
+            self._counted = (
+                selection,
+                len(copied_ops(selection.index, selection.ids, self._editor.inputs)) if selection else 0,
+            )
         return self._counted[1]
 
     def _inspected(self, name: str) -> p.Inspected:

@@ -437,6 +437,41 @@ def test_updates_of_resource_variables_in_a_collection_are_copied() -> None:
         assert len(graph.get_collection(v1.GraphKeys.UPDATE_OPS)) == 2
 
 
+def batch_norm(x: tf.Tensor, name: str, *, resource: bool) -> tf.Tensor:
+    """Batch norm as TF 1 code wrote it: batch statistics, and moving ones in UPDATE_OPS."""
+    with v1.variable_scope(name):
+        moving = v1.get_variable(
+            "moving_mean", [2], initializer=v1.zeros_initializer(), trainable=False, use_resource=resource
+        )
+        gamma = v1.get_variable("gamma", [2], initializer=v1.ones_initializer(), use_resource=resource)
+        mean = tf.reduce_mean(x, 0)
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, v1.assign_sub(moving, (moving - mean) * 0.5))
+        return tf.multiply(x - mean, gamma, name="out")
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_moving_averages_of_the_part_are_copied_with_their_updates(resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        first = batch_norm(x, "first", resource=resource)
+        batch_norm(first + 1.0, "second", resource=resource)
+    feed = {"x:0": [[1.0, 2.0], [3.0, 6.0]]}
+    with initialised(graph) as opened:
+        editor = tgw.edit(graph, session=opened)
+        copy = editor.clone("first/out", "second/out", "copy")
+        assert [v.name for v in copy.variables] == ["copy/second/moving_mean:0", "copy/second/gamma:0"]
+        updates = [item.op.name for item in graph.get_collection(v1.GraphKeys.UPDATE_OPS)[:2]]
+        new = graph.get_collection(v1.GraphKeys.UPDATE_OPS)[2:]
+        assert [getattr(item, "op", item).name for item in new] == [f"copy/{updates[1]}"]
+        opened.run([getattr(item, "op", item) for item in new], feed)
+        original = [v for v in graph.get_collection("variables") if v.name == "second/moving_mean:0"]
+        assert read(original, opened)[0].tolist() == [0, 0]
+        assert read(copy.variables, opened)[0].tolist() == [0.5, 0.5]
+        editor.undo()
+        assert len(graph.get_collection(v1.GraphKeys.UPDATE_OPS)) == 2
+
+
 def test_a_constraint_holds_for_the_copy_too() -> None:
     graph = tf.Graph()
     with graph.as_default():

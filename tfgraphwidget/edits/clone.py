@@ -54,7 +54,7 @@ class Clone:
         check_free(index, self.into)
         inside = between(index, self.inputs, self.outputs).ids
         _check_control_flow(index, inside)
-        chosen = copied_ops(index, inside, self.variables)
+        chosen = copied_ops(index, inside, self.inputs, self.variables)
         own = definitions(index, [i for i in chosen if index.types[i] in HANDLES])
         _check_initializers(own.values())
         names = {index.names[i]: f"{self.into}/{index.names[i]}" for i in chosen}
@@ -72,13 +72,13 @@ class Clone:
                 raise GraphEditError(f"{name}={value!r} is not known; it is one of {', '.join(map(repr, known))}.")
 
 
-def copied_ops(index: GraphIndex, inside: frozenset[int], variables: str = "own") -> list[int]:
+def copied_ops(index: GraphIndex, inside: frozenset[int], inputs: Iterable[str], variables: str = "own") -> list[int]:
     """The ops that a clone of `inside` copies, in graph order: these, and what makes their variables whole.
 
     With shared variables: these, less the variables.
     """
     if variables == "own":
-        return sorted(completed(index, set(inside)))
+        return sorted(completed(index, set(inside), frozenset(index.op(name) for name in inputs)))
     left = set(inside)
     for variable in definitions(index, [i for i in inside if index.types[i] in HANDLES]).values():
         left -= own_ops(index, variable)

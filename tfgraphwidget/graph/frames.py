@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfgraphwidget.graph.index import GraphIndex
 
 V1_LOOPS = frozenset({"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"})
+V1_CONTROL_FLOW = V1_LOOPS | {"Switch", "RefSwitch", "Merge", "RefMerge"}
 _OPENING = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
 _EXIT = frozenset({"Exit", "RefExit"})
 _MERGE = frozenset({"Merge", "RefMerge"})

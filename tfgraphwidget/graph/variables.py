@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfgraphwidget.graph.frames import V1_LOOPS
+from tfgraphwidget.graph.frames import V1_CONTROL_FLOW, V1_LOOPS
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.names import split_tensor
 
@@ -19,7 +19,7 @@ HANDLES = REF_HANDLES | RESOURCE_HANDLES
 _ASSIGN = frozenset({"Assign", "AssignVariableOp"})
 _READ = frozenset({"Identity", "ReadVariableOp"})
 _IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
-_REGULARIZATION = "regularization_losses"
+_REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 
 
 def handles(index: GraphIndex) -> list[int]:
@@ -76,17 +76,27 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
     return found
 
 
-def completed(index: GraphIndex, selected: set[int]) -> set[int]:
-    """`selected` and what its variables need to be whole: assign, reads, checks, initial values, regularisers.
+def completed(index: GraphIndex, selected: set[int], given: frozenset[int] = frozenset()) -> set[int]:
+    """`selected` and what its variables need to be whole: assign, reads, checks, initial values.
 
+    Also the regularisation losses on them, and the update ops (moving averages) that read what is selected, each with
+    the variables that it keeps. `given` are the ops whose tensors come in from outside: nothing behind them is taken.
     An initial value that depends on a placeholder, on another kind of state or on a v1 loop is not copied: the new
     variable's assign then reads the original's initial value.
     """
-    whole = set(selected)
-    for variable in definitions(index, [i for i in sorted(selected) if index.types[i] in HANDLES]).values():
+    whole = _with_variables(index, set(selected))
+    for key in (_REGULARIZATION, _UPDATES):
+        whole = _with_variables(index, whole | _belonging(index, whole, given, key))
+    return whole
+
+
+def _with_variables(index: GraphIndex, ops: set[int]) -> set[int]:
+    """Some ops, with all that makes the variables among them whole."""
+    whole = set(ops)
+    for variable in definitions(index, [i for i in sorted(ops) if index.types[i] in HANDLES]).values():
         whole |= own_ops(index, variable)
         whole |= _initial_value_ops(index, variable)
-    return whole | _regularizers(index, whole)
+    return whole
 
 
 def _initial_value_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
@@ -108,20 +118,30 @@ def _initial_value_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
     return found
 
 
-def _regularizers(index: GraphIndex, whole: set[int]) -> set[int]:
-    """Regularisation losses that read copied variables and nothing else that lives outside."""
+def _belonging(index: GraphIndex, whole: set[int], given: frozenset[int], key: str) -> set[int]:
+    """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
+
+    A regularisation loss may read copied variables only; an update op brings along the variable that it updates.
+    """
     found: set[int] = set()
-    for _, tensor in index.collections.get(_REGULARIZATION, ()):
-        stack = [index.ids[op] for op in [split_tensor(tensor)[0]] if op in index.ids]
+    for member in index.collections.get(key, ()):
+        op = index.ids.get(split_tensor(member.name)[0])
+        stack = [] if op is None else [op]
         seen: set[int] = set()
+        reads = False
         while stack:
             at = stack.pop()
-            if at not in seen and at not in whole:
+            reads |= at in whole
+            if at not in seen and at not in whole and at not in given:
                 seen.add(at)
-                stack += index.input_lists[at]
-        reads_copied = any(i in whole for at in seen for i in index.input_lists[at])
-        stateless = not any(comes_from_outside(index, i) or index.types[i] in HANDLES for i in seen)
-        if reads_copied and stateless:
+                stack += index.input_lists[at] + index.control_lists[at]
+        foreign = HANDLES if key == _REGULARIZATION else frozenset()
+        kinds = {index.types[i] for i in seen}
+        if (
+            reads
+            and kinds.isdisjoint(foreign | V1_CONTROL_FLOW)
+            and not any(comes_from_outside(index, i) for i in seen)
+        ):
             found |= seen
     return found
 
