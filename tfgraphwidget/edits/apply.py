@@ -153,10 +153,9 @@ def keep_shapes(graph: tf.Graph, pairs: Iterable[tuple[str, str]]) -> None:
     What `set_shape` said of a tensor is in no NodeDef, and some ops (`py_func`) cannot infer it.
     """
     for original, copy in pairs:
-        before = graph.get_operation_by_name(original)
-        for k, tensor in enumerate(graph.get_operation_by_name(copy).outputs):
+        for k, tensor in enumerate(graph._get_operation_by_name(copy).outputs):
             if not tensor.shape.is_fully_defined():
-                tensor.set_shape(before.outputs[k].shape)
+                tensor.set_shape(graph._get_operation_by_name(original).outputs[k].shape)
 
 
 def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:

@@ -160,6 +160,11 @@ class GraphIndex:
         return self.control_consumers.lists()
 
     @cached_property
+    def defined_variables(self) -> dict[str, VariableDef]:
+        """Handle name -> what the collections say of the variable."""
+        return {v.handle: v for v in self.variable_defs}
+
+    @cached_property
     def scopes(self) -> ScopeTree:
         """The tree of name scopes."""
         return ScopeTree.build(self.names)

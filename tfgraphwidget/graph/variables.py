@@ -29,8 +29,8 @@ def handles(index: GraphIndex) -> list[int]:
 
 def definitions(index: GraphIndex, wanted: Iterable[int]) -> dict[int, VariableDef]:
     """The variable of each handle in `wanted`, in that order."""
-    known = {index.ids[v.handle]: v for v in index.variable_defs if v.handle in index.ids}
-    return {i: known.get(i) or _by_structure(index, i) for i in wanted}
+    known = index.defined_variables
+    return {i: known.get(index.names[i]) or _by_structure(index, i) for i in wanted}
 
 
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
@@ -84,9 +84,9 @@ def completed(index: GraphIndex, selected: set[int], given: frozenset[int] = fro
     An initial value that depends on a placeholder, on another kind of state or on a v1 loop is not copied: the new
     variable's assign then reads the original's initial value.
     """
-    whole = _with_variables(index, set(selected))
+    whole = _with_variables(index, selected)
     for key in (_REGULARIZATION, _UPDATES):
-        whole = _with_variables(index, whole | _belonging(index, whole, given, key))
+        whole |= _with_variables(index, _belonging(index, whole, given, key))
     return whole
 
 
