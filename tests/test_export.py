@@ -189,3 +189,14 @@ def test_a_cut_leaves_control_inputs_and_colocation_behind(tmp_path: Path) -> No
             tf.multiply(h, 3.0, name="y")
     tgw.edit(graph).save(tmp_path / "sm", inputs="h", outputs="y")
     assert serve(tmp_path / "sm")(h=tf.constant(2.0))["y"].numpy() == 6
+
+
+def test_a_variable_that_nothing_assigns_is_refused_by_name(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="w", name="w")
+        tf.add(x, tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), name="y")
+    with v1.Session(graph=graph) as opened, pytest.raises(GraphEditError, match="Variable 'w' has no op of its own"):
+        tgw.edit(graph, session=opened).save(tmp_path / "sm", inputs="x", outputs="y")
+    assert not list(tmp_path.iterdir())

@@ -161,11 +161,11 @@ def _values(what: Export, variables: tuple[Any, ...]) -> dict[str, Any]:
             "There is no session to take the variables' values from; give tgw.edit(graph, session=session)."
         )
     check_session(what.session, what.graph)
-    orphans = [v.handle for v in variables if not v.initializer]
+    orphans = [v.handle for v in variables if not v.initializer or (v.resource and not v.snapshot)]
     if orphans:
         raise GraphEditError(
-            f"Variable {orphans[0]!r} has no op that assigns its initial value, so a SavedModel could not restore it; "
-            "cut behind it with inputs=[…].",
+            f"Variable {orphans[0]!r} has no op of its own that assigns it, or none that only reads it, so its value "
+            "cannot go into a SavedModel; cut behind it with inputs=[…].",
             orphans,
         )
     return current_values(what.session, variables)

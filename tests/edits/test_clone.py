@@ -182,12 +182,18 @@ def test_an_initial_value_that_reads_another_variable() -> None:
         assert [v.tolist() for v in read(copy.variables, opened)] == [[1, 2], [2, 4]]
 
 
-def test_partitioned_variables_keep_their_slices() -> None:
+def partitioned() -> tf.Graph:
+    """x times a variable in two slices."""
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 4], name="x")
         w = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2))
         tf.matmul(x, tf.convert_to_tensor(w), name="y")
+    return graph
+
+
+def test_partitioned_variables_keep_their_slices() -> None:
+    graph = partitioned()
     with initialised(graph) as opened:
         copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
         assert [v._save_slice_info.spec for v in copy.variables] == ["4 2 0,2:0,2", "4 2 2,2:0,2"]
@@ -260,11 +266,7 @@ def test_a_tensor_given_as_input_is_read_although_its_op_is_copied_for_another()
 
 
 def test_a_partitioned_copy_has_keys_of_its_own_in_a_checkpoint(tmp_path: Path) -> None:
-    graph = tf.Graph()
-    with graph.as_default():
-        x = v1.placeholder(tf.float32, [None, 4], name="x")
-        w = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2))
-        tf.matmul(x, tf.convert_to_tensor(w), name="y")
+    graph = partitioned()
     with initialised(graph) as opened:
         tgw.edit(graph, session=opened).clone("x", "y", "copy")
         path = v1.train.Saver().save(opened, str(tmp_path / "model"))
@@ -589,6 +591,41 @@ def test_a_variable_without_an_assign_is_refused() -> None:
         tf.add(x, tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), name="y")
     with v1.Session(graph=graph) as opened, pytest.raises(NotClonable, match='variables="shared"'):
         tgw.edit(graph, session=opened).clone("x", "y", "copy")
+
+
+def raw_variable(*, guarded: bool) -> tf.Graph:
+    """A resource variable of raw ops, read only by the op that uses it; `guarded`: after an update that halves it."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="w", name="w")
+        tf.raw_ops.AssignVariableOp(resource=handle, value=8.0, name="w/Assign")
+        half = tf.raw_ops.AssignVariableOp(resource=handle, value=4.0, name="half")
+        with tf.control_dependencies([half] if guarded else []):
+            value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name="value")
+        tf.add(x, value, name="y")
+    return graph
+
+
+def test_any_plain_read_tells_the_value_of_a_variable() -> None:
+    graph = raw_variable(guarded=False)
+    with v1.Session(graph=graph) as opened:
+        opened.run("w/Assign")
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert opened.run(["y:0", copy["y:0"]], {"x:0": 1.0}) == [9, 9]
+
+
+def test_a_value_that_cannot_be_read_without_an_update_is_not_read() -> None:
+    graph = raw_variable(guarded=True)
+    with v1.Session(graph=graph) as opened:
+        opened.run("w/Assign")
+        before = graph.version
+        with pytest.raises(NotClonable, match="reads it without running another op"):
+            tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert graph.version == before
+        handle = graph.get_tensor_by_name("w:0")
+        with graph.as_default():
+            assert opened.run(tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)) == 8
 
 
 def test_planning_touches_nothing(mlp: tf.Graph) -> None:

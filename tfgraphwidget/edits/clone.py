@@ -56,7 +56,7 @@ class Clone:
         _check_control_flow(index, inside)
         chosen = copied_ops(index, inside, self.inputs, self.variables)
         own = definitions(index, [i for i in chosen if index.types[i] in HANDLES])
-        _check_initializers(own.values())
+        _check_whole(own.values())
         names = {index.names[i]: f"{self.into}/{index.names[i]}" for i in chosen}
         cut = {(index.names[op], port) for op, port in cut_in_order(index, self.inputs)}
         nodes = tuple(_copied(index.nodes[i], names, cut) for i in chosen)
@@ -120,7 +120,15 @@ def _check_control_flow(index: GraphIndex, inside: frozenset[int]) -> None:
         )
 
 
-def _check_initializers(variables: Iterable[VariableDef]) -> None:
+def _check_whole(variables: Iterable[VariableDef]) -> None:
+    variables = list(variables)
+    unread = [v.handle for v in variables if v.resource and not v.snapshot]
+    if unread:
+        raise NotClonable(
+            f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could not "
+            'be copied; clone with variables="shared", or add tf.raw_ops.ReadVariableOp on it.',
+            unread,
+        )
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
         raise NotClonable(

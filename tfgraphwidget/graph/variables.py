@@ -44,8 +44,11 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         return own[0] if own else None
 
     assign, read = pick(_ASSIGN), pick(_READ)
-    if read is None:  # as tf.raw_ops leave it: no read under the variable's name
-        read = next((i for i in readers if index.types[i] == "ReadVariableOp"), None)
+    if read is None:
+        # As tf.raw_ops leave it: no read under the variable's name. One that waits for another op will not do, since
+        # whoever asks for the value would run that op too.
+        plain = (i for i in readers if index.types[i] == "ReadVariableOp" and not index.control_lists[i])
+        read = next(plain, None)
     return VariableDef(
         handle=name,
         initial_value=None if assign is None else _input_tensor(index, assign, 1),
