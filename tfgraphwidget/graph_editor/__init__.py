@@ -1,0 +1,86 @@
+"""TensorFlow 1.x's `tf.contrib.graph_editor`, on today's TensorFlow.
+
+An old script changes one line, its import:
+
+    import tfgraphwidget.graph_editor as ge
+
+Submodules, names, arguments and meanings are those of TensorFlow 1.15's; arguments and results are live `tf.Operation`
+and `tf.Tensor` objects. Where the original was wrong, this is right: each docstring says so.
+"""
+
+from tfgraphwidget.graph_editor import select, subgraph, util
+from tfgraphwidget.graph_editor.select import (
+    can_be_regex,
+    check_cios,
+    compute_boundary_ts,
+    filter_ops,
+    filter_ops_from_regex,
+    filter_ts,
+    filter_ts_from_regex,
+    get_backward_walk_ops,
+    get_forward_walk_ops,
+    get_name_scope_ops,
+    get_ops_ios,
+    get_walks_intersection_ops,
+    get_walks_union_ops,
+    get_within_boundary_ops,
+    make_regex,
+    select_ops,
+    select_ops_and_ts,
+    select_ts,
+)
+from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view, make_view_from_scope
+from tfgraphwidget.graph_editor.util import (
+    ControlOutputs,
+    get_consuming_ops,
+    get_generating_ops,
+    get_tensors,
+    make_list_of_op,
+    make_list_of_t,
+    make_placeholder_from_dtype_and_shape,
+    make_placeholder_from_tensor,
+    placeholder_name,
+)
+
+ph = make_placeholder_from_dtype_and_shape
+sgv = make_view
+sgv_scope = make_view_from_scope
+
+__all__ = [
+    "ControlOutputs",
+    "SubGraphView",
+    "can_be_regex",
+    "check_cios",
+    "compute_boundary_ts",
+    "filter_ops",
+    "filter_ops_from_regex",
+    "filter_ts",
+    "filter_ts_from_regex",
+    "get_backward_walk_ops",
+    "get_consuming_ops",
+    "get_forward_walk_ops",
+    "get_generating_ops",
+    "get_name_scope_ops",
+    "get_ops_ios",
+    "get_tensors",
+    "get_walks_intersection_ops",
+    "get_walks_union_ops",
+    "get_within_boundary_ops",
+    "make_list_of_op",
+    "make_list_of_t",
+    "make_placeholder_from_dtype_and_shape",
+    "make_placeholder_from_tensor",
+    "make_regex",
+    "make_view",
+    "make_view_from_scope",
+    "ph",
+    "placeholder_name",
+    "select",
+    "select_ops",
+    "select_ops_and_ts",
+    "select_ts",
+    "sgv",
+    "sgv_scope",
+    "subgraph",
+    "util",
+]

@@ -1,0 +1,75 @@
+"""The GraphIndex of a live graph, kept with the graph and made anew when the graph has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import attrgetter, is_
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex, build
+
+_KEPT_AS = "_tfgraphwidget_indexed"
+_cached_inputs = attrgetter("_inputs_val")
+
+
+@dataclass(frozen=True, eq=False)
+class _Indexed:
+    """An index, and what told the edges of the graph when it was made.
+
+    `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in another order each
+    time. So this holds the very tuples that `op.inputs` gives, which TensorFlow throws away when it changes an edge,
+    and the control edges as pairs of op ids (from, to).
+    """
+
+    index: GraphIndex
+    inputs: list[Any]
+    waits: frozenset[tuple[int, int]]
+
+
+def index_of(graph: Any) -> GraphIndex:
+    """The index of a live graph's ops and edges, right also after edges were changed in place.
+
+    Asking again costs a look at each op's cached inputs (about 0.5 µs an op), new ops cost their own reading. What is
+    kept goes with the graph. Names are TensorFlow's; collections and dtypes are not read, since walks need none.
+    """
+    ops = graph.get_operations()
+    known = getattr(graph, _KEPT_AS, None)
+    inputs, waits = _inputs(ops), frozenset((op._id, c._id) for op in ops for c in op._control_outputs)
+    if known is None or not _same_edges(known, inputs, waits, ops):
+        known = _Indexed(build(graph.as_graph_def().node), inputs, waits)
+    elif len(ops) > len(known.index):
+        new = [op.node_def for op in ops[len(known.index) :]]
+        known = _Indexed(known.index.extended(new, {}, ()), inputs, waits)
+    setattr(graph, _KEPT_AS, known)
+    return known.index
+
+
+def numbers(index: GraphIndex, ops: Iterable[Any]) -> list[int]:
+    """The numbers of live ops in the index of their graph."""
+    return [index.ids[op.name] for op in ops]
+
+
+def chosen(graph: Any, mask: Mask) -> list[Any]:
+    """The live ops of a mask, in graph order."""
+    ops = graph.get_operations()
+    return [ops[i] for i in np.flatnonzero(mask).tolist()]
+
+
+def _inputs(ops: list[Any]) -> list[Any]:
+    held = list(map(_cached_inputs, ops))
+    return [op.inputs if cached is None else cached for op, cached in zip(ops, held, strict=True)]
+
+
+def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Any]) -> bool:
+    """Whether the ops that are in the index already have the edges that they had."""
+    n = len(known.inputs)
+    if len(ops) < n or not all(map(is_, known.inputs, inputs)):
+        return False
+    if len(ops) == n:
+        return waits == known.waits
+    first_new = ops[n]._id
+    return {pair for pair in waits if pair[1] < first_new} == known.waits

@@ -1,0 +1,257 @@
+"""What a caller may give for "ops" or "tensors", as lists; and lists without repetition."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import tensorflow as tf
+
+T = TypeVar("T")
+
+
+class ListView:
+    """A list that cannot be written to; adding to it gives a new list."""
+
+    def __init__(self, list_: list[Any]) -> None:
+        if not isinstance(list_, list):
+            raise TypeError(f"A ListView shows a list, not {_described(list_)}; give list(...) of it.")
+        self._list = list_
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._list)
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    def __bool__(self) -> bool:
+        return bool(self._list)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._list[i]
+
+    def __contains__(self, item: object) -> bool:
+        # `==` on two tensors of a FuncGraph would add an op to it.
+        return any(item is held for held in self._list) or (not isinstance(item, tf.Tensor) and item in self._list)
+
+    def __add__(self, other: Iterable[Any]) -> list[Any]:
+        return [*self._list, *other]
+
+    def __radd__(self, other: Iterable[Any]) -> list[Any]:
+        return [*other, *self._list]
+
+    def __repr__(self) -> str:
+        return repr(self._list)
+
+
+def unique(items: Iterable[T]) -> list[T]:
+    """Ops or tensors in order, each once; told by identity, since a FuncGraph's tensors refuse to be hashed."""
+    return list({id(item): item for item in items}.values())
+
+
+def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
+    """Append to `la`, in order, what of `lb` it does not hold yet; returns `la`."""
+    seen = {_hashed(item) for item in la}
+    for item in lb:
+        if _hashed(item) not in seen:
+            seen.add(_hashed(item))
+            la.append(item)
+    return la
+
+
+def position(at: Any, tensors: list[Any], kind: str) -> int:
+    """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
+
+    Raises:
+        ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for the sentence.
+    """
+    if isinstance(at, tf.Tensor):
+        for i, t in enumerate(tensors):
+            if t is at:
+                return i
+        names = ", ".join(repr(t.name) for t in tensors[:8]) + (", ..." if len(tensors) > 8 else "")
+        raise ValueError(f"{at.name!r} is no {kind} of this view; its {kind}s are {names or 'none'}.")
+    try:
+        i = operator.index(at)
+    except TypeError:
+        raise ValueError(f"{at!r} is no {kind} of this view; give a position or a tensor.") from None
+    if not 0 <= i < len(tensors):
+        raise ValueError(f"Out of the range of the {kind}s: {i}; this view has {len(tensors)}, counted from 0.")
+    return i
+
+
+def is_iterable(obj: Any) -> bool:
+    """Whether `obj` can be looped over; a tensor cannot, whatever its shape."""
+    if isinstance(obj, tf.Tensor):
+        return False
+    try:
+        iter(obj)
+    except Exception:  # whatever an object's __iter__ raises, it is nothing to loop over
+        return False
+    return True
+
+
+def check_graphs(*args: Any) -> None:
+    """Check that all arguments are of one graph; those whose `.graph` is None are of any.
+
+    Raises:
+        ValueError: An argument is of another graph than those before it.
+    """
+    graph = None
+    for i, arg in enumerate(args):
+        graph = graph or arg.graph
+        if arg.graph is not None and arg.graph is not graph:
+            raise ValueError(f"Argument {i} is of another graph than those before it; give parts of one graph.")
+
+
+def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = False) -> Any:
+    """The one graph that all of `tops` are of.
+
+    Args:
+        tops: Ops and tensors, or a graph.
+        check_types: What each may be; ops and tensors unless given.
+        none_if_empty: Return None for an empty list.
+
+    Raises:
+        TypeError: `tops` cannot be looped over, or one of them is of no type of `check_types`.
+        ValueError: They are of several graphs, or there are none.
+    """
+    if isinstance(tops, tf.Graph):
+        return tops
+    if not is_iterable(tops):
+        raise TypeError(f"Expected a list of ops or tensors, got {_described(tops)}; put it into a list.")
+    types = check_types or (tf.Operation, tf.Tensor)
+    types = tuple(types) if is_iterable(types) else (types,)
+    first = graph = None
+    for top in tops:
+        check_type(top, types)
+        if first is None:
+            first, graph = top, top.graph
+        elif top.graph is not graph:
+            raise ValueError(
+                f"{top.name!r} is of another graph than {first.name!r}; give ops and tensors of one graph."
+            )
+    if first is None and not none_if_empty:
+        raise ValueError("An empty list belongs to no graph; give at least one op or tensor.")
+    return graph
+
+
+def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False) -> list[Any]:
+    """A new list of ops.
+
+    Args:
+        ops: Ops, one op, or a graph, which stands for all its ops.
+        check_graph: Check types, and that all are of one graph; else what is no op is left out.
+        allow_graph: Take a graph.
+        ignore_ts: Leave tensors out without complaint.
+
+    Raises:
+        TypeError: `ops` is or holds something else.
+        ValueError: The ops are of several graphs.
+    """
+    if isinstance(ops, tf.Graph):
+        _allow(allow_graph, "ops")
+        return list(ops.get_operations())
+    return _listed(ops, tf.Operation, check_graph, None if ignore_ts else tf.Operation)
+
+
+def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False) -> list[Any]:
+    """A new list of tensors.
+
+    Args:
+        ts: Tensors, one tensor, or a graph, which stands for all its tensors.
+        check_graph: Check types, and that all are of one graph; else what is no tensor is left out.
+        allow_graph: Take a graph.
+        ignore_ops: Leave ops out without complaint.
+
+    Raises:
+        TypeError: `ts` is or holds something else.
+        ValueError: The tensors are of several graphs.
+    """
+    if isinstance(ts, tf.Graph):
+        _allow(allow_graph, "tensors")
+        return get_tensors(ts)
+    return _listed(ts, tf.Tensor, check_graph, None if ignore_ops else tf.Tensor)
+
+
+def get_tensors(graph: Any) -> list[Any]:
+    """All tensors of a graph: the outputs of its ops, in graph order.
+
+    Raises:
+        TypeError: `graph` is no tf.Graph.
+    """
+    check_type(graph, (tf.Graph,))
+    return [t for op in graph.get_operations() for t in op.outputs]
+
+
+def get_generating_ops(ts: Any) -> list[Any]:
+    """The op of each tensor; an op comes as often as its tensors.
+
+    Raises:
+        TypeError: `ts` is or holds something else than tensors, or is a graph.
+        ValueError: The tensors are of several graphs.
+    """
+    return [t.op for t in make_list_of_t(ts, allow_graph=False)]
+
+
+def get_consuming_ops(ts: Any) -> list[Any]:
+    """The ops that read one of the tensors, each once.
+
+    Raises:
+        TypeError: `ts` is or holds something else than tensors, or is a graph.
+        ValueError: The tensors are of several graphs.
+    """
+    return unique(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers())
+
+
+def check_type(obj: Any, types: tuple[Any, ...]) -> None:
+    """Check that `obj` is of one of the types and, if it is a tensor, of a graph.
+
+    Raises:
+        TypeError: It is not; the sentence says what to give instead.
+    """
+    if isinstance(obj, tf.Tensor) and not hasattr(obj, "graph"):
+        raise TypeError("An eager tensor is of no graph; make it under `with graph.as_default():`.")
+    if not isinstance(obj, types):
+        wanted = " or ".join(f"tf.{t.__name__}" if t in _OURS else t.__name__ for t in types)
+        raise TypeError(f"Expected a {wanted}, got {_described(obj)}{_way_out(obj)}.")
+
+
+_OURS = (tf.Operation, tf.Tensor, tf.Graph)
+
+
+def _way_out(obj: Any) -> str:
+    if isinstance(obj, tf.Tensor):
+        return "; give its .op"
+    if isinstance(obj, tf.Operation):
+        return "; give one of its .outputs"
+    if isinstance(obj, tf.Variable):
+        return "; give its .op or the tensor that was read of it"
+    if isinstance(obj, str):
+        return "; select_ops and select_ts find by name"
+    return "; lists of lists are not taken apart" if isinstance(obj, list | tuple) else ""
+
+
+def _described(obj: Any) -> str:
+    kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
+    shown = repr(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)
+    return f"the {kind} {shown if len(shown) <= 80 else shown[:77] + '...'}"
+
+
+def _allow(allowed: bool, what: str) -> None:
+    if not allowed:
+        raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
+
+
+def _listed(items: Any, kept: Any, check_graph: bool, types: Any) -> list[Any]:
+    # A list first: the original let a generator run out in the check, and found nothing in it after.
+    found = list(items) if is_iterable(items) else [items]
+    if check_graph:
+        get_unique_graph(found, check_types=types, none_if_empty=True)
+    return [item for item in found if isinstance(item, kept)]
+
+
+def _hashed(item: Any) -> Hashable:
+    held: Hashable = item.ref() if isinstance(item, tf.Tensor) else item
+    return held

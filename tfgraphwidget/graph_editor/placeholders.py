@@ -1,0 +1,93 @@
+"""Placeholders that stand for tensors from outside, and names of scopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops import handle_data_util
+
+from tfgraphwidget.graph_editor.lists import check_type
+
+DEFAULT_PREFIX = "geph"
+"""Short for "graph editor placeholder"."""
+
+
+def scope_finalize(scope: str) -> str:
+    """The scope with a slash behind; "" stays.
+
+    >>> scope_finalize("a/b"), scope_finalize("a/b/"), scope_finalize("")
+    ('a/b/', 'a/b/', '')
+    """
+    return scope if not scope or scope.endswith("/") else f"{scope}/"
+
+
+def scope_dirname(scope: str) -> str:
+    """What stands up to the last slash, with it.
+
+    >>> scope_dirname("a/b/c"), scope_dirname("c")
+    ('a/b/', '')
+    """
+    return scope[: scope.rfind("/") + 1]
+
+
+def scope_basename(scope: str) -> str:
+    """What stands behind the last slash.
+
+    >>> scope_basename("a/b/c"), scope_basename("c")
+    ('c', 'c')
+    """
+    return scope[scope.rfind("/") + 1 :]
+
+
+def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> str:
+    """A name for a placeholder, such as "foo/geph__c_0" for output 0 of "foo/c".
+
+    Args:
+        t: The tensor that it stands for, if any.
+        scope: The scope; None for the tensor's own, "" for the root.
+        prefix: What the name begins with. A name that begins with it already is kept.
+
+    Raises:
+        TypeError: `t` is no tensor.
+    """
+    if t is None:
+        return scope_finalize(scope or "") + prefix
+    check_type(t, (tf.Tensor,))
+    own = scope_basename(t.op.name)
+    where = scope_dirname(t.op.name) if scope is None else scope_finalize(scope)
+    return where + (own if own.startswith(f"{prefix}__") else f"{prefix}__{own}_{t.value_index}")
+
+
+def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str = DEFAULT_PREFIX) -> Any:
+    """A placeholder in the default graph and name scope, with the tensor's dtype and shape.
+
+    What is known of the variable behind a resource tensor goes along. A reference (`float32_ref`) gives a placeholder
+    of its value, since TensorFlow feeds no references.
+
+    Args:
+        t: The tensor that it stands for.
+        scope: The scope of `placeholder_name`.
+        prefix: The prefix of `placeholder_name`.
+
+    Raises:
+        TypeError: `t` is no tensor.
+    """
+    name = placeholder_name(t, scope=scope, prefix=prefix)
+    made = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
+    handle_data_util.copy_handle_data(t, made)
+    return made
+
+
+def make_placeholder_from_dtype_and_shape(
+    dtype: Any, shape: Any = None, scope: str | None = None, prefix: str = DEFAULT_PREFIX
+) -> Any:
+    """A placeholder in the default graph and name scope, named "geph".
+
+    Args:
+        dtype: Its dtype.
+        shape: Its shape; None for unknown.
+        scope: The scope of `placeholder_name`.
+        prefix: The prefix of `placeholder_name`.
+    """
+    return tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=placeholder_name(scope=scope, prefix=prefix))

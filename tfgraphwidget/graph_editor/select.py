@@ -1,0 +1,244 @@
+"""`ge.select`: ops and tensors by name, by pattern, by what they are connected to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph_editor.boundary import (
+    check_cios,
+    compute_boundary_ts,
+    get_ops_ios,
+    get_within_boundary_ops,
+)
+from tfgraphwidget.graph_editor.lists import check_type, make_list_of_op, make_list_of_t, unique
+from tfgraphwidget.graph_editor.walking import (
+    get_backward_walk_ops,
+    get_forward_walk_ops,
+    get_walks_intersection_ops,
+    get_walks_union_ops,
+)
+
+__all__ = [
+    "can_be_regex",
+    "check_cios",
+    "compute_boundary_ts",
+    "filter_ops",
+    "filter_ops_from_regex",
+    "filter_ts",
+    "filter_ts_from_regex",
+    "get_backward_walk_ops",
+    "get_forward_walk_ops",
+    "get_name_scope_ops",
+    "get_ops_ios",
+    "get_walks_intersection_ops",
+    "get_walks_union_ops",
+    "get_within_boundary_ops",
+    "make_regex",
+    "select_ops",
+    "select_ops_and_ts",
+    "select_ts",
+]
+
+_FOR_OPS, _FOR_TS = "(?#ops)", "(?#ts)"
+
+
+def can_be_regex(obj: Any) -> bool:
+    """Whether `obj` is a string or a compiled regular expression."""
+    return isinstance(obj, str | re.Pattern)
+
+
+def make_regex(obj: Any) -> re.Pattern[str]:
+    """`obj`, a string or a compiled regular expression, compiled.
+
+    Raises:
+        ValueError: `obj` is something else.
+        re.error: The string is no regular expression.
+    """
+    if isinstance(obj, re.Pattern):
+        return obj
+    if not isinstance(obj, str):
+        raise ValueError(f"Expected a regular expression, got the {type(obj).__name__} {obj!r}; give a string.")
+    try:
+        return re.compile(obj)
+    except re.error as error:
+        why = f"{obj!r} is no regular expression: {error.msg}; escape it with re.escape if it is a name"
+        raise re.error(why, obj, error.pos) from error
+
+
+def filter_ts(ops: Any, positive_filter: Any) -> list[Any]:
+    """The tensors that the ops read, then those that they make, each once.
+
+    Args:
+        ops: Ops, one op, or a graph.
+        positive_filter: Says of a tensor whether it is kept; True for all.
+
+    Raises:
+        TypeError: `ops` is something else.
+        ValueError: The ops are of several graphs.
+    """
+    held = make_list_of_op(ops)
+    found = unique([t for op in held for t in op.inputs] + [t for op in held for t in op.outputs])
+    return found if positive_filter is True else [t for t in found if positive_filter(t)]
+
+
+def filter_ts_from_regex(ops: Any, regex: Any) -> list[Any]:
+    """The tensors of `filter_ts` in whose name ("op:0") the regular expression is found.
+
+    Args:
+        ops: Ops, one op, or a graph.
+        regex: A string or a compiled regular expression.
+
+    Raises:
+        TypeError: `ops` is something else.
+        ValueError: The ops are of several graphs, or `regex` is something else.
+        re.error: `regex` is no regular expression.
+    """
+    pattern = make_regex(regex)
+    return filter_ts(ops, lambda t: pattern.search(t.name))
+
+
+def filter_ops(ops: Any, positive_filter: Any) -> list[Any]:
+    """Those of the ops that the filter keeps, in their order.
+
+    Args:
+        ops: Ops, one op, or a graph.
+        positive_filter: Says of an op whether it is kept; True for all.
+
+    Raises:
+        TypeError: `ops` is something else.
+        ValueError: The ops are of several graphs.
+    """
+    held = make_list_of_op(ops)
+    return held if positive_filter is True else [op for op in held if positive_filter(op)]
+
+
+def filter_ops_from_regex(ops: Any, regex: Any) -> list[Any]:
+    """Those of the ops in whose name the regular expression is found, in their order.
+
+    Args:
+        ops: Ops, one op, or a graph.
+        regex: A string or a compiled regular expression.
+
+    Raises:
+        TypeError: `ops` is something else.
+        ValueError: The ops are of several graphs, or `regex` is something else.
+        re.error: `regex` is no regular expression.
+    """
+    pattern = make_regex(regex)
+    return filter_ops(ops, lambda op: pattern.search(op.name))
+
+
+def get_name_scope_ops(ops: Any, scope: str) -> list[Any]:
+    """Those of the ops that lie in a name scope, nested scopes included, or are named as it; in their order.
+
+    The scope is a name, not a pattern: a dot in it is a dot. (The original took "foo.bar" for "foo_bar" as well.)
+
+    Args:
+        ops: Ops, one op, or a graph.
+        scope: The scope, with or without a slash behind; "" holds nothing.
+
+    Raises:
+        TypeError: `ops` is something else.
+        ValueError: The ops are of several graphs.
+    """
+    own = scope.removesuffix("/")
+    return filter_ops(ops, lambda op: own and (op.name == own or op.name.startswith(f"{own}/")))
+
+
+def select_ops(*args: Any, **kwargs: Any) -> list[Any]:
+    r"""The ops that are given or found, in the order of the arguments, each once.
+
+    Args:
+        *args: Regular expressions (but none that begins with "(?#ts)"), ops, lists of ops, graphs. Tensors are left
+            out.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op whether it is kept;
+            `restrict_ops_regex`, to heed no expressions but those that begin with "(?#ops)".
+
+    Raises:
+        TypeError: An argument is something else.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or ops of one list are of several graphs.
+        re.error: A string is no regular expression.
+    """
+    chosen = _Choice("select_ops", kwargs)
+    heeded = chosen.heeded(_FOR_OPS, _FOR_TS, "restrict_ops_regex")
+    return chosen.made(args, heeded, filter_ops_from_regex, lambda arg: make_list_of_op(arg, ignore_ts=True))
+
+
+def select_ts(*args: Any, **kwargs: Any) -> list[Any]:
+    r"""The tensors that are given or found, in the order of the arguments, each once.
+
+    Args:
+        *args: Regular expressions (but none that begins with "(?#ops)"), tensors, lists of tensors, graphs. Ops are
+            left out.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of a tensor whether it is
+            kept; `restrict_ts_regex`, to heed no expressions but those that begin with "(?#ts)".
+
+    Raises:
+        TypeError: An argument is something else.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or tensors of one list are of several
+            graphs.
+        re.error: A string is no regular expression.
+    """
+    chosen = _Choice("select_ts", kwargs)
+    heeded = chosen.heeded(_FOR_TS, _FOR_OPS, "restrict_ts_regex")
+    return chosen.made(args, heeded, filter_ts_from_regex, lambda arg: make_list_of_t(arg, ignore_ops=True))
+
+
+def select_ops_and_ts(*args: Any, **kwargs: Any) -> tuple[list[Any], list[Any]]:
+    """The ops of `select_ops`, and the tensors of `select_ts` for expressions that begin with "(?#ts)".
+
+    Args:
+        *args: Regular expressions, ops, tensors, lists of these, graphs.
+        **kwargs: `graph`, where to look for the expressions; `positive_filter`, which says of an op or a tensor whether
+            it is kept.
+
+    Raises:
+        TypeError: An argument is something else.
+        ValueError: A keyword is unknown, an expression comes without `graph`, or a list is of several graphs.
+        re.error: A string is no regular expression.
+    """
+    ops = select_ops(*args, restrict_ops_regex=False, **kwargs)
+    return ops, select_ts(*args, restrict_ts_regex=True, **kwargs)
+
+
+class _Choice:
+    """The keyword arguments of `select_ops` and `select_ts`."""
+
+    KEYWORDS = ("graph", "positive_filter", "restrict_ops_regex", "restrict_ts_regex")
+
+    def __init__(self, function: str, kwargs: dict[str, Any]) -> None:
+        for key in kwargs:
+            if key not in self.KEYWORDS:  # a ValueError as in the original, where Python itself raises a TypeError
+                raise ValueError(f"{function} has no argument {key!r}; it has {', '.join(self.KEYWORDS)}.")
+        self.kwargs = kwargs
+        self.graph = kwargs.get("graph")
+        if self.graph is not None:
+            check_type(self.graph, (tf.Graph,))
+
+    def heeded(self, own: str, others: str, restrict: str) -> Callable[[re.Pattern[str]], bool]:
+        """Says of an expression whether this kind of selection heeds it, by how it begins."""
+        only_own = self.kwargs.get(restrict, False)
+        return lambda regex: regex.pattern.startswith(own) or not (only_own or regex.pattern.startswith(others))
+
+    def made(
+        self,
+        args: tuple[Any, ...],
+        heeded: Callable[[re.Pattern[str]], bool],
+        search: Callable[[Any, Any], list[Any]],
+        listed: Callable[[Any], list[Any]],
+    ) -> list[Any]:
+        """What the arguments give, less what the filter refuses."""
+        found: list[Any] = []
+        for arg in args:
+            if not can_be_regex(arg):
+                found += listed(arg)
+            elif self.graph is None:
+                raise ValueError(f"A regular expression needs a graph to look in: add graph=... beside {arg!r}.")
+            elif heeded(regex := make_regex(arg)):
+                found += search(self.graph, regex)
+        keep = self.kwargs.get("positive_filter")
+        return unique(found if keep is None else filter(keep, found))

@@ -1,0 +1,92 @@
+"""Nested lists, tuples and dicts of ops and tensors; and the same op or tensor in another graph."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph_editor.lists import check_type, is_iterable
+from tfgraphwidget.graph_editor.placeholders import scope_finalize
+
+
+def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
+    """The leaves of a tree in order; of a dict the values. They are appended to `leaves` if that is given."""
+    leaves = [] if leaves is None else leaves
+    if _is_leaf(tree):
+        leaves.append(tree)
+    else:
+        for child in tree.values() if isinstance(tree, Mapping) else tree:
+            flatten_tree(child, leaves)
+    return leaves
+
+
+def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: Callable[..., Any] = tuple) -> Any:
+    """The tree with `fn` of each leaf in its place.
+
+    Dicts, lists, tuples and named tuples keep their types, at any depth; other iterables become an `iterable_type`.
+    """
+    if _is_leaf(tree):
+        return fn(tree)
+    if isinstance(tree, Mapping):
+        changed = {key: transform_tree(child, fn, iterable_type) for key, child in tree.items()}
+        return _refilled(tree, changed)
+    children = [transform_tree(child, fn, iterable_type) for child in tree]
+    kind: Any = type(tree)
+    if hasattr(tree, "_fields"):
+        return kind(*children)
+    return kind(children) if isinstance(tree, Sequence) and not isinstance(tree, range) else iterable_type(children)
+
+
+def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+    """The op or tensor of another graph that is named like `target`.
+
+    Args:
+        target: An op or a tensor.
+        dst_graph: The graph to look in.
+        dst_scope: A scope to put before the name.
+        src_scope: A scope to take off the name first. (The original failed on any.)
+
+    Raises:
+        ValueError: `target` does not lie in `src_scope`.
+        TypeError: `target` is neither op nor tensor.
+        KeyError: `dst_graph` has none of that name.
+    """
+    check_type(target, (tf.Operation, tf.Tensor))
+    inner = scope_finalize(src_scope)
+    if not target.name.startswith(inner):
+        raise ValueError(f"{target.name!r} does not lie in the scope {src_scope!r}; give a scope around it, or none.")
+    name = scope_finalize(dst_scope) + target.name[len(inner) :]
+    try:
+        found = dst_graph.as_graph_element(name)
+    except (KeyError, ValueError) as error:
+        raise KeyError(f"The other graph has no {name!r}, wanted for {target.name!r}; check the scopes.") from error
+    return found
+
+
+def find_corresponding(targets: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+    """`targets`, an op, a tensor or a tree of them, with each replaced by `find_corresponding_elem`.
+
+    Raises:
+        ValueError: One does not lie in `src_scope`.
+        TypeError: One is neither op nor tensor.
+        KeyError: `dst_graph` has none of that name.
+    """
+    return transform_tree(targets, lambda top: find_corresponding_elem(top, dst_graph, dst_scope, src_scope))
+
+
+def _is_leaf(tree: Any) -> bool:
+    # A string's letters are strings again: the original never came to an end with one.
+    return isinstance(tree, str | bytes) or not is_iterable(tree)
+
+
+def _refilled(tree: Mapping[Any, Any], changed: dict[Any, Any]) -> Any:
+    """A mapping of the same type; a defaultdict keeps its factory."""
+    try:
+        new: Any = copy.copy(tree)
+        new.update(changed)
+    except (AttributeError, TypeError):
+        return changed
+    return new

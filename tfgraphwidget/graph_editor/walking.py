@@ -1,0 +1,238 @@
+"""The part of `ge.select` that walks through the graph: what depends on some ops, what they need.
+
+The walks are those of `graph.walks` on the graph's index; they come back in graph order. (The original's came in any.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.ops import _gradient_registry
+
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph_editor.boundary import check_cios
+from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
+from tfgraphwidget.graph_editor.lists import (
+    get_consuming_ops,
+    get_generating_ops,
+    is_iterable,
+    make_list_of_op,
+    make_list_of_t,
+)
+
+Asked = Callable[[Any], Any]
+
+
+def get_forward_walk_ops(
+    seed_ops: Any,
+    inclusive: bool = True,
+    within_ops: Any = None,
+    within_ops_fn: Callable[[Any], Any] | None = None,
+    stop_at_ts: Any = (),
+    control_outputs: Any = None,
+) -> list[Any]:
+    """All that depends on the seeds, in graph order.
+
+    Args:
+        seed_ops: Ops to start from; or tensors, which stand for the ops that read them.
+        inclusive: With the seeds.
+        within_ops: What may be reached; seeds that are not among them are dropped, unless it is empty: then nothing
+            but the seeds is found. None for all.
+        within_ops_fn: Says of an op that is not a seed whether it may be reached; it may be asked about any op that
+            the walk would reach without it.
+        stop_at_ts: Tensors that are not followed; control edges are, all the same.
+        control_outputs: A ControlOutputs to follow control outputs, or None.
+
+    Raises:
+        TypeError: Ops or tensors are something else.
+        ValueError: Ops or tensors are of several graphs.
+    """
+    _, control_outputs = check_cios(False, control_outputs)
+    limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
+    waits = None if control_outputs is None else control_outputs.graph
+    return _walked(walks.forward, _seeds(seed_ops, get_consuming_ops), inclusive, limits, waits)
+
+
+def get_backward_walk_ops(
+    seed_ops: Any,
+    inclusive: bool = True,
+    within_ops: Any = None,
+    within_ops_fn: Callable[[Any], Any] | None = None,
+    stop_at_ts: Any = (),
+    control_inputs: bool = False,
+    only_differentiable: bool = False,
+) -> list[Any]:
+    """All that the seeds need, in graph order.
+
+    Args:
+        seed_ops: Ops to start from; or tensors, which stand for their own ops.
+        inclusive: With the seeds.
+        within_ops: As in `get_forward_walk_ops`.
+        within_ops_fn: As in `get_forward_walk_ops`.
+        stop_at_ts: As in `get_forward_walk_ops`.
+        control_inputs: Follow control inputs.
+        only_differentiable: Do not go on from ops without a gradient, nor along control inputs.
+
+    Raises:
+        TypeError: Ops or tensors are something else.
+        ValueError: Ops or tensors are of several graphs.
+    """
+    seeds = _seeds(seed_ops, get_generating_ops)
+    limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
+    if only_differentiable:
+        return _walked(_backward_by_gradients, seeds, inclusive, limits, None)
+    return _walked(walks.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
+
+
+def get_walks_intersection_ops(
+    forward_seed_ops: Any,
+    backward_seed_ops: Any,
+    forward_inclusive: bool = True,
+    backward_inclusive: bool = True,
+    within_ops: Any = None,
+    within_ops_fn: Callable[[Any], Any] | None = None,
+    control_inputs: bool = False,
+    control_outputs: Any = None,
+    control_ios: Any = None,
+) -> list[Any]:
+    """What depends on the forward seeds and is needed by the backward seeds, in graph order.
+
+    Args:
+        forward_seed_ops: The seeds of `get_forward_walk_ops`.
+        backward_seed_ops: The seeds of `get_backward_walk_ops`.
+        forward_inclusive: With the forward seeds.
+        backward_inclusive: With the backward seeds.
+        within_ops: As in `get_forward_walk_ops`.
+        within_ops_fn: As in `get_forward_walk_ops`.
+        control_inputs: Follow them backward; see `check_cios`.
+        control_outputs: Follow them forward; see `check_cios`.
+        control_ios: See `check_cios`.
+
+    Raises:
+        TypeError: Ops or tensors are something else, or see `check_cios`.
+        ValueError: Ops or tensors are of several graphs, or see `check_cios`.
+    """
+    control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
+    within = (_listed(within_ops), within_ops_fn)
+    ahead = get_forward_walk_ops(forward_seed_ops, forward_inclusive, *within, control_outputs=control_outputs)
+    behind = get_backward_walk_ops(backward_seed_ops, backward_inclusive, *within, control_inputs=control_inputs)
+    both = set(behind)
+    return [op for op in ahead if op in both]
+
+
+def get_walks_union_ops(
+    forward_seed_ops: Any,
+    backward_seed_ops: Any,
+    forward_inclusive: bool = True,
+    backward_inclusive: bool = True,
+    within_ops: Any = None,
+    within_ops_fn: Callable[[Any], Any] | None = None,
+    control_inputs: bool = False,
+    control_outputs: Any = None,
+    control_ios: Any = None,
+) -> list[Any]:
+    """What depends on the forward seeds or is needed by the backward seeds, in graph order.
+
+    The arguments and errors are those of `get_walks_intersection_ops`.
+    """
+    control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
+    within = (_listed(within_ops), within_ops_fn)
+    ahead = get_forward_walk_ops(forward_seed_ops, forward_inclusive, *within, control_outputs=control_outputs)
+    behind = get_backward_walk_ops(backward_seed_ops, backward_inclusive, *within, control_inputs=control_inputs)
+    return sorted(set(ahead) | set(behind), key=lambda op: int(op._id))
+
+
+class _Limits(NamedTuple):
+    within_ops: Any
+    within_ops_fn: Asked | None
+    stop_at_ts: Any
+
+
+def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits: _Limits, waits: Any) -> list[Any]:
+    """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
+    within = None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
+    if within:
+        allowed = set(within)
+        seeds = [op for op in seeds if op in allowed]
+    if not seeds:
+        return []
+    graph = seeds[0].graph
+    index = index_of(graph)
+    first = numbers(index, seeds)
+    stops = [t for t in make_list_of_t(limits.stop_at_ts) if t.graph is graph]
+    stop = {(index.ids[t.op.name], t.value_index) for t in stops}
+    go = partial(walk, index, first, stop=stop, controls=waits is graph)
+    mask = None if within is None else walks.mask_of(index, numbers(index, within))
+    if limits.within_ops_fn is not None:
+        mask = _allowed(go, mask, limits.within_ops_fn, graph.get_operations(), set(first))
+    found = go(within=mask)
+    found[first] = inclusive
+    return chosen(graph, found)
+
+
+def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Any], seeds: set[int]) -> Mask:
+    """The ops that `fn` allows, among those that the walk would reach without it.
+
+    The original asked only on its way, and so not about ops beyond one that was refused: what `fn` raises about those
+    is not raised here either.
+    """
+    reached = go(within=within)
+    allowed, raised = np.zeros_like(reached), {}
+    for i in np.flatnonzero(reached).tolist():
+        if i not in seeds:
+            try:
+                allowed[i] = bool(fn(ops[i]))
+            except Exception as error:  # raised below, if the walk comes there
+                raised[i] = error
+    if raised:
+        doubtful = allowed.copy()
+        doubtful[list(raised)] = True
+        for i in np.flatnonzero(go(within=doubtful)).tolist():
+            if i in raised:
+                raise raised[i]
+    return allowed
+
+
+def _backward_by_gradients(
+    index: GraphIndex, seeds: list[int], *, stop: set[tuple[int, int]], within: Mask | None, controls: bool
+) -> Mask:
+    """`walks.backward` that reaches, but does not leave, ops without a gradient."""
+    kinds, kind_of = index.kinds
+    passing = np.array([_has_gradient(kind) for kind in kinds], dtype=bool)[kind_of]
+    allowed = np.ones(len(index), dtype=bool) if within is None else within
+    first = [i for i in seeds if passing[i]]
+    passed = walks.backward(index, first, stop=stop, within=passing & allowed, controls=controls)
+    found = passed | walks.mask_of(index, seeds)
+    for reader in np.flatnonzero(passed).tolist():
+        row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])
+        read = zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True)
+        found[[op for op, port in read if allowed[op] and (op, port) not in stop]] = True
+    return found
+
+
+def _has_gradient(kind: str) -> bool:
+    """Whether TensorFlow has a gradient function for ops of this type."""
+    try:
+        return _gradient_registry.lookup(kind) is not None
+    except LookupError:
+        return False
+
+
+def _seeds(seed_ops: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
+    listed = _listed(seed_ops)
+    if listed and isinstance(listed[0], tf.Tensor):
+        return of_tensors(listed)
+    return make_list_of_op(listed)
+
+
+def _listed(items: Any) -> Any:
+    """As a list, so that a generator is read once; None stays None."""
+    if items is None:
+        return None
+    return list(items) if is_iterable(items) else [items]
