@@ -1,34 +1,497 @@
-"""v1 control flow: which ops lie inside a while loop or a branch of a conditional."""
+"""v1 control flow: which ops make up each while loop and each conditional.
+
+A NodeDef says of control flow only this: an Enter carries its loop's `frame_name`, and a Switch sends its tensor on by
+one of its outputs. The rest follows as in TensorFlow's executor. An op runs in the innermost *context* of what it reads
+and waits for; an Enter opens the context of a loop and an Exit leaves it, each output of a Switch opens that of a
+branch and a Merge of several branches leaves them. So one walk in the order of dependency, against which only
+NextIterations run, gives each op its context. Contexts are then told apart into loops and conditionals: loops imported
+twice share their frame's name, and conditionals may share a predicate (one and its gradient always do).
+
+This holds for graphs that TensorFlow 1 built and for frozen functions, whose While, If and Case were lowered to the
+same ops. What breaks the rules (a damaged file) gives some answer, and no more work.
+"""
+
+# Over 300 because the walk and the telling apart are one thought; neither is of use without the other.
 
 from __future__ import annotations
 
-from tfgraphwidget.graph.index import GraphIndex
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-V1_LOOPS = frozenset({"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration", "LoopCond"})
-V1_CONTROL_FLOW = V1_LOOPS | {"Switch", "RefSwitch", "Merge", "RefMerge"}
-_OPENING = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import enclosing_scopes
+
+_ENTER = frozenset({"Enter", "RefEnter"})
 _EXIT = frozenset({"Exit", "RefExit"})
-_MERGE = frozenset({"Merge", "RefMerge"})
 _NEXT = frozenset({"NextIteration", "RefNextIteration"})
+_SWITCH = frozenset({"Switch", "RefSwitch", "_SwitchN"})  # _SwitchN has one output per branch: a lowered Case
+_MERGE = frozenset({"Merge", "RefMerge"})
+V1_LOOPS = _ENTER | _EXIT | _NEXT | {"LoopCond"}
+V1_CONTROL_FLOW = V1_LOOPS | _SWITCH | _MERGE
+_SPECIAL = _ENTER | _EXIT | _SWITCH | {"ControlTrigger"}
+
+Tensor = tuple[int, int]
+"""Op and port."""
+
+_OUTSIDE, _BY_PORT, _NEW, _OPEN = 0, -1, -2, -3
+# Only damaged graphs nest deeper (a v1 tf.case nests once per branch); there this bounds the work.
+_DEEPEST = 500
+# The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
+_PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A while loop; the tuples hold its own ops in graph order, without those of loops and conditionals inside it.
+
+    `name` is the frame's: two loops have the same one after two bare imports of the same GraphDef. `condition` is the
+    LoopCond. `ops` is everything that runs in the frame: Enters, Exits and all that is nested included, constants that
+    only wait for the loop too. `outer` is the loop or conditional directly around it.
+    """
+
+    name: str
+    enters: tuple[int, ...]
+    merges: tuple[int, ...]
+    switches: tuple[int, ...]
+    next_iterations: tuple[int, ...]
+    exits: tuple[int, ...]
+    condition: int | None
+    ops: frozenset[int] = field(repr=False)
+    outer: Loop | Conditional | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """A conditional, or the gradient of one; `name` is its name scope.
+
+    `predicate` is the tensor that decides, before any "pred_id" Identity. `branches[k]` is everything that runs only if
+    output k of the Switches is taken: 0 is false and 1 is true, or the branch's number in a Case. `ops` holds these,
+    the Switches and the Merges. All that is nested is included. `outer` is the loop or conditional directly around it.
+    """
+
+    name: str
+    predicate: Tensor
+    switches: tuple[int, ...]
+    merges: tuple[int, ...]
+    branches: tuple[frozenset[int], ...] = field(repr=False)
+    ops: frozenset[int] = field(repr=False)
+    outer: Loop | Conditional | None = field(repr=False)
+
+    @property
+    def false(self) -> frozenset[int]:
+        """What runs only if the predicate is false, or 0."""
+        return self.branches[0]
+
+    @property
+    def true(self) -> frozenset[int]:
+        """What runs only if the predicate is true, or 1."""
+        return self.branches[1]
+
+
+def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
+    """All loops and conditionals: outermost first, and on each level in the graph order of their first ops."""
+    if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
+        return ()
+    return tuple(_Blocks(_Contexts(index)).all())
+
+
+def loops(index: GraphIndex) -> tuple[Loop, ...]:
+    """The while loops, in the order of `control_flow`."""
+    return tuple(block for block in control_flow(index) if isinstance(block, Loop))
+
+
+def conditionals(index: GraphIndex) -> tuple[Conditional, ...]:
+    """The conditionals, in the order of `control_flow`."""
+    return tuple(block for block in control_flow(index) if isinstance(block, Conditional))
+
+
+def around(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
+    """The loops and conditionals that an op belongs to, innermost first."""
+    return tuple(block for block in reversed(control_flow(index)) if op in block.ops)
 
 
 def inside_control_flow(index: GraphIndex) -> set[int]:
     """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge."""
-    stack = [i for i, kind in enumerate(index.types) if kind in _OPENING]
-    found = set(stack)
-    while stack:
-        at = stack.pop()
-        if _leaves(index, at):
-            continue
-        for reader in index.consumer_lists[at] + index.waiting_lists[at]:
-            if reader not in found:
-                found.add(reader)
-                stack.append(reader)
-    return found
+    return {op for block in control_flow(index) if block.outer is None for op in block.ops}
 
 
-def _leaves(index: GraphIndex, op: int) -> bool:
-    """Whether an op's tensors are outside again: an Exit, or a Merge that no NextIteration feeds."""
-    if index.types[op] in _MERGE:
-        return not any(index.types[i] in _NEXT for i in index.input_lists[op])
-    return index.types[op] in _EXIT
+class _Contexts:
+    """The context that each op runs in; context 0 is outside of all.
+
+    `parent[c]` is the context around c. `key[c]` is a loop's frame name, or a branch's predicate with the branch in
+    `branch[c]`. `inside[op]` is an op's context. `opens` and `closes` hold the Switches and the Merges at the ends of
+    conditionals, by the context around and the predicate.
+    """
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self.parent, self.branch = [_OUTSIDE], [-1]
+        self.key: list[str | Tensor] = [""]
+        self.inside = [_OUTSIDE] * len(index)
+        self.opens: defaultdict[tuple[int, str | Tensor], list[int]] = defaultdict(list)
+        self.closes: defaultdict[tuple[int, str | Tensor], list[int]] = defaultdict(list)
+        self._gives = [_OUTSIDE] * len(index)  # the context of what an op hands on, _BY_PORT for a Switch
+        self._splits: dict[int, tuple[int, Tensor]] = {}
+        self._known: dict[tuple[int, str | Tensor, int], int] = {}
+        self._paths: dict[int, tuple[int, ...]] = {_OUTSIDE: ()}
+        self._deeper: dict[tuple[int, int], int] = {}
+        self._start: list[int] = index.sources.start.tolist()
+        self._to: list[int] = index.sources.to.tolist()
+        self._port: list[int] = index.sources.port.tolist()
+        first = [i for i, kind in enumerate(index.types) if kind in _ENTER or kind in _SWITCH]
+        self._walk(np.flatnonzero(walks.forward(index, first)).tolist())
+
+    def sources(self, op: int) -> list[int]:
+        """The ops that an op reads, in slot order, then those that it waits for."""
+        return self._to[self._start[op] : self._start[op + 1]]
+
+    def slot(self, op: int, slot: int) -> Tensor | None:
+        """The tensor that an op reads at a slot."""
+        edge = self._start[op] + slot
+        told = edge < self._start[op + 1] and self._port[edge] >= 0
+        return (self._to[edge], self._port[edge]) if told else None
+
+    def path(self, context: int) -> tuple[int, ...]:
+        """The contexts around a context, outermost first, then itself."""
+        new, at = [], context
+        while at not in self._paths:
+            new.append(at)
+            at = self.parent[at]
+        for inner in reversed(new):
+            self._paths[inner] = (*self._paths[self.parent[inner]], inner)
+        return self._paths[context]
+
+    def frame(self, path: Iterable[int]) -> int:
+        """The first loop of some contexts."""
+        return next((c for c in path if isinstance(self.key[c], str)), _OUTSIDE)
+
+    def _walk(self, behind: list[int]) -> None:
+        """Settle the ops behind an Enter or a Switch, each after all that it reads or waits for."""
+        types, inside, gives, start, to = self.index.types, self.inside, self._gives, self._start, self._to
+        back = [op for op in behind if types[op] in _NEXT]
+        for op in behind:
+            gives[op] = _NEW
+        for op in back:
+            gives[op] = _OUTSIDE
+        for op in behind:
+            if gives[op] != _NEW:
+                continue
+            # What reads from one context only is told here, for speed: nearly all ops.
+            given = {gives[source] for source in to[start[op] : start[op + 1]]}
+            given.discard(_OUTSIDE)
+            if len(given) < 2 and types[op] not in _SPECIAL and min(given, default=_OUTSIDE) >= 0:
+                inside[op] = gives[op] = given.pop() if given else _OUTSIDE
+            else:
+                self._settle(op)
+        for op in back:
+            inside[op] = self._around(op)
+
+    def _settle(self, op: int) -> None:
+        """Settle an op; before that, what it reads and waits for. Of a cycle the first op comes last."""
+        stack, gives = [op], self._gives
+        while stack:
+            op = stack[-1]
+            if gives[op] == _NEW:
+                gives[op] = _OPEN
+                before = [source for source in self.sources(op) if gives[source] == _NEW]
+                if before:
+                    stack += before
+                    continue
+            stack.pop()
+            if gives[op] == _OPEN:
+                self.inside[op], gives[op] = self._settled(op)
+
+    def _settled(self, op: int) -> tuple[int, int]:
+        """The context of an op, and that of what it hands on."""
+        kind = self.index.types[op]
+        here = self._behind_merge(op) if kind in _MERGE else self._around(op)
+        if kind in _ENTER:
+            here = self._loop(here, op)
+        elif kind in _SWITCH:
+            predicate = self._predicate(op)
+            if predicate is not None:
+                self._splits[op] = here, predicate
+                self.opens[here, predicate].append(op)
+                return here, _BY_PORT
+        elif kind in _EXIT:
+            here = self.frame(reversed(self.path(here)))
+            return here, self.parent[here]
+        elif kind == "ControlTrigger":  # it runs whatever branch was taken
+            here = self.frame(reversed(self.path(here)))
+        return here, here
+
+    def _given(self, op: int) -> list[tuple[int, int]]:
+        """The context of what comes in by each edge of an op, with the edge's number."""
+        edges = range(self._start[op], self._start[op + 1])
+        given = ((self._gives[self._to[edge]], edge) for edge in edges)
+        return [(self._branch(edge) if c == _BY_PORT else max(c, _OUTSIDE), edge) for c, edge in given]
+
+    def _around(self, op: int) -> int:
+        """The innermost context of what an op reads and waits for."""
+        here = _OUTSIDE
+        for context, _ in self._given(op):
+            here = self._inner(here, context)
+        return here
+
+    def _behind_merge(self, op: int) -> int:
+        """The context that is left when the branches that a Merge joins are done; a loop's Merge stays in the loop."""
+        types, to, port = self.index.types, self._to, self._port
+        paths = [self.path(c) for c, edge in self._given(op) if port[edge] >= 0 and types[to[edge]] not in _NEXT]
+        shared = _shared(paths)
+        closed = next((self.key[path[shared]] for path in paths if len(path) > shared), "")
+        here = paths[0][shared - 1] if shared else _OUTSIDE
+        if not isinstance(closed, str):
+            self.closes[here, closed].append(op)
+        return here
+
+    def _branch(self, edge: int) -> int:
+        """The context of what a Switch hands on by an edge."""
+        switch, port = self._to[edge], self._port[edge]
+        here, predicate = self._splits[switch]
+        ports = len(self.index) if self.index.types[switch] == "_SwitchN" else 2
+        return self._context(here, here, predicate, port) if 0 <= port < ports else here
+
+    def _loop(self, here: int, op: int) -> int:
+        """The context of an Enter's loop; it lies in the innermost context of all its Enters."""
+        attr = self.index.nodes[op].attr
+        name = attr["frame_name"].s.decode(errors="replace") if "frame_name" in attr else ""
+        # By the loop around, since not every Enter of a loop in a branch need be in that branch.
+        loop = self._context(here, self.frame(reversed(self.path(here))), name)
+        if _shared([self.path(self.parent[loop]), self.path(here)]) < min(
+            len(self.path(self.parent[loop])), len(self.path(here))
+        ):
+            return self._context(here, here, name)  # imported once for each branch
+        if len(self.path(here)) > len(self.path(self.parent[loop])) and loop not in self.path(here):
+            self.parent[loop] = here
+            self._paths, self._deeper = {_OUTSIDE: ()}, {}
+        return loop
+
+    def _context(self, parent: int, at: int, key: str | Tensor, branch: int = -1) -> int:
+        """The context that has this key at another one; made if there is none, unless it lay too deep."""
+        if (at, key, branch) not in self._known:
+            if len(self.path(parent)) >= _DEEPEST:
+                return parent
+            self._known[at, key, branch] = len(self.key)
+            self.parent.append(parent)
+            self.key.append(key)
+            self.branch.append(branch)
+        return self._known[at, key, branch]
+
+    def _inner(self, a: int, b: int) -> int:
+        """The inner one of two contexts; of two branches beside each other, a context that is in both."""
+        if a == b or not b:
+            return a
+        if (a, b) not in self._deeper:
+            one, other = sorted((self.path(a), self.path(b)), key=len)
+            shared = _shared([one, other])
+            if self.frame(one[shared:]):
+                one, other = other, one
+            here = other[-1]
+            for c in one[shared:]:
+                if not isinstance(self.key[c], str) and self.key[c] not in {self.key[k] for k in self.path(here)}:
+                    here = self._context(here, here, self.key[c], self.branch[c])
+            self._deeper[a, b] = here
+        return self._deeper[a, b]
+
+    def _predicate(self, switch: int) -> Tensor | None:
+        """The tensor that decides a Switch, seen through Identities; None for a loop's Switch, or if there is none."""
+        found = self.slot(switch, 1)
+        for _ in range(_DEEPEST):
+            before = self.slot(found[0], 0) if found and self.index.types[found[0]] == "Identity" else None
+            if before is None:
+                break
+            found = before
+        return None if found and self.index.types[found[0]] == "LoopCond" else found
+
+
+class _Blocks:
+    """The loops and conditionals that the contexts make up."""
+
+    def __init__(self, contexts: _Contexts) -> None:
+        self.contexts = contexts
+        self.names, self.types = contexts.index.names, contexts.index.types
+        self.ends = {op for ends in (contexts.opens, contexts.closes) for row in ends.values() for op in row}
+        self.blocks: list[Loop | Conditional] = []
+        self.owner: dict[int, int] = {}  # the innermost block so far of an op
+
+    def all(self) -> list[Loop | Conditional]:
+        """Outermost first, then in graph order."""
+        of = self.contexts
+        groups: dict[tuple[int, str | Tensor], list[int]] = {end: [] for end in of.opens}
+        for context in range(1, len(of.key)):
+            groups.setdefault((of.parent[context], of.key[context]), []).append(context)
+        below = self._below()
+        for (around, key), contexts in sorted(groups.items(), key=lambda group: len(of.path(group[0][0]))):
+            if isinstance(key, str):
+                for context in contexts:
+                    self._add_loops(key, context, below[context])
+            else:
+                self._add_conditionals(around, key, {of.branch[c]: below[c] for c in contexts})
+        return sorted(self.blocks, key=lambda block: (_depth(block), min(block.ops)))
+
+    def _below(self) -> list[list[int]]:
+        """The ops in each context, those of contexts inside it included."""
+        found: list[list[int]] = [[] for _ in self.contexts.key]
+        rows = [[found[c] for c in self.contexts.path(context)] for context in range(len(found))]
+        for op, context in enumerate(self.contexts.inside):
+            for row in rows[context]:
+                row.append(op)
+        return found
+
+    def _apart(self, ops: Iterable[int]) -> list[tuple[Loop | Conditional | None, list[int]]]:
+        """Some ops, told apart by the block around them."""
+        parts: defaultdict[int, list[int]] = defaultdict(list)
+        for op in ops:
+            parts[self.owner.get(op, -1)].append(op)
+        return [(None if owner < 0 else self.blocks[owner], part) for owner, part in parts.items()]
+
+    def _add(self, block: Loop | Conditional) -> None:
+        self.owner.update(dict.fromkeys(block.ops, len(self.blocks)))
+        self.blocks.append(block)
+
+    def _add_loops(self, name: str, context: int, ops: list[int]) -> None:
+        for outer, part in self._apart(ops):
+            for whole in self._one_condition_each(part, context):
+                own = self._own(whole, context, V1_CONTROL_FLOW) - self.ends
+                enters, merges, switches, nexts, exits, conditions = (
+                    tuple(sorted(op for op in own if self.types[op] in kinds))
+                    for kinds in (_ENTER, _MERGE, _SWITCH, _NEXT, _EXIT, {"LoopCond"})
+                )
+                condition = conditions[0] if conditions else None
+                self._add(Loop(name, enters, merges, switches, nexts, exits, condition, frozenset(whole), outer))
+
+    def _own(self, ops: Iterable[int], context: int, kinds: Collection[str]) -> set[int]:
+        """Those of some types that run directly in a context."""
+        return {op for op in ops if self.types[op] in kinds and self.contexts.inside[op] == context}
+
+    def _one_condition_each(self, ops: list[int], context: int) -> list[list[int]]:
+        """Ops of one frame name as a list per LoopCond; what hangs on none goes with the nearest name."""
+        conditions = sorted(self._own(ops, context, {"LoopCond"}))
+        if len(conditions) < 2:
+            return [ops]
+        piece = self._pieces(ops, self._own(ops, context, _ENTER), self._own(ops, context, _EXIT))
+        wholes: dict[int, list[int]] = {piece[op]: [] for op in conditions}
+        home = {at: at for at in wholes}
+        scopes = [(self.names[op], piece[op]) for op in conditions]
+        for op in ops:
+            if piece[op] not in home:
+                home[piece[op]] = self._nearest(op, scopes)
+            wholes[home[piece[op]]].append(op)
+        return list(wholes.values())
+
+    def _pieces(self, ops: list[int], entries: Collection[int], exits: Collection[int]) -> dict[int, int]:
+        """A number for each op, equal where ops hang together; not by edges into `entries` or out of `exits`."""
+        at = {op: k for k, op in enumerate(ops)}
+        inner = [op for op in ops if op not in entries]
+        pairs = [(at[s], at[op]) for op in inner for s in self.contexts.sources(op) if s in at and s not in exits]
+        edges = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        matrix = coo_matrix((np.ones(len(edges), dtype=bool), (edges[:, 0], edges[:, 1])), shape=(len(ops), len(ops)))
+        return dict(zip(ops, connected_components(matrix, directed=False)[1].tolist(), strict=True))
+
+    def _add_conditionals(self, around: int, predicate: Tensor, branches: dict[int, list[int]]) -> None:
+        of = self.contexts
+        switches, merges = (frozenset(held.get((around, predicate), ())) for held in (of.opens, of.closes))
+        inner = [frozenset(branches.get(k, ())) for k in range(max((*branches, 1)) + 1)]
+        for outer, part in self._apart(sorted({*switches, *merges, *(op for row in branches.values() for op in row)})):
+            wholes = defaultdict(list)
+            for op, name in self._named(part, switches, merges, len(of.path(around))).items():
+                wholes[name].append(op)
+            for name, whole in wholes.items():
+                ops = frozenset(whole)
+                called = name if isinstance(name, str) else self._scope(ops & merges or ops & switches or ops)
+                ends = tuple(sorted(ops & switches)), tuple(sorted(ops & merges))
+                self._add(Conditional(called, predicate, *ends, tuple(ops & row for row in inner), ops, outer))
+
+    def _named(
+        self, ops: list[int], switches: frozenset[int], merges: frozenset[int], depth: int
+    ) -> dict[int, str | int]:
+        """The conditional of each op of one predicate: its name scope, or a number where names do not tell.
+
+        A conditional is its own Merges, what is named after it, and what these need. Others on its predicate may read
+        its ops, as its gradient does, but have Merges of their own. A loop is never divided.
+        """
+        scopes = {scope for op in switches.intersection(ops) for scope in self._started_by(op)}
+        if len(scopes) == 1 and all(self._under(op, scopes) for op in (switches | merges).intersection(ops)):
+            return dict.fromkeys(ops, *scopes)
+        found: dict[int, str | int] = {}
+        loops = self._loops_of(ops, depth)
+        needed = frozenset(ops) - merges
+        for first in (*sorted(merges.intersection(ops)), *ops):
+            scope = None if first in found else self._under(first, scopes)
+            stack = [] if scope is None else [first]
+            while stack and scope is not None:
+                op = stack.pop()
+                if op not in found:
+                    found[op] = scope
+                    stack += loops.get(op, [])
+                    loops.get(op, []).clear()
+                    stack += [] if op in switches else [s for s in self.contexts.sources(op) if s in needed]
+        return self._rest_named(ops, switches, merges, found)
+
+    def _rest_named(
+        self, ops: list[int], switches: frozenset[int], merges: frozenset[int], found: dict[int, str | int]
+    ) -> dict[int, str | int]:
+        """`found` and the ops that it lacks: by what hangs together, or if that has no Merge, with what it reads."""
+        pieces = defaultdict(list)
+        for op, piece in self._pieces([op for op in ops if op not in found], switches, merges).items():
+            pieces[piece].append(op)
+        merged = {piece: ends for piece, held in pieces.items() if (ends := merges.intersection(held))}
+        scopes: list[tuple[str, str | int]] = [(self._scope(ends), piece) for piece, ends in merged.items()]
+        for piece, held in pieces.items():
+            read = [found[s] for op in held for s in self.contexts.sources(op) if isinstance(found.get(s), str)]
+            lost = piece not in merged and bool(read)
+            home = self._nearest(held[0], [(str(read[0]), read[0]), *scopes]) if lost else piece
+            found.update(dict.fromkeys(held, home))
+        return found
+
+    def _loops_of(self, ops: Collection[int], depth: int) -> dict[int, list[int]]:
+        """For each op in a loop that is more than `depth` contexts deep, the ops of the outermost such loop."""
+        of = self.contexts
+        loop = {c: of.frame(of.path(c)[depth:]) for c in {of.inside[op] for op in ops}}
+        held: dict[int, list[int]] = {c: [] for c in loop.values()}
+        inside = [op for op in ops if loop[of.inside[op]]]
+        for op in inside:
+            held[loop[of.inside[op]]].append(op)
+        return {op: held[loop[of.inside[op]]] for op in inside}
+
+    def _started_by(self, switch: int) -> list[str]:
+        """The scope of the conditional that a Switch starts, if it does: it then decides on the predicate itself."""
+        match = _PIVOT.fullmatch(self.names[switch])
+        decides = self.contexts.slot(switch, 0) == self.contexts.slot(switch, 1)
+        return [match[1] or ""] if match and decides else []
+
+    def _under(self, op: int, scopes: Collection[str]) -> str | None:
+        """The innermost of the scopes around an op."""
+        around = [scope for scope in ("", *enclosing_scopes(self.names[op])) if scope in scopes]
+        return around[-1] if around else None
+
+    def _scope(self, ops: Iterable[int]) -> str:
+        """The innermost scope around all of the ops, or the first one's name where that is the whole graph."""
+        names = [self.names[op] for op in sorted(ops)]
+        parts = [name.split("/")[:-1] for name in names]
+        return "/".join(parts[0][: _shared(parts)]) or names[0]
+
+    def _nearest(self, op: int, scopes: Iterable[tuple[str, Any]]) -> Any:
+        """What stands beside the scope that an op's name has most in common with, the first of equal ones."""
+        parts = self.names[op].split("/")
+        return max(scopes, key=lambda scope: _shared([scope[0].split("/"), parts]))[1]
+
+
+def _shared(rows: Sequence[Any]) -> int:
+    """How many first items all of some sequences have in common."""
+    if not rows:
+        return 0
+    low, high = min(rows), max(rows)
+    return next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+
+
+def _depth(block: Loop | Conditional) -> int:
+    return 0 if block.outer is None else 1 + _depth(block.outer)

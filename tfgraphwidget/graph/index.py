@@ -8,18 +8,18 @@ The NodeDefs are kept as they came (opaque protos): whoever needs an attribute r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.edges import Csr, Edges, Ids, Rows, control_edges, joined, merged, read, reverse, turned
 from tfgraphwidget.graph.scopes import ScopeTree
-from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_input, split_tensor
-
-Ids = npt.NDArray[np.int32]
+from tfgraphwidget.graph.tensors import Shape, Typing, Untold
+from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_tensor
 
 
 class Member(NamedTuple):
@@ -67,48 +67,15 @@ class VariableDef:
         return f"{self.handle}:0"
 
 
-class Csr(NamedTuple):
-    """Rows of numbers: row i is `values[start[i]:start[i + 1]]`."""
-
-    start: Ids
-    values: Ids
-
-    def row(self, i: int) -> Ids:
-        """The numbers of row i."""
-        return self.values[self.start[i] : self.start[i + 1]]
-
-    def lists(self) -> Rows:
-        """The rows as Python lists, which are faster to walk one op at a time."""
-        return Rows(self.values.tolist(), self.start.tolist())
-
-
-class Rows:
-    """Rows of a CSR, cut out as Python lists when asked for: a list per op would slow every garbage collection."""
-
-    __slots__ = ("_flat", "_start")
-
-    def __init__(self, flat: list[int], start: list[int]) -> None:
-        self._flat, self._start = flat, start
-
-    def __getitem__(self, i: int) -> list[int]:
-        return self._flat[self._start[i] : self._start[i + 1]]
-
-
-def reverse(csr: Csr, rows: int) -> Csr:
-    """The CSR of the opposite direction; each row is in ascending order."""
-    order = np.argsort(csr.values, kind="stable")
-    owner = np.repeat(np.arange(len(csr.start) - 1, dtype=np.int32), np.diff(csr.start))
-    start = np.concatenate([[0], np.cumsum(np.bincount(csr.values, minlength=rows))]).astype(np.int32)
-    return Csr(start, owner[order])
-
-
 @dataclass(frozen=True, eq=False)
 class GraphIndex:
     """A graph's ops and edges, frozen.
 
     `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of those
     edges (same order as `inputs.values`); `controls` the ops of its control inputs. `reserved` holds names, in
-    lower case, that are taken though no op here has them.
+    lower case, that are taken though no op here has them. `typing` tells dtypes and shapes, `functions` holds the
+    names of those in the graph's library. All states of one graph have the same `origin`; of
+    two states the later one has the greater `serial`.
     """
 
     names: Sequence[str]
@@ -120,14 +87,46 @@ class GraphIndex:
     collections: Mapping[str, tuple[Member, ...]]
     variable_defs: tuple[VariableDef, ...]
     reserved: frozenset[str] = frozenset()
+    typing: Typing = field(default_factory=Untold)
+    functions: frozenset[str] = frozenset()
+    origin: object = field(default_factory=object)
+    serial: int = field(init=False, default_factory=count().__next__)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def dtypes(self, i: int) -> tuple[str, ...]:
+        """The dtype of each output of op i, in port order; "" where it is not known."""
+        told = self.typing.dtypes(self.nodes[i])
+        read = self.readers.port[self.readers.start[i] : self.readers.start[i + 1]]
+        return told + ("",) * (int(read.max(initial=-1)) + 1 - len(told))
+
+    def shape(self, i: int, port: int) -> Shape:
+        """The static shape of an output of op i."""
+        return self.typing.shape(self.names[i], port)
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """Op name -> number."""
         return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def sources(self) -> Edges:
+        """The edges by who reads or waits: `to` is the op that produces, or is waited for."""
+        return merged(Edges(self.inputs.start, self.inputs.values, self.ports), control_edges(self.controls))
+
+    @cached_property
+    def readers(self) -> Edges:
+        """The edges by who produces: `to` is the op that reads or waits."""
+        start, owner, order = turned(self.inputs, len(self))
+        return merged(Edges(start, owner, self.ports[order]), control_edges(self.control_consumers))
+
+    @cached_property
+    def kinds(self) -> tuple[list[str], Ids]:
+        """The distinct op types, in the order of first use, and for each op the number of its type."""
+        number: dict[str, int] = {}
+        codes = np.fromiter((number.setdefault(t, len(number)) for t in self.types), np.int32, len(self))
+        return list(number), codes
 
     @cached_property
     def consumers(self) -> Csr:
@@ -184,20 +183,25 @@ class GraphIndex:
         nodes: Iterable[Any],
         collections: Mapping[str, tuple[Member, ...]],
         variable_defs: tuple[VariableDef, ...],
+        functions: frozenset[str] | None = None,
     ) -> GraphIndex:
         """This index with more ops behind; only the new ones are read."""
-        rows = _read(list(nodes), dict(self.ids), len(self))
-        return GraphIndex(
+        ids = dict(self.ids)
+        rows = read(list(nodes), ids, len(self))
+        grown = replace(
+            self,
             names=[*self.names, *rows.names],
             types=[*self.types, *rows.types],
             nodes=[*self.nodes, *rows.nodes],
-            inputs=_joined(self.inputs, rows.inputs),
+            inputs=joined(self.inputs, rows.inputs),
             ports=np.concatenate([self.ports, rows.ports]),
-            controls=_joined(self.controls, rows.controls),
+            controls=joined(self.controls, rows.controls),
             collections=collections,
             variable_defs=variable_defs,
-            reserved=self.reserved,
+            functions=self.functions if functions is None else functions,
         )
+        grown.__dict__["ids"] = ids  # a cached_property; making it anew would cost as much as the whole graph
+        return grown
 
     def without(self, names: frozenset[str]) -> GraphIndex:
         """This index less some ops, and less what the collections say of them; the names stay reserved."""
@@ -208,7 +212,8 @@ class GraphIndex:
         }
         scopes = {scope for name in names for scope in enclosing_scopes(name)}
         reserved = self.reserved | {name.lower() for name in names | scopes}
-        return build(kept, held, tuple(v for v in self.variable_defs if v.handle not in names), reserved)
+        variables = tuple(v for v in self.variable_defs if v.handle not in names)
+        return build(kept, held, variables, reserved, typing=self.typing, functions=self.functions, origin=self.origin)
 
 
 def build(
@@ -216,46 +221,23 @@ def build(
     collections: Mapping[str, tuple[Member, ...]] | None = None,
     variable_defs: tuple[VariableDef, ...] = (),
     reserved: frozenset[str] = frozenset(),
+    *,
+    typing: Typing | None = None,
+    functions: frozenset[str] = frozenset(),
+    origin: object = None,
 ) -> GraphIndex:
-    """The index of NodeDefs in graph order; inputs may name later nodes (loops)."""
-    rows = _read(list(nodes), {}, 0)
+    """The index of NodeDefs in graph order; inputs may name later nodes (loops). `origin` of an earlier state."""
+    ids: dict[str, int] = {}
+    rows = read(list(nodes), ids, 0)
     edges = (rows.inputs, rows.ports, rows.controls)
-    return GraphIndex(rows.names, rows.types, rows.nodes, *edges, collections or {}, variable_defs, reserved)
-
-
-class _Read(NamedTuple):
-    names: list[str]
-    types: list[str]
-    nodes: list[Any]
-    inputs: Csr
-    ports: Ids
-    controls: Csr
-
-
-def _read(nodes: list[Any], ids: dict[str, int], first: int) -> _Read:
-    """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to."""
-    names = [node.name for node in nodes]
-    ids.update((name, i) for i, name in enumerate(names, first))
-    input_start, control_start = [0], [0]
-    inputs: list[int] = []
-    ports: list[int] = []
-    controls: list[int] = []
-    for node in nodes:
-        for text in node.input:
-            op, port = split_input(text)
-            at = ids.get(op)
-            if at is None:
-                raise UnknownName(f"Op {node.name!r} reads {text!r}, which is not in the graph.", [node.name])
-            if port < 0:
-                controls.append(at)
-            else:
-                inputs.append(at)
-                ports.append(port)
-        input_start.append(len(inputs))
-        control_start.append(len(controls))
-    csr = [np.array(a, dtype=np.int32) for a in (input_start, inputs, ports, control_start, controls)]
-    return _Read(names, [node.op for node in nodes], nodes, Csr(csr[0], csr[1]), csr[2], Csr(csr[3], csr[4]))
-
-
-def _joined(a: Csr, b: Csr) -> Csr:
-    return Csr(np.concatenate([a.start, b.start[1:] + a.start[-1]]), np.concatenate([a.values, b.values]))
+    built = GraphIndex(
+        *(rows.names, rows.types, rows.nodes, *edges),
+        collections=collections or {},
+        variable_defs=variable_defs,
+        reserved=reserved,
+        typing=typing or Untold(),
+        functions=functions,
+        origin=origin or object(),
+    )
+    built.__dict__["ids"] = ids
+    return built

@@ -1,272 +1,187 @@
-"""Selection: some ops of one graph, and the walks that find them. Every walk is linear in what it visits."""
+"""The ways to say which ops are meant; each gives a Selection. What lies between boundaries is in `between`."""
 
 from __future__ import annotations
 
+import fnmatch
+import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, definitions
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.selection import Selection, Walk, pairs
+from tfgraphwidget.graph.spoken import written
+from tfgraphwidget.graph.tensors import ShapePattern, check_pattern, suits
+from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.names import did_you_mean, split_tensor
 
-ANY_PORT = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Selection:
-    """Ops of one index, in graph order; `expression` is the Python that gives it."""
-
-    index: GraphIndex
-    ids: frozenset[int]
-    expression: str
-
-    @cached_property
-    def ops(self) -> tuple[str, ...]:
-        """Names of the ops, in graph order."""
-        return tuple(self.index.names[i] for i in sorted(self.ids))
-
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Tensors read inside and produced outside, in the order of first use."""
-        found: dict[str, None] = {}
-        start, ports = self.index.inputs.start, self.index.ports
-        for i in sorted(self.ids):
-            for slot, source in enumerate(self.index.input_lists[i]):
-                if source not in self.ids:
-                    found[f"{self.index.names[source]}:{ports[start[i] + slot]}"] = None
-        return tuple(found)
-
-    @cached_property
-    def control_inputs(self) -> tuple[str, ...]:
-        """Ops outside that ops inside wait for, as "^op", in the order of first use."""
-        waited = (c for i in sorted(self.ids) for c in self.index.control_lists[i] if c not in self.ids)
-        return tuple(dict.fromkeys(f"^{self.index.names[c]}" for c in waited))
-
-    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
-        """Variables outside that the part reads by way of tensors that are not in `boundary`: a copy shares them."""
-        ends = [self.index.op(name) for name in (*self.inputs, *(c[1:] for c in self.control_inputs))]
-        given = {self.index.op(name) for name in boundary}
-        cut = cut_in_order(self.index, boundary)
-        walked = _walk([i for i in ends if i not in given], _sources(self.index, cut))
-        return tuple(self.index.names[i] for i in sorted(walked - self.ids) if self.index.types[i] in HANDLES)
-
-    @cached_property
-    def outputs(self) -> tuple[str, ...]:
-        """Tensors produced inside and read outside, in graph order."""
-        found: set[tuple[int, int]] = set()
-        start, ports = self.index.inputs.start, self.index.ports
-        for i in self.ids:
-            for reader in self.index.consumer_lists[i]:
-                if reader not in self.ids:
-                    slots = enumerate(self.index.input_lists[reader])
-                    found.update((i, int(ports[start[reader] + slot])) for slot, source in slots if source == i)
-        return tuple(f"{self.index.names[i]}:{port}" for i, port in sorted(found))
-
-    @cached_property
-    def variables(self) -> tuple[VariableDef, ...]:
-        """The variables whose state lies inside, in graph order."""
-        inside = [i for i in sorted(self.ids) if self.index.types[i] in HANDLES]
-        return tuple(definitions(self.index, inside).values())
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.ops)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.index.ids.get(name, -1) in self.ids
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Selection) and self.index is other.index and self.ids == other.ids
-
-    def __hash__(self) -> int:
-        return hash(self.ids)
-
-    def __repr__(self) -> str:
-        return self.expression
-
-    def __or__(self, other: Selection) -> Selection:
-        return self._with(self.ids | self._ids_of(other), f"({self} | {other})")
-
-    def __and__(self, other: Selection) -> Selection:
-        return self._with(self.ids & self._ids_of(other), f"({self} & {other})")
-
-    def __sub__(self, other: Selection) -> Selection:
-        return self._with(self.ids - self._ids_of(other), f"({self} - {other})")
-
-    def __invert__(self) -> Selection:
-        return self._with(frozenset(range(len(self.index))) - self.ids, f"~{self}")
-
-    def _with(self, ids: frozenset[int], expression: str) -> Selection:
-        return Selection(self.index, ids, expression)
-
-    def _ids_of(self, other: Selection) -> frozenset[int]:
-        if other.index is not self.index:
-            raise GraphEditError(
-                f"{self} and {other} were made on different states of the graph; make both again on the present one."
-            )
-        return other.ids
+_TRAINABLE = "trainable_variables"
 
 
-def scope(index: GraphIndex, name: str) -> Selection:
-    """All ops inside a name scope, nested scopes included."""
-    inside = index.scopes.ops(index.scopes.scope(name))
-    return Selection(index, frozenset(inside.tolist()), f"editor.scope({name!r})")
+def ops(index: GraphIndex, *names: str) -> Selection:
+    """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
+    tensors = tuple(dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None))
+    check_ports(index, tensors)
+    chosen = Selection.of(index, [index.op(n) for n in names if n not in tensors], _call("ops", names))
+    return replace(chosen, tensors=tensors)
+
+
+def scope(index: GraphIndex, *names: str) -> Selection:
+    """All ops inside the name scopes, nested scopes included."""
+    held = [index.scopes.ops(index.scopes.scope(name)) for name in names]
+    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), _call("scope", names))
 
 
 def matching(index: GraphIndex, pattern: str) -> Selection:
     """Ops in whose name the regular expression is found."""
     try:
         compiled = re.compile(pattern)
-    except re.error as error:
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
-    found = frozenset(i for i, name in enumerate(index.names) if compiled.search(name))
-    return Selection(index, found, f"editor.matching({pattern!r})")
+    found = (i for i, name in enumerate(index.names) if compiled.search(name))
+    return Selection.of(index, found, _call("matching", [pattern]))
 
 
 def of_type(index: GraphIndex, *types: str) -> Selection:
     """Ops of the given types, for example "Conv2D"."""
-    known = set(index.types)
+    kinds, code = index.kinds
     for wanted in types:
-        if wanted not in known:
-            raise UnknownName(f"No op here is of type {wanted!r}; the types are {', '.join(sorted(known))[:200]}.")
-    found = frozenset(i for i, kind in enumerate(index.types) if kind in types)
-    return Selection(index, found, f"editor.of_type({', '.join(map(repr, types))})")
+        if wanted not in kinds:
+            raise UnknownName(
+                f"No op here is of type {wanted!r}.{did_you_mean(wanted, kinds)} The types are "
+                f"{', '.join(sorted(kinds))[:200]}."
+            )
+    chosen = np.isin(code, [kinds.index(wanted) for wanted in types])
+    return Selection(index, chosen, _call("of_type", types))
 
 
-def upstream(index: GraphIndex, *names: str) -> Selection:
-    """The given ops and everything they need, along tensors and control inputs."""
-    walked = _walk([index.op(n) for n in names], _sources(index))
-    return Selection(index, frozenset(walked), f"editor.upstream({', '.join(map(repr, names))})")
+def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
+    """The ops for which a function of an `Op` says true."""
+    found = (i for i in range(len(index)) if holds(Op(index, i)))
+    return Selection.of(index, found, f"editor.where({written(holds)})")
 
 
-def downstream(index: GraphIndex, *names: str) -> Selection:
-    """The given ops and everything that needs them, along tensors and control inputs."""
-    walked = _walk([index.op(n) for n in names], _readers(index))
-    return Selection(index, frozenset(walked), f"editor.downstream({', '.join(map(repr, names))})")
+def fan_out(index: GraphIndex, at_least: int) -> Selection:
+    """Ops whose tensors are read by so many ops or more."""
+    edges = index.readers
+    owner = np.repeat(np.arange(len(index), dtype=np.int64), np.diff(edges.start))
+    data = edges.port != CONTROL
+    distinct = np.unique(owner[data] * len(index) + edges.to[data]) // max(len(index), 1)
+    count = np.bincount(distinct, minlength=len(index))
+    return Selection(index, count >= at_least, _call("fan_out", [at_least]))
 
 
-def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
-    """The ops on a path from an input to an output, and the parameters that those ops read.
+def trainable(index: GraphIndex) -> Selection:
+    """The handles of the trainable variables: those in the collection of that name, or that say so themselves."""
+    listed = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
+    known = {v.handle for v in index.variable_defs if v.trainable}
+    names = listed or known
+    found = (i for i in handles(index) if index.names[i] in names)
+    return Selection.of(index, found, "editor.trainable()")
 
-    An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
-    Parameters are whatever the path needs that depends on no value from outside: variables, constants, what
-    is computed from them. A branch that hangs on another placeholder stays outside; its tensor comes in.
-    Without inputs: all that the outputs need, less the ops that bring values in.
-    Raises UnknownName, and NoPath with both names when an input or an output is on no path.
+
+def producing(index: GraphIndex, *, dtype: str = "*", shape: ShapePattern = "*") -> Selection:
+    """Ops with an output of such a dtype and static shape.
+
+    `dtype` is a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown rank, or one entry
+    for each dimension: its size, None for an unknown one, "*" for any, ... for any number of them.
     """
-    inputs, outputs = tuple(inputs), tuple(outputs)
-    if not outputs:
-        raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
-    cut = cut_in_order(index, inputs)
-    walked = needed(index, inputs, outputs)
-    expression = f"editor.between({list(inputs)!r}, {list(outputs)!r})"
-    if not cut:
-        return Selection(index, frozenset(i for i in walked if not comes_from_outside(index, i)), expression)
-    path = walked & _walk(_readers_of(index, cut), _readers(index))
-    _check_paths(index, dict(zip(inputs, cut, strict=True)), {name: index.op(name) for name in outputs}, path)
-    return Selection(index, frozenset(path | _parameters(index, path, walked - path)), expression)
+    check_pattern(shape)
+
+    def has_one(i: int) -> bool:
+        kinds = enumerate(index.dtypes(i))
+        return any(fnmatch.fnmatchcase(d, dtype) and suits(index.shape(i, port), shape) for port, d in kinds)
+
+    options = [f"dtype={dtype!r}"] if dtype != "*" else []
+    options += [f"shape={_shape_written(shape)}"] if shape != "*" else []
+    return Selection.of(index, filter(has_one, range(len(index))), f"editor.producing({', '.join(options)})")
 
 
-def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> set[int]:
-    """Ops that the outputs need, without crossing the inputs' tensors; control inputs are followed too."""
-    return _walk([index.op(name) for name in outputs], _sources(index, set(cut_in_order(index, inputs))))
+def upstream(
+    index: GraphIndex,
+    *names: str,
+    stop_at: Iterable[str] = (),
+    within: Selection | None = None,
+    controls: bool = True,
+    inclusive: bool = True,
+) -> Selection:
+    """The given ops and everything they need, along tensors and control inputs.
 
-
-def cut_in_order(index: GraphIndex, names: Collection[str]) -> list[tuple[int, int]]:
-    """(op, port) of each name; port -1 stands for every tensor of the op."""
-    ports = (ANY_PORT if name in index.ids else split_tensor(name)[1] for name in names)
-    return [(index.op(name), ANY_PORT if port is None else port) for name, port in zip(names, ports, strict=True)]
-
-
-def _parameters(index: GraphIndex, path: set[int], rest: set[int]) -> set[int]:
-    """Ops of `rest` that the path reads or waits for, and that depend on nothing from outside.
-
-    What the path waits for belongs to it: an update of a variable that runs before each read would otherwise
-    go on updating the original's.
+    A tensor's name stands for the op that makes it. Tensors of `stop_at` are not crossed, nor control inputs
+    unless `controls`; what is not in `within` is not reached. Without `inclusive`, the given ops are left out.
     """
-    readers, sources = _readers(index), _sources(index)
-    outside = [i for i in rest if comes_from_outside(index, i)]
-    free = rest - _walk(outside, lambda i: [r for r in readers(i) if r in rest])
-    first = [s for i in path for s in sources(i) if s in free]
-    return _walk(first, lambda i: [s for s in sources(i) if s in free])
+    check_ports(index, names)
+    how = Walk(tuple(stop_at), within, controls, inclusive)
+    seeds = walks.mask_of(index, [index.op(name) for name in names])
+    return Selection(index, how.taken(walks.backward, index, seeds), _call("upstream", names, how.written()))
 
 
-def _walk(seeds: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> set[int]:
-    """Everything reached from the seeds, seeds included."""
-    seen = set(seeds)
-    stack = list(seen)
-    while stack:
-        for i in neighbours(stack.pop()):
-            if i not in seen:
-                seen.add(i)
-                stack.append(i)
-    return seen
+def downstream(
+    index: GraphIndex,
+    *names: str,
+    stop_at: Iterable[str] = (),
+    within: Selection | None = None,
+    controls: bool = True,
+    inclusive: bool = True,
+) -> Selection:
+    """The given ops and everything that needs them; a tensor's name stands for the ops that read it.
+
+    The options are those of `upstream`.
+    """
+    check_ports(index, names)
+    how = Walk(tuple(stop_at), within, controls, inclusive)
+    first = [walks.readers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, names)]
+    seeds = walks.mask_of(index, [i for group in first for i in group])
+    return Selection(index, how.taken(walks.forward, index, seeds), _call("downstream", names, how.written()))
 
 
-def _sources(index: GraphIndex, cut: Collection[tuple[int, int]] = ()) -> Callable[[int], Iterable[int]]:
-    """Steps against the edges; an edge that carries a cut tensor is not followed."""
-    inputs, controls = index.input_lists, index.control_lists
-    start, ports = index.inputs.start.tolist(), index.ports.tolist()
-    cut_ops = {op for op, _ in cut}
+def enclosed(
+    index: GraphIndex, seeds: Iterable[str], by: Iterable[str], *, inclusive: bool = True, controls: bool = False
+) -> Selection:
+    """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`.
 
-    def step(i: int) -> Iterable[int]:
-        row = inputs[i]
-        if not cut_ops.isdisjoint(row):
-            at = start[i]
-            row = [s for k, s in enumerate(row) if (s, ports[at + k]) not in cut and (s, ANY_PORT) not in cut]
-        return row + [c for c in controls[i] if (c, ANY_PORT) not in cut]
-
-    return step
-
-
-def _readers(index: GraphIndex) -> Callable[[int], Iterable[int]]:
-    readers, waiting = index.consumer_lists, index.waiting_lists
-    return lambda i: readers[i] + waiting[i]
-
-
-def _readers_of(index: GraphIndex, cut: Iterable[tuple[int, int]]) -> list[int]:
-    """The ops that read one of the cut tensors."""
-    found = []
-    for op, port in cut:
-        for reader in index.consumer_lists[op]:
-            start = index.inputs.start[reader]
-            slots = enumerate(index.input_lists[reader])
-            if any(s == op and port in (ANY_PORT, index.ports[start + k]) for k, s in slots):
-                found.append(reader)
-        if port == ANY_PORT:
-            found += index.waiting_lists[op]
-    return found
+    With `inclusive`, the ops of `by` that it comes up to belong to it. `controls` follows control edges too.
+    Raises GraphEditError when a seed is one of `by`.
+    """
+    seeds, by = tuple(seeds), tuple(by)
+    first, wall = [index.op(n) for n in seeds], walks.mask_of(index, [index.op(n) for n in by])
+    if wall[first].any():
+        on_wall = next(n for n, i in zip(seeds, first, strict=True) if wall[i])
+        raise GraphEditError(
+            f"{on_wall!r} is a seed and a boundary at once; leave it out of one of the two.", [on_wall]
+        )
+    found = walks.flood(index, first, wall, controls_in=controls, controls_out=controls)
+    options = [] if inclusive else ["inclusive=False"]
+    options += ["controls=True"] if controls else []
+    text = _call("enclosed", [list(seeds), list(by)], options)
+    return Selection(index, found if inclusive else found & ~wall, text)
 
 
-def _check_paths(
-    index: GraphIndex, inputs: dict[str, tuple[int, int]], outputs: dict[str, int], path: set[int]
-) -> None:
-    """Every output lies on the path, and every input is read by an op on it."""
-    for name, end in outputs.items():
-        if end not in path:
-            raise _no_path(index, list(inputs), [name])
-    for name, tensor in inputs.items():
-        if path.isdisjoint(_readers_of(index, [tensor])):
-            raise _no_path(index, [name], list(outputs))
-
-
-def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
-    """The refusal; it looks whether the two ends were only given the wrong way round."""
-    sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
-    behind = _walk([r for n in outputs for r in _readers(index)(index.op(n))], _readers(index))
-    swapped = not {index.op(n) for n in inputs}.isdisjoint(behind)
-    mend = (
-        "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
-    )
-    ops = [split_tensor(n)[0] for n in (*inputs, *outputs)]
-    return NoPath(f"No path leads from {sources} to {ends}; {mend}.", ops)
+def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
+    """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
+    try:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        ops, tensors = list(map(str, held["ops"])), tuple(map(str, held["tensors"]))
+    except FileNotFoundError:
+        raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
+    gone = [name for name in (*ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
+    if gone:
+        raise UnknownName(
+            f"The selection in {str(path)!r} has op {gone[0]!r}{f' and {len(gone) - 1} more' if gone[1:] else ''}, "
+            f"which this graph has not.{did_you_mean(gone[0], index.names)}"
+        )
+    found = Selection.of(index, (index.ids[name] for name in ops), _call("load", [str(path)]))
+    return replace(found, tensors=tensors)
 
 
 def found(index: GraphIndex, text: str) -> list[int]:
@@ -288,9 +203,22 @@ def found(index: GraphIndex, text: str) -> list[int]:
     return ranked[0] + ranked[1] + ranked[2]
 
 
-def mask(selection: Selection | None, index: GraphIndex) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """The selection as one bool per op of `index`."""
-    out = np.zeros(len(index), dtype=np.bool_)
-    if selection is not None:
-        out[sorted(selection.ids)] = True
-    return out
+def _call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
+    """The expression `editor.name(…)`."""
+    return f"editor.{name}({', '.join([*map(repr, arguments), *options])})"
+
+
+def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
+    """Raise UnknownName when the name of a tensor asks for an output that its op has not."""
+    for name in names:
+        op, port = (name, None) if name in index.ids else split_tensor(name)
+        count = len(index.dtypes(index.op(op)))
+        if port is not None and port >= count:
+            has = f"has {count} output{'s' * (count > 1)}" if count else "has no output"
+            raise UnknownName(f"There is no tensor {name!r}: op {op!r} {has}; an op is named without ':'.", [op])
+
+
+def _shape_written(pattern: ShapePattern) -> str:
+    if pattern is None or isinstance(pattern, str):
+        return repr(pattern)
+    return f"[{', '.join('...' if entry is ... else repr(entry) for entry in pattern)}]"

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.frames import V1_CONTROL_FLOW, V1_LOOPS
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.names import split_tensor
@@ -157,6 +160,15 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
     """
     kind = index.types[op]
     return kind.startswith("Placeholder") or (kind not in HANDLES and has_state(index.nodes[op]))
+
+
+def from_outside(index: GraphIndex) -> Mask:
+    """`comes_from_outside` for all ops: the answer is the same for all ops of one type."""
+    kinds, code = index.kinds
+    first = np.zeros(len(kinds), dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    brings = [comes_from_outside(index, i) for i in first.tolist()]
+    return np.array(brings, dtype=bool)[code] if kinds else np.zeros(0, dtype=bool)
 
 
 def has_state(node: Any) -> bool:

@@ -1,0 +1,76 @@
+"""The index of a live graph, against `graph.as_graph_def()` of the same graph in the same run; growth; memory."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.bench.graphs import live, many_inceptions, wide
+from tfgraphwidget.graph.index import build
+
+pytestmark = pytest.mark.bench
+
+
+def seconds(work: object) -> float:
+    """Wall time of a call."""
+    gc.collect()
+    start = time.perf_counter()
+    work()  # type: ignore[operator]
+    return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("made", [lambda: wide(100_000), lambda: many_inceptions(30)], ids=["wide", "inceptions"])
+def test_index_of_a_live_graph_of_100000_ops(made: object) -> None:
+    graph = live(made())  # type: ignore[operator]
+    body = tgw.edit(graph)._source.body
+    pairs = [(seconds(lambda: build(body.nodes())), seconds(graph.as_graph_def)) for _ in range(9)][1:]
+    ours, peer = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+    print(f"\nindex of {len(graph.get_operations()):,} live ops: {ours:.2f} s; as_graph_def {peer:.2f} s; {ratio:.2f}")
+    assert ratio <= 2.5
+    assert ours <= 1.5
+
+
+@pytest.mark.parametrize("size", [25_000, 100_000])
+def test_growing_by_1000_ops(size: int) -> None:
+    graph = live(wide(size))
+    editor = tgw.edit(graph)
+    assert len(editor.index) > size - 100
+    taken = []
+    for _ in range(9):
+        with graph.as_default():
+            x = graph.get_tensor_by_name("x:0")
+            for _ in range(1_000):
+                x = tf.raw_ops.Identity(input=x)
+        taken.append(seconds(lambda: editor.index))
+    print(f"\n+1,000 ops on {size:,}: {statistics.median(taken) * 1e3:.1f} ms")
+    assert editor.index.names[-1] == x.op.name
+    assert statistics.median(taken) <= 0.030
+
+
+def test_memory_of_an_index() -> None:
+    nodes = list(many_inceptions(30).node)
+    gc.collect()
+    tracemalloc.start()
+    index = build(nodes)
+    index.ids, index.scopes, index.readers, index.sources, index.consumers, index.kinds  # noqa: B018
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    print(f"\nmemory of an index beyond its NodeDefs: {held / len(index):.0f} bytes an op ({len(index):,} ops)")
+    assert held / len(index) <= 1024
+
+
+def test_importing_the_package() -> None:
+    code = "import time; t = time.perf_counter(); import tfgraphwidget, sys; print(time.perf_counter() - t)"
+    code += "; assert 'tensorflow' not in sys.modules"
+    taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    print(f"\nimport tfgraphwidget: {statistics.median(taken) * 1e3:.0f} ms, without TensorFlow")
+    assert statistics.median(taken) <= 0.3

@@ -1,0 +1,283 @@
+"""Selections as values: their ends, their algebra, what they print as; and the ways to make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
+from tfgraphwidget.graph.selection import Selection
+
+
+@pytest.fixture
+def two(line: tf.Graph) -> GraphEditor:
+    """x -> a -> b -> c, each doubling."""
+    return tgw.edit(line)
+
+
+def edges_of(graph: tf.Graph) -> set[tuple[str, str]]:
+    return {(t.op.name, op.name) for op in graph.get_operations() for t in op.inputs}
+
+
+def test_the_ends_of_a_selection(two: GraphEditor) -> None:
+    part = two.ops("a", "b")
+    assert part.inputs == ("x:0", "a/y:0", "b/y:0")
+    assert part.inside == ("a:0",)
+    assert part.outputs == ("b:0",)
+    assert two.ops("c").outputs == ("c:0",), "what nobody reads is an output"
+
+
+def test_a_tensor_that_is_read_inside_and_outside_is_both(diamond: tf.Graph) -> None:
+    part = tgw.edit(diamond).ops("x", "left")
+    assert part.inside == ("x:0",)
+    assert part.outputs == ("x:0", "left:0")
+
+
+def test_a_chosen_tensor_that_no_op_inside_touches_passes_through(two: GraphEditor) -> None:
+    part = two.ops("c", "a:0", "b:0")
+    assert part.passthroughs == ("a:0",), "b:0 is read by c"
+    assert part.inputs == ("b:0", "c/y:0", "a:0")
+    assert part.outputs == ("c:0", "a:0")
+    assert list(part) == ["c"]
+
+
+def test_the_unread_tensor_of_an_op_with_several_is_an_output() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        first, _ = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
+        tf.square(first, name="p")
+    part = tgw.edit(graph).ops("split", "p")
+    assert part.outputs == ("split:1", "p:0")
+
+
+def test_growing_and_shrinking(two: GraphEditor) -> None:
+    assert set(two.ops("b").grow()) == {"a", "b", "b/y", "c"}
+    assert set(two.ops("b").grow().grow()) == {"x", "a/y", "a", "b", "b/y", "c", "c/y"}
+    assert set((two.ops("a", "b", "b/y", "c")).shrink()) == {"b", "b/y"}
+    everything = ~two.ops()
+    assert everything.shrink() == everything
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_shrink_undoes_grow_from_the_other_side(data: st.DataObject) -> None:
+    editor = tgw.edit(_DAG)
+    chosen = editor.ops(*data.draw(st.lists(st.sampled_from(editor.index.names), unique=True)))
+    assert chosen.shrink() == ~(~chosen).grow()
+    beside = {a for pair in edges_of(_DAG) if pair[0] != pair[1] for a in pair if set(pair) & set(chosen)}
+    assert set(chosen.grow()) == set(chosen) | beside
+
+
+def _dag() -> tf.Graph:
+    graph, rng = tf.Graph(), np.random.default_rng(7)
+    with graph.as_default():
+        made = [v1.placeholder(tf.float32, [2], name=f"in_{k}") for k in range(3)]
+        for k in range(40):
+            with tf.name_scope(f"block_{k % 4}"):
+                a, b = (made[int(i)] for i in rng.integers(max(len(made) - 9, 0), len(made), 2))
+                made.append(tf.add(a, b, name=f"add_{k}"))
+    return graph
+
+
+_DAG = _dag()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_walks_reach_what_a_naive_search_reaches(data: st.DataObject) -> None:
+    editor = tgw.edit(_DAG)
+    names = st.sampled_from(editor.index.names)
+    seeds = data.draw(st.lists(names, min_size=1, max_size=3))
+    stops = {f"{name}:0" for name in data.draw(st.lists(names, max_size=4))}
+    room = data.draw(st.none() | st.sets(names, min_size=30))
+    way = data.draw(st.sampled_from(["upstream", "downstream"]))
+    reached = {s for s in seeds if room is None or s in room}
+    frontier = list(reached)
+    while frontier:
+        at = frontier.pop()
+        for source, reader in edges_of(_DAG):
+            here, there = (reader, source) if way == "upstream" else (source, reader)
+            if here == at and f"{source}:0" not in stops and there not in reached and (room is None or there in room):
+                reached.add(there)
+                frontier.append(there)
+    within = None if room is None else editor.ops(*room)
+    found = getattr(editor, way)(*seeds, stop_at=sorted(stops), within=within)
+    assert set(found) == reached
+    assert set(getattr(editor, way)(*seeds, stop_at=sorted(stops), within=within, inclusive=False)) == reached - {
+        s for s in seeds if s in reached
+    }
+    assert eval(found.expression, {"editor": editor}) == found
+
+
+def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        first, second = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
+        tf.square(first, name="p")
+        tf.square(second, name="q")
+    editor = tgw.edit(graph)
+    assert set(editor.downstream("split:1")) == {"q"}
+    assert set(editor.downstream("split")) == {"split", "p", "q"}
+    assert "split" in editor.upstream("split:1")
+
+
+def test_control_edges_can_be_left_out() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        first = tf.constant(1.0, name="first")
+        with tf.control_dependencies([first]):
+            tf.constant(2.0, name="second")
+    editor = tgw.edit(graph)
+    assert set(editor.upstream("second")) == {"first", "second"}
+    assert set(editor.upstream("second", controls=False)) == {"second"}
+    assert set(editor.ops("second").grow()) == {"second"}
+    assert set(editor.ops("second").grow(controls=True)) == {"first", "second"}
+    assert editor.ops("second").control_inputs == ("^first",)
+
+
+def test_a_shortest_path_and_all_paths() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        long = tf.square(tf.square(x, name="s1"), name="s2")
+        tf.add(long, x, name="y")
+    editor = tgw.edit(graph)
+    assert list(editor.path("x", "y")) == ["x", "y"]
+    assert list(editor.paths("x", "y")) == ["x", "s1", "s2", "y"]
+    with pytest.raises(NoPath, match="swap"):
+        editor.path("y", "x")
+
+
+def test_what_encloses(diamond: tf.Graph) -> None:
+    editor = tgw.edit(diamond)
+    assert set(editor.enclosed(["left"], by=["join"])) == {"left", "x", "right", "scaled", "other", "join"}
+    assert set(editor.enclosed(["left"], by=["x", "join"], inclusive=False)) == {"left"}
+    with pytest.raises(GraphEditError, match="'x' is a seed and a boundary"):
+        editor.enclosed(["x"], by=["x"])
+
+
+def test_asking_each_op(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    found = editor.where(lambda op: op.type == "MatMul" and op.attr("transpose_b") is False)
+    assert list(found) == ["net/one/MatMul", "net/two/MatMul"]
+    assert found.expression.startswith("editor.where(lambda op: op.type == 'MatMul'")
+    assert eval(found.expression, {"editor": editor}) == found
+    assert len(editor.where(lambda op: len(op.readers) > 1)) == len(editor.fan_out(2))
+    op_names = {op.name for op in mlp.get_operations() if op.outputs and op.outputs[0].shape.as_list() == [None, 4]}
+    assert set(editor.where(lambda op: op.shapes[:1] == ((None, 4),))) == op_names
+
+
+def test_what_an_op_says_of_itself_is_what_tensorflow_says(mlp: tf.Graph) -> None:
+    seen = []
+    tgw.edit(mlp).where(seen.append)
+    for told, op in zip(seen, mlp.get_operations(), strict=True):
+        assert (told.name, told.type, told.device) == (op.name, op.type, op.device)
+        assert told.inputs == tuple(t.name for t in op.inputs)
+        assert told.outputs == tuple(t.name for t in op.outputs)
+        assert told.control_inputs == tuple(c.name for c in op.control_inputs)
+        assert set(told.readers) == {c.name for t in op.outputs for c in t.consumers()}
+        assert told.dtypes == tuple(t.dtype.name for t in op.outputs)
+        assert told.shapes == tuple(None if t.shape.rank is None else tuple(t.shape.as_list()) for t in op.outputs)
+        for name in op.node_def.attr:
+            held, said = op.get_attr(name), told.attr(name)
+            assert said == held or said == getattr(held, "name", held) or not isinstance(said, int | str), name
+
+
+def test_dtypes_and_shapes_with_wildcards() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        image = v1.placeholder(tf.float32, [None, 7, 7, 3], name="image")
+        v1.placeholder(tf.float32, name="anything")
+        v1.placeholder(tf.int64, [], name="step")
+        tf.cast(image, tf.float16, name="half")
+    editor = tgw.edit(graph)
+    assert set(editor.producing(dtype="float*")) == {"image", "anything", "half"}
+    assert set(editor.producing(shape=[None, 7, 7, 3])) == {"image", "half"}
+    assert set(editor.producing(dtype="float16", shape=["*", ..., 3])) == {"half"}
+    assert set(editor.producing(shape=None)) == {"anything"}
+    assert set(editor.producing(shape=[])) == {"step"}
+    assert set(editor.producing(shape=[...])) == {"image", "step", "half"}
+    assert editor.producing(shape=[None, ..., "*"]).expression == "editor.producing(shape=[None, ..., '*'])"
+    with pytest.raises(GraphEditError, match="no shape pattern"):
+        editor.producing(shape=["7"])
+
+
+def test_trainable_variables() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.get_variable("w", [2])
+        v1.get_variable("step", [], trainable=False)
+    assert list(tgw.edit(graph).trainable()) == ["w"]
+
+
+def test_what_it_prints_gives_it_again(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    part = ~(editor.scope("net/one") & editor.of_type("MatMul", "Relu")).grow() | editor.matching("^net/two") - (
+        editor.fan_out(2)
+    )
+    again = eval(part.expression, {"editor": editor})
+    assert again == part
+    assert repr((~editor.ops("x")).grow()) == "(~editor.ops('x')).grow()"
+
+
+def test_saved_and_loaded_by_name(mlp: tf.Graph, line: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(mlp)
+    part = editor.scope("net/one") | editor.ops("x:0")
+    part.save(tmp_path / "part.json")
+    assert editor.load(tmp_path / "part.json") == part
+    with pytest.raises(UnknownName, match="which this graph has not"):
+        tgw.edit(line).load(tmp_path / "part.json")
+    with pytest.raises(UnknownName, match="no file"):
+        editor.load(tmp_path / "nowhere.json")
+    (tmp_path / "bad.json").write_text("[1, 2")
+    with pytest.raises(GraphEditError, match="holds no selection"):
+        editor.load(tmp_path / "bad.json")
+
+
+def test_selections_made_before_and_after_the_graph_grew_go_together(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = editor.ops("a")
+    with line.as_default():
+        tf.square(line.get_tensor_by_name("c:0"), name="d")
+    both = before | editor.ops("d")
+    assert set(both) == {"a", "d"}
+    assert set(editor.ops("d") - before) == {"d"}
+    assert set(before.on(editor.index).downstream()) == {"a", "b", "c", "d"}
+
+
+def test_selections_of_two_graphs_do_not_mix(line: tf.Graph, mlp: tf.Graph) -> None:
+    with pytest.raises(GraphEditError, match="another graph"):
+        tgw.edit(line).ops("a") | tgw.edit(mlp).ops("x")
+    with pytest.raises(UnknownName, match="another graph"):
+        tgw.edit(line).ops(mlp.get_operation_by_name("x"))
+    with pytest.raises(GraphEditError, match="no selection"):
+        tgw.edit(line).ops("a") | "b"  # type: ignore[operator]
+
+
+def test_a_selection_cannot_be_changed(two: GraphEditor) -> None:
+    part = two.ops("a")
+    with pytest.raises(AttributeError):
+        part.expression = "b"  # type: ignore[misc]
+    assert isinstance(part, Selection)
+    assert hash(part) == hash(two.ops("a"))
+
+
+def test_a_tensor_that_its_op_has_not_is_refused(two: GraphEditor) -> None:
+    for ask in (two.ops, two.upstream, two.downstream):
+        with pytest.raises(UnknownName, match=r"'a:3'.*1 output"):
+            ask("a:3")
+
+
+def test_ops_and_tensors_themselves_will_do(two: GraphEditor, line: tf.Graph) -> None:
+    a, b = line.get_operation_by_name("a"), line.get_tensor_by_name("b:0")
+    assert two.ops(a, b).tensors == ("b:0",)
+    assert two.between(a, b) == two.between("a", "b:0")
+    assert set(two.upstream(two.ops("a", "b"))) == {"x", "a/y", "a", "b/y", "b"}

@@ -1,0 +1,100 @@
+"""What lies between two boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from tfgraphwidget.errors import NoPath
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection, pairs
+from tfgraphwidget.graph.variables import from_outside
+from tfgraphwidget.names import split_tensor
+
+
+def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
+    """The ops on a path from an input to an output, and the parameters that those ops read.
+
+    An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
+    Parameters are whatever the path needs that depends on no value from outside: variables, constants, what
+    is computed from them. A branch that hangs on another placeholder stays outside; its tensor comes in.
+    Without inputs: all that the outputs need, less the ops that bring values in.
+    Raises UnknownName, and NoPath with both names when an input or an output is on no path.
+    """
+    inputs, outputs = tuple(inputs), tuple(outputs)
+    if not outputs:
+        raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
+    cut = pairs(index, inputs)
+    walked = needed(index, inputs, outputs)
+    expression = f"editor.between({list(inputs)!r}, {list(outputs)!r})"
+    if not cut:
+        return Selection(index, walked & ~from_outside(index), expression)
+    path = walked & walks.forward(index, walks.readers_of(index, cut))
+    _check_paths(index, inputs, outputs, path)
+    return Selection(index, path | _parameters(index, path, walked & ~path), expression)
+
+
+def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
+    """Ops that the outputs need, without crossing the inputs' tensors; control inputs are followed too."""
+    return walks.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
+
+
+def paths(index: GraphIndex, first: str, last: str) -> Selection:
+    """All ops on any path of tensors or control edges from one op or tensor to another, both ends included.
+
+    Raises UnknownName, and NoPath when there is none.
+    """
+    a, b = index.op(first), index.op(last)
+    found = walks.forward(index, [a]) & walks.backward(index, [b])
+    if not found[a]:
+        raise _no_path(index, [first], [last])
+    return Selection(index, found, f"editor.paths({first!r}, {last!r})")
+
+
+def path(index: GraphIndex, first: str, last: str) -> Selection:
+    """The ops of one shortest path; see `paths`."""
+    found = walks.shortest(index, index.op(first), index.op(last))
+    if not found:
+        raise _no_path(index, [first], [last])
+    return Selection.of(index, found, f"editor.path({first!r}, {last!r})")
+
+
+def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
+    """Ops of `rest` that the path reads or waits for, and that depend on nothing from outside.
+
+    What the path waits for belongs to it: an update of a variable that runs before each read would otherwise
+    go on updating the original's.
+    """
+    free = rest & ~walks.forward(index, np.flatnonzero(rest & from_outside(index)), within=rest)
+    return walks.backward(index, np.flatnonzero(free & _read_by(index, path)), within=free)
+
+
+def _read_by(index: GraphIndex, ops: Mask) -> Mask:
+    """What some ops read or wait for."""
+    owner = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.sources.start))
+    return walks.mask_of(index, index.sources.to[ops[owner]])
+
+
+def _check_paths(index: GraphIndex, inputs: tuple[str, ...], outputs: tuple[str, ...], path: Mask) -> None:
+    """Every output lies on the path, and every input is read by an op on it."""
+    for name in outputs:
+        if not path[index.op(name)]:
+            raise _no_path(index, list(inputs), [name])
+    for name, tensor in zip(inputs, pairs(index, inputs), strict=True):
+        if not path[walks.readers_of(index, [tensor])].any():
+            raise _no_path(index, [name], list(outputs))
+
+
+def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
+    """The refusal; it looks whether the two ends were only given the wrong way round."""
+    sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
+    behind = walks.forward(index, walks.readers_of(index, [(index.op(n), walks.ANY_PORT) for n in outputs]))
+    swapped = behind[[index.op(n) for n in inputs]].any()
+    mend = (
+        "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
+    )
+    ops = [split_tensor(n)[0] for n in (*inputs, *outputs)]
+    return NoPath(f"No path leads from {sources} to {ends}; {mend}.", ops)

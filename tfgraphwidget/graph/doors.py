@@ -1,0 +1,30 @@
+"""Doors: the functions that an op calls, as its NodeDef says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+
+class Door(NamedTuple):
+    """One function of an op; `label` is what the op uses it as: "f", "cond", "body", "branches[1]"."""
+
+    label: str
+    function: str
+
+
+def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
+    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition.
+
+    An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
+    """
+    if not functions:
+        return ()
+    found = [Door("", node.op)] if node.op in functions else []
+    for label, value in node.attr.items():
+        kind = value.WhichOneof("value")
+        if kind == "func":
+            found.append(Door(label, value.func.name))
+        elif kind == "list":
+            found += [Door(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
+    return tuple(sorted((d for d in found if d.function in functions), key=lambda door: (door.label == "cond", door)))

@@ -1,0 +1,160 @@
+"""Edges as arrays: CSR both ways, and how they are read from NodeDefs."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.names import split_input
+
+Ids = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+CONTROL = -1
+"""The port of a control edge."""
+_MOST_PORTS = 1 << 24
+
+
+class Csr(NamedTuple):
+    """Rows of numbers: row i is `values[start[i]:start[i + 1]]`."""
+
+    start: Ids
+    values: Ids
+
+    def row(self, i: int) -> Ids:
+        """The numbers of row i."""
+        return self.values[self.start[i] : self.start[i + 1]]
+
+    def lists(self) -> Rows:
+        """The rows as Python lists, which are faster to walk one op at a time."""
+        return Rows(self.values.tolist(), self.start.tolist())
+
+
+class Rows:
+    """Rows of a CSR, cut out as Python lists when asked for: a list per op would slow every garbage collection."""
+
+    __slots__ = ("_flat", "_start")
+
+    def __init__(self, flat: list[int], start: list[int]) -> None:
+        self._flat, self._start = flat, start
+
+    def __getitem__(self, i: int) -> list[int]:
+        return self._flat[self._start[i] : self._start[i + 1]]
+
+
+def reverse(csr: Csr, rows: int) -> Csr:
+    """The CSR of the opposite direction; each row is in ascending order."""
+    start, owner, _ = turned(csr, rows)
+    return Csr(start, owner)
+
+
+class Edges(NamedTuple):
+    """All edges, data and control, listed op by op: those of op i are `start[i]` … `start[i + 1] - 1`.
+
+    `to` is the op at the other end, `port` the output that the edge carries, CONTROL for a control edge.
+    """
+
+    start: Ids
+    to: Ids
+    port: Ids
+
+
+def turned(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
+    """Start and values of the opposite direction, and where in `csr` each of them stands."""
+    places = np.arange(len(csr.values), dtype=np.int32)
+    turned = csr_matrix((places, csr.values, csr.start), shape=(len(csr.start) - 1, rows)).tocsc()
+    return turned.indptr, turned.indices, turned.data
+
+
+def merged(a: Edges, b: Edges) -> Edges:
+    """Both lists of edges as one; of each op those of `a` come first."""
+    if not len(b.to):
+        return a
+    to, port = (np.empty(len(a.to) + len(b.to), dtype=np.int32) for _ in range(2))
+    for edges, before in ((a, b.start[:-1]), (b, a.start[1:])):
+        at = np.arange(len(edges.to)) + np.repeat(before, np.diff(edges.start))
+        to[at], port[at] = edges.to, edges.port
+    return Edges(a.start + b.start, to, port)
+
+
+def control_edges(csr: Csr) -> Edges:
+    """Rows of ops as control edges."""
+    return Edges(csr.start, csr.values, np.full(len(csr.values), CONTROL, dtype=np.int32))
+
+
+class Read(NamedTuple):
+    """What NodeDefs say."""
+
+    names: list[str]
+    types: list[str]
+    nodes: list[Any]
+    inputs: Csr
+    ports: Ids
+    controls: Csr
+
+
+def read(nodes: list[Any], ids: dict[str, int], first: int) -> Read:
+    """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to."""
+    with _no_collections():
+        names = [node.name for node in nodes]
+        ids.update(zip(names, range(first, first + len(names)), strict=True))
+        if len(ids) < first + len(names):
+            twice = next(name for i, name in enumerate(names, first) if ids[name] != i)
+            raise GraphEditError(
+                f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice]
+            )
+        texts: list[str] = []
+        ends = [0]
+        for node in nodes:
+            texts.extend(node.input)
+            ends.append(len(texts))
+        to, port = _resolved(texts, ids)
+    if (to < 0).any():
+        at = int(np.flatnonzero(to < 0)[0])
+        reader = names[int(np.searchsorted(ends, at, side="right")) - 1]
+        raise UnknownName(f"Op {reader!r} reads {texts[at]!r}, which is not in the graph.", [reader])
+    row_ends = np.array(ends, dtype=np.int32)
+    owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
+    data = port != CONTROL
+    csr = [Csr(_starts(owner[kept], len(nodes)), to[kept]) for kept in (data, ~data)]
+    return Read(names, [node.op for node in nodes], nodes, csr[0], port[data], csr[1])
+
+
+def _resolved(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
+    """Op number (-1 for none) and port of each NodeDef input."""
+    # Most inputs are the first tensor of an op, written as the op's name: one look-up each, and no more Python.
+    to = np.fromiter(map(ids.get, texts, repeat(-1)), np.int32, len(texts))
+    port = np.zeros(len(texts), dtype=np.int32)
+    for k in np.flatnonzero(to < 0).tolist():
+        op, asked = split_input(texts[k])
+        port[k] = min(asked, _MOST_PORTS)
+        to[k] = ids.get(op, -1) if asked < _MOST_PORTS else -1
+    return to, port
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """No garbage collection meanwhile: it would look again and again at 100,000 objects that are all still needed."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _starts(owner: Ids, rows: int) -> Ids:
+    return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))]).astype(np.int32)
+
+
+def joined(a: Csr, b: Csr) -> Csr:
+    """The rows of `a`, then those of `b`."""
+    return Csr(np.concatenate([a.start, b.start[1:] + a.start[-1]]), np.concatenate([a.values, b.values]))

@@ -1,0 +1,97 @@
+"""Op: one op of an index, to ask about; what `editor.where` hands to its function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape
+
+_DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
+
+
+@dataclass(frozen=True)
+class Op:
+    """One op; everything is read when it is asked for."""
+
+    index: GraphIndex
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Its name, "scope/op"."""
+        return self.index.names[self.number]
+
+    @property
+    def type(self) -> str:
+        """Its type, "Conv2D"."""
+        return self.index.types[self.number]
+
+    @property
+    def device(self) -> str:
+        """The device it is pinned to, or ""."""
+        return str(self.index.nodes[self.number].device)
+
+    @property
+    def scope(self) -> str:
+        """The name scope around it, or ""."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The tensors it reads, in slot order."""
+        row = slice(self.index.inputs.start[self.number], self.index.inputs.start[self.number + 1])
+        ends = zip(self.index.inputs.values[row], self.index.ports[row], strict=True)
+        return tuple(f"{self.index.names[op]}:{port}" for op, port in ends)
+
+    @property
+    def control_inputs(self) -> tuple[str, ...]:
+        """The ops it waits for."""
+        return tuple(self.index.names[i] for i in self.index.controls.row(self.number))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Its tensors, in port order."""
+        return tuple(f"{self.name}:{port}" for port in range(len(self.dtypes)))
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtype of each output, "float32"."""
+        return self.index.dtypes(self.number)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The static shape of each output: a tuple, with None for an unknown dimension; None for an unknown rank."""
+        return tuple(self.index.shape(self.number, port) for port in range(len(self.dtypes)))
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The ops that read one of its tensors, in graph order."""
+        return tuple(self.index.names[i] for i in dict.fromkeys(self.index.consumers.row(self.number).tolist()))
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        """An attribute as a Python value (bytes, int, float, bool, a dtype's name, a list of these), else the proto.
+
+        `default` when the op has no such attribute.
+        """
+        held = self.index.nodes[self.number].attr
+        return _value(held[name]) if name in held else default
+
+
+def _value(held: Any) -> Any:
+    kind = held.WhichOneof("value")
+    if kind in {"s", "i", "f", "b"}:
+        return getattr(held, kind)
+    if kind == "type":
+        return _dtype(held, held.type)
+    if kind == "list":
+        fields = [(field.name, list(values)) for field, values in held.list.ListFields()]
+        return [_dtype(held, v) if name == "type" else v for name, values in fields for v in values]
+    return getattr(held, kind) if kind else None
+
+
+def _dtype(held: Any, number: int) -> str:
+    known = held.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number.get(number)
+    name = known.name.removeprefix("DT_").lower() if known else str(number)
+    return _DTYPES.get(name, f"{_DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)

@@ -1,0 +1,173 @@
+"""Walks along the edges of an index: from some ops to all they reach. Each is linear in the graph.
+
+Ops are numbers, sets of ops are boolean arrays with one entry per op. The walking itself is SciPy's
+breadth-first search over a CSR in which one more row, the last, stands for the seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.csgraph import breadth_first_order
+
+from tfgraphwidget.graph.edges import Edges, Ids, Mask
+from tfgraphwidget.graph.index import GraphIndex
+
+ANY_PORT = -1
+
+Tensors = Collection[tuple[int, int]]
+"""(op, port) pairs; port ANY_PORT stands for all tensors of the op, and for its control edges."""
+
+
+def forward(
+    index: GraphIndex,
+    seeds: Iterable[int],
+    *,
+    stop: Tensors = (),
+    within: Mask | None = None,
+    controls: bool = True,
+) -> Mask:
+    """All that depends on the seeds, seeds included.
+
+    Edges that carry a tensor of `stop` are not followed, nor control edges unless `controls`. `within` says which
+    ops may be reached; the seeds need not be among them.
+    """
+    return _walk(index.readers, seeds, _kept(index.readers, _leaving(index.readers, stop), within, controls))
+
+
+def backward(
+    index: GraphIndex,
+    seeds: Iterable[int],
+    *,
+    stop: Tensors = (),
+    within: Mask | None = None,
+    controls: bool = True,
+) -> Mask:
+    """All that the seeds need, seeds included; the arguments are those of `forward`."""
+    return _walk(index.sources, seeds, _kept(index.sources, _arriving(index.sources, stop), within, controls))
+
+
+def flood(
+    index: GraphIndex, seeds: Iterable[int], wall: Mask, *, controls_in: bool = False, controls_out: bool = False
+) -> Mask:
+    """All that hangs together with the seeds, edges taken either way, up to and with the ops of `wall`.
+
+    Control edges are followed from an op to those it waits for (`controls_in`), and to those waiting for it
+    (`controls_out`). Seeds on the wall are reached but not left.
+    """
+    owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
+    kept = ~wall[owner]
+    seeds = _numbers(seeds)
+    n = len(index)
+    rows = np.concatenate([owner[kept], np.full(len(seeds), n, dtype=np.int32)])
+    columns = np.concatenate([to[kept], seeds])
+    return _reached(coo_matrix((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(n + 1, n + 1)).tocsr())
+
+
+def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
+    """The ops one edge away from any of `ops`, either way; ops of `ops` themselves when such an edge joins them."""
+    owner, to = _both_ways(index, controls_in=controls_in, controls_out=controls_out)
+    found = np.zeros(len(index), dtype=bool)
+    found[to[ops[owner]]] = True
+    return found
+
+
+def shortest(index: GraphIndex, first: int, last: int) -> list[int]:
+    """The ops of a shortest path of tensors or control edges from one op to another, both included; else []."""
+    edges = index.readers
+    matrix = csr_matrix((np.ones(len(edges.to), dtype=bool), edges.to, edges.start), shape=(len(index),) * 2)
+    _, before = breadth_first_order(matrix, first)
+    path = [last]
+    while path[-1] != first:
+        path.append(int(before[path[-1]]))
+        if path[-1] < 0:
+            return []
+    return path[::-1]
+
+
+def mask_of(index: GraphIndex, ops: Iterable[int]) -> Mask:
+    """Op numbers as one bool per op of the index."""
+    found = np.zeros(len(index), dtype=bool)
+    found[_numbers(ops)] = True
+    return found
+
+
+def _numbers(ops: Iterable[int]) -> Ids:
+    return ops.astype(np.int32) if isinstance(ops, np.ndarray) else np.fromiter(ops, dtype=np.int32)
+
+
+def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
+    """The ops that read one of the tensors, in graph order; those that wait for the op too, for ANY_PORT."""
+    found = mask_of(index, index.readers.to[_leaving(index.readers, tensors)])
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def _leaving(edges: Edges, tensors: Tensors) -> Ids:
+    """The numbers of the edges that carry one of the tensors, where edges are listed by who produces."""
+    found = [np.zeros(0, dtype=np.int32)]
+    for op, port in tensors:
+        row = np.arange(edges.start[op], edges.start[op + 1], dtype=np.int32)
+        found.append(row if port == ANY_PORT else row[edges.port[row] == port])
+    return np.concatenate(found)
+
+
+def _arriving(edges: Edges, tensors: Tensors) -> Ids:
+    """The same, where edges are listed by who reads."""
+    if not tensors:
+        return np.zeros(0, dtype=np.int32)
+    ops, ports = np.array(list(tensors), dtype=np.int64).T
+    near = np.flatnonzero(np.isin(edges.to, ops.astype(np.int32))).astype(np.int32)
+    whole = np.isin(edges.to[near], ops[ports == ANY_PORT])
+    one = np.isin(_key(edges.to[near], edges.port[near]), _key(ops, ports))
+    arriving: Ids = near[whole | one]
+    return arriving
+
+
+def _key(ops: npt.NDArray[Any], ports: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """One number for each (op, port)."""
+    keys: npt.NDArray[np.int64] = (ops.astype(np.int64) << 32) + ports
+    return keys
+
+
+def _kept(edges: Edges, dropped: Ids, within: Mask | None, controls: bool) -> Mask | None:
+    """Which edges are followed; None for all."""
+    if controls and within is None and not len(dropped):
+        return None
+    kept = np.ones(len(edges.to), dtype=bool) if controls else edges.port >= 0
+    kept[dropped] = False
+    if within is not None:
+        kept &= within[edges.to]
+    return kept
+
+
+def _walk(edges: Edges, seeds: Iterable[int], kept: Mask | None) -> Mask:
+    start, to = edges.start, edges.to
+    if kept is not None:
+        start = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)])[start]
+        to = to[kept]
+    first = _numbers(seeds)
+    n = len(start) - 1
+    to, start = np.concatenate([to, first]), np.append(start, start[-1] + len(first)).astype(np.int32)
+    return _reached(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(n + 1, n + 1)))
+
+
+def _reached(matrix: csr_matrix) -> Mask:
+    """What the last row reaches, itself left out."""
+    n = matrix.shape[0] - 1
+    found = np.zeros(n + 1, dtype=bool)
+    found[breadth_first_order(matrix, n, return_predecessors=False)] = True
+    return found[:n]
+
+
+def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> tuple[Ids, Ids]:
+    """The edges as (from, to), data edges either way."""
+    parts = []
+    for edges, controls in ((index.readers, controls_out), (index.sources, controls_in)):
+        owner = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(edges.start))
+        kept = (edges.port >= 0) | controls
+        parts.append((owner[kept], edges.to[kept]))
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
