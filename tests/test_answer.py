@@ -17,6 +17,7 @@ from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.typescript import to_typescript
 from tfgraphwidget.view import scene as scenes
 
 
@@ -170,8 +171,8 @@ def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> N
 
 def test_the_typescript_twin_is_fresh() -> None:
     twin = Path(__file__).parent.parent / "labextension" / "src" / "protocol.ts"
-    assert twin.read_text() == p.to_typescript(), "write it again: python -m tests.test_answer"
+    assert twin.read_text() == to_typescript(), "write it again: python -m tests.test_answer"
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent.parent / "labextension" / "src" / "protocol.ts").write_text(p.to_typescript())
+    (Path(__file__).parent.parent / "labextension" / "src" / "protocol.ts").write_text(to_typescript())

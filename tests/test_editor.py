@@ -25,16 +25,10 @@ def test_a_session_brings_its_graph(mlp: tf.Graph, session: v1.Session) -> None:
     assert tgw.edit(session=session).session is session
 
 
-@pytest.mark.parametrize("thing", ["model.pb", 7, b"\x00", [tf.Graph()], tf.constant(1.0)])
+@pytest.mark.parametrize("thing", [7, b"\x00", [tf.Graph()], tf.constant(1.0)])
 def test_what_is_no_graph_is_refused(thing: object) -> None:
-    with pytest.raises(NotAGraph, match=r"give a tf\.Graph"):
-        tgw.edit(thing)
-
-
-def test_a_function_body_is_not_a_graph_one_can_edit_yet() -> None:
-    body = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([])).graph
     with pytest.raises(NotAGraph):
-        tgw.edit(body)
+        tgw.edit(thing)
 
 
 def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line: tf.Graph) -> None:

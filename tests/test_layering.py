@@ -13,10 +13,13 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "widget": 9, "__main__": 9, "graph_editor": 9,
-    "answer": 8,
-    "protocol": 7,
-    "editor": 6,
+    "widget": 12, "__main__": 12, "graph_editor": 12,
+    "answer": 11, "typescript": 11,
+    "protocol": 10,
+    "editor": 9,
+    "looking": 8,
+    "rooms": 7,
+    "room": 6, "selecting": 6,
     "live": 5,
     "export": 4,
     "edits": 3, "view": 3, "sources": 3,

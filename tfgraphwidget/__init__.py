@@ -22,18 +22,36 @@ __all__ = ["GraphEditError", "GraphEditor", "edit", "layered"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
 
 
-def edit(graph: Any = None, session: Any = None, *, layout: Any = None) -> GraphEditor:
-    """An editor for a live graph; alone in a cell it shows itself.
+def edit(
+    graph: Any = None,
+    session: Any = None,
+    *,
+    signature: Any = None,
+    checkpoint: Any = None,
+    tags: Any = None,
+    layout: Any = None,
+) -> GraphEditor:
+    """An editor for whatever holds a TensorFlow graph; alone in a cell it shows itself.
 
-    `graph` is a `tf.Graph`, a `tf.compat.v1.Session`, or None for the default graph; `session` runs it (without
-    one, variables cannot be initialised). `layout` is any networkx layout, a callable that takes a graph and
-    returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
-    Raises NotAGraph, or SessionRefused for a session that is closed or of another graph.
+    `graph` is one of these; without it, the default graph:
+
+    * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised)
+    * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built: to look at
+    * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`
+    * a GraphDef, MetaGraphDef or SavedModel proto, or the bytes of one
+
+    `signature` chooses a SavedModel's signature by name, or a trace of a `tf.function` by number or by a list of
+    TensorSpecs; `tags` a SavedModel's MetaGraphDef. A file is only read: nothing in it runs, and TensorFlow imports it
+    at the first edit. `layout` is any networkx layout, a callable that takes a graph and returns {node: (x, y)};
+    without one, ours: `tfgraphwidget.layered`, which has that form too.
+    Raises NotAGraph for what holds no graph or cannot be read, UnknownName for a file or signature that is not there,
+    SessionRefused for a session that is closed or of another graph.
     """
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.sources import open_source
 
-    return GraphEditor(open_source(graph, session), show=_widget, layout=layout)
+    source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
+    return GraphEditor(source, show=_widget, layout=layout)
 
 
 def _widget(editor: GraphEditor) -> Any:

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any, cast
 from tfgraphwidget import protocol as p
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.clone import Clone, copied_ops
-from tfgraphwidget.graph import select
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.errors import NoPath, NothingTo
+from tfgraphwidget.graph import frames, select
+from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.sources import TensorFacts, describe
 from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph.doors import Door
     from tfgraphwidget.graph.index import GraphIndex
-    from tfgraphwidget.graph.select import Selection
+    from tfgraphwidget.graph.selection import Selection
 
+_LONGEST = 20_000  # characters of an expression
 _MOST_NAMES = 200  # of readers, control inputs, outside tensors: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
@@ -36,27 +39,45 @@ class Answers:
     def to(self, request: p.Request) -> Answer:
         """The reply and its buffers; raises GraphEditError for a refusal."""
         match request:
-            case p.Open():
-                return self._drawn()
-            case p.Toggle(scope):
-                editor = self._editor
-                (editor.close if scope in editor.opened else editor.open)(scope)
-                return self._drawn()
-            case p.Reveal(name):
-                return self._drawn(focus=self._editor.reveal(name))
-            case p.Boundary(inputs, outputs):
-                self._editor.mark(inputs, outputs)
-                return self._painted()
             case p.Inspect(name):
                 return self._inspected(name), []
             case p.Search(text, limit):
                 return self._found(text, limit), []
+            case p.Boundary() | p.Select() | p.Derive():
+                self._select(request)
+                return self._painted()
             case Clone():
                 return self._cloned(request)
+            case _:
+                return self._moved(request)
+
+    def _select(self, request: p.Boundary | p.Select | p.Derive) -> None:
+        match request:
+            case p.Boundary(inputs, outputs):
+                self._editor.mark(inputs, outputs)
+            case p.Select(verb, ops, scopes):
+                self._editor.selection = self._chosen(verb, ops, scopes)
+            case p.Derive(verb):
+                self._derive(verb)
+
+    def _moved(self, request: p.Open | p.Toggle | p.Reveal | p.Enter | p.Leave | p.Refresh | p.Undo | p.Redo) -> Answer:
+        editor = self._editor
+        match request:
+            case p.Toggle(scope):
+                (editor.close if scope in editor.room.opened else editor.open)(scope)
+            case p.Reveal(name):
+                return self._drawn(focus=editor.reveal(name))
+            case p.Enter(op, label):
+                editor.enter(op, label)
+            case p.Leave(depth):
+                editor.leave(depth)
+            case p.Refresh():
+                editor.refresh()
             case p.Undo():
-                return self._drawn(notice=f"Undone: {self._editor.undo()}")
+                return self._drawn(notice=f"Undone: {editor.undo()}")
             case p.Redo():
-                return self._drawn(notice=f"Done again: {self._editor.redo()}")
+                return self._drawn(notice=f"Done again: {editor.redo()}")
+        return self._drawn()
 
     def _cloned(self, command: Clone) -> Answer:
         copy = self._editor.do(command)
@@ -72,6 +93,52 @@ class Answers:
             names = ", ".join(copy.shared[:3]) + (" …" if len(copy.shared) > 3 else "")
             notice += f" Still shared with the original, by way of tensors from outside: {names}."
         return self._drawn(focus=self._editor.reveal(copy.scope), notice=notice)
+
+    def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+        """The selection with these ops and scopes set, added, removed or toggled."""
+        editor, old = self._editor, self._editor.selection
+        parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])
+        if not parts:
+            return None if verb == "set" else old
+        new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
+        if verb == "toggle":
+            verb = "remove" if old is not None and not (new - old) else "add"
+        if verb == "remove":
+            return None if old is None else old - new
+        return new if old is None or verb == "set" else old | new
+
+    def _derive(self, verb: str) -> None:
+        """Make a new selection from the present one."""
+        editor, old = self._editor, self._editor.selection
+        if verb == "clear":
+            editor.selection = None
+            return
+        if old is None:
+            old = editor.ops()
+            if verb != "invert":
+                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        match verb:
+            case "boundary":
+                editor.mark(old.inputs, old.outputs)
+            case "path" | "shortest":
+                editor.selection = self._joined(old, every=verb == "path")
+            case "invert":
+                editor.selection = ~old
+            case "scope":
+                editor.selection = old.around()
+            case _:
+                editor.selection = getattr(old, verb)()
+
+    def _joined(self, ends: Selection, *, every: bool) -> Selection:
+        """What lies on the way from the one selected op to the other, whichever comes first."""
+        if len(ends) != 2:
+            raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
+        a, b = ends.ops
+        join = self._editor.paths if every else self._editor.path
+        try:
+            return join(a, b)
+        except NoPath:
+            return join(b, a)
 
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:
         editor = self._editor
@@ -91,8 +158,12 @@ class Answers:
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
+            path=editor.breadcrumb,
+            warnings=editor.notices,
+            editable=editor.read_only(),
+            expression=_shown(selection),
             ops=len(index),
-            variables=sum(kind in HANDLES for kind in index.types),
+            variables=len(handles(index)),
             inputs=editor.inputs,
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
@@ -122,25 +193,26 @@ class Answers:
             inside = select.scope(index, name)
             counts = (len(inside), len(inside.variables))
             inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
-            return p.Inspected(name, "", "", *counts, inputs, outputs, (), ())
+            return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
         op = index.op(name)
-        facts = describe(self._editor.graph.get_operation_by_name(index.names[op]))
+        facts = describe(index, op)
         return p.Inspected(
             name=index.names[op],
             op_type=index.types[op],
             device=facts.device,
             ops=1,
             variables=int(index.types[op] in HANDLES),
-            inputs=tuple(self._tensor(t) for t in facts.inputs),
-            outputs=tuple(self._tensor(t) for t in facts.outputs),
-            control_inputs=tuple(n for n in facts.control_inputs if n in index.ids)[:_MOST_NAMES],
+            inputs=tuple(map(_tensor, facts.inputs)),
+            outputs=tuple(map(_tensor, facts.outputs)),
+            control_inputs=facts.control_inputs[:_MOST_NAMES],
             attributes=facts.attributes,
+            doors=tuple(self._door(door) for door in self._editor.doors(index.names[op])),
+            around=tuple(_around(frame) for frame in frames.around(index, op)),
         )
 
-    def _tensor(self, facts: TensorFacts) -> p.Tensor:
-        known = self._editor.index.ids
-        peers = tuple(name for name in facts.peers if name in known)[:_MOST_NAMES]
-        return p.Tensor(facts.name, facts.dtype, facts.shape, peers)
+    def _door(self, door: Door) -> p.Door:
+        body = self._editor.room.body.function(door.function)
+        return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
 
     def _found(self, text: str, limit: int) -> p.Found:
         index = self._editor.index
@@ -156,3 +228,18 @@ def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
 def _named(tensor: str) -> Any:
     """A tensor at a scope's border: its name and its op; the rest is one click away."""
     return p.Tensor(tensor, "", "", (split_tensor(tensor)[0],))
+
+
+def _shown(selection: Selection | None) -> str:
+    """The Python that gives a selection; of a list of names too long to read, what also gives it."""
+    text = selection.expression if selection else ""
+    return text if len(text) <= _LONGEST else "editor.selection"
+
+
+def _tensor(facts: TensorFacts) -> p.Tensor:
+    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES])
+
+
+def _around(frame: frames.Loop | frames.Conditional) -> p.Around:
+    kind: Any = "while loop" if isinstance(frame, frames.Loop) else "conditional"
+    return p.Around(kind, frame.name, len(frame.ops))

@@ -41,6 +41,10 @@ class SessionRefused(GraphEditError):
     """The session cannot do what was asked: closed, of another graph, or a value is missing."""
 
 
+class NotRunnable(GraphEditError):
+    """What was opened can be looked at only; the sentence names the op or the file that stands in the way."""
+
+
 class GraphFinalized(GraphEditError):
     """The graph was finalized, so TensorFlow takes no new ops."""
 

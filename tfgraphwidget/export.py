@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
 
 from tfgraphwidget.edits.apply import import_nodes, make_variable
 from tfgraphwidget.edits.values import check_session, current_values, load
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
+from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.select import cut_in_order, needed
+from tfgraphwidget.graph.selection import pairs
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.names import as_input, colocated_with, free_name, last_part, split_input, split_tensor
 from tfgraphwidget.view import draw
@@ -26,14 +28,19 @@ _SIGNATURE = "serving_default"
 
 @dataclass(frozen=True)
 class Export:
-    """All that an export can need: the visible graph, its boundary, its picture."""
+    """All that an export can need: the visible graph, its boundary, its picture.
+
+    `graph` and `session` are asked for when they are needed: a file is imported into TensorFlow then. `read_only` is
+    the sentence that says why there is no graph that can run, or "".
+    """
 
     index: GraphIndex
-    graph: tf.Graph
-    session: tf.compat.v1.Session | None
+    graph: Callable[[], tf.Graph]
+    session: Callable[[], tf.compat.v1.Session | None]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     picture: Callable[[], tuple[Scene, Paint]]
+    read_only: str = ""
 
 
 def save(path: Path, what: Export, *, folder: bool) -> Path:
@@ -85,7 +92,7 @@ def _move(written: Path, path: Path, beside: Path) -> None:
 
 def _whole(what: Export) -> tf.compat.v1.GraphDef:
     """Every op the editor shows; ops hidden by undo are left out."""
-    whole = what.graph.as_graph_def()
+    whole = what.graph().as_graph_def()
     del whole.node[:]
     whole.node.extend(what.index.nodes)
     return whole
@@ -109,21 +116,23 @@ def _saved_model(path: Path, what: Export) -> None:
 
     Built in a graph of its own, since TensorFlow's builder adds a Saver's ops to the graph it is given.
     """
+    if what.read_only:
+        raise NotRunnable(what.read_only)
     if not what.outputs:
         raise GraphEditError(
             "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
         )
     index = what.index
-    ids = needed(index, what.inputs, what.outputs)
+    ids = set(np.flatnonzero(needed(index, what.inputs, what.outputs)).tolist())
     _check_feeds(what, ids)
     variables = tuple(definitions(index, [i for i in sorted(ids) if index.types[i] in HANDLES]).values())
     values = _values(what, variables)
     tables = _table_initializers(index, ids)
     own = {index.names[i] for v in variables for i in own_ops(index, v)} | set(tables)
-    whole = ids | needed(index, (), sorted(own))
+    whole = ids | set(np.flatnonzero(needed(index, (), sorted(own))).tolist())
     graph = tf.Graph()
     nodes, feeds = _cut(what, whole)
-    import_nodes(graph, nodes, what.graph.as_graph_def().library)
+    import_nodes(graph, nodes, what.graph().as_graph_def().library)
     with graph.as_default(), tf.compat.v1.Session(graph=graph) as session:
         for variable in variables:
             graph.add_to_collection(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, make_variable(graph, variable))
@@ -156,11 +165,11 @@ def _check_feeds(what: Export, ids: set[int]) -> None:
 def _values(what: Export, variables: tuple[Any, ...]) -> dict[str, Any]:
     if not variables:
         return {}
-    if what.session is None:
+    if what.session() is None:
         raise SessionRefused(
             "There is no session to take the variables' values from; give tgw.edit(graph, session=session)."
         )
-    check_session(what.session, what.graph)
+    check_session(what.session(), what.graph())
     orphans = [v.handle for v in variables if not v.initializer or (v.resource and not v.snapshot)]
     if orphans:
         raise GraphEditError(
@@ -168,7 +177,7 @@ def _values(what: Export, variables: tuple[Any, ...]) -> dict[str, Any]:
             "cannot go into a SavedModel; cut behind it with inputs=[…].",
             orphans,
         )
-    return current_values(what.session, variables)
+    return current_values(what.session(), variables)
 
 
 def _cut(what: Export, ids: set[int]) -> tuple[list[Any], dict[str, str]]:
@@ -186,7 +195,7 @@ def _cut(what: Export, ids: set[int]) -> tuple[list[Any], dict[str, str]]:
             continue
         placeholder = free_name(f"inputs/{key}", taken)
         taken.add(placeholder.lower())
-        nodes.append(_placeholder(placeholder, what.graph.get_tensor_by_name(name)))
+        nodes.append(_placeholder(placeholder, what.graph().get_tensor_by_name(name)))
         feeds[key] = f"{placeholder}:0"
         instead[index.names[op], port] = placeholder
     inside = {index.names[i] for i in ids}
@@ -220,8 +229,8 @@ def _rewired(node: Any, instead: dict[tuple[str, int], str], inside: set[str]) -
 def _tensors(what: Export, names: tuple[str, ...]) -> list[tuple[str, tuple[int, int]]]:
     """Full tensor names with (op, port); an op's name stands for all its tensors."""
     found = []
-    for name, (op, port) in zip(names, cut_in_order(what.index, names), strict=True):
-        count = len(what.graph.get_operation_by_name(what.index.names[op]).outputs)
+    for name, (op, port) in zip(names, pairs(what.index, names), strict=True):
+        count = len(what.graph().get_operation_by_name(what.index.names[op]).outputs)
         ports = range(count) if port < 0 else [port]
         if not count:
             raise GraphEditError(

@@ -1,4 +1,4 @@
-"""LiveGraph: a graph that other cells change too, kept in step with its index.
+"""LiveGraph: the graph of a source, which other cells change too, kept in step with its index.
 
 The index follows the graph: ops that came since are read when the index is next asked for. Ops hidden by an undo
 (see `edits.apply`), and whatever was built on them, are left out.
@@ -6,22 +6,19 @@ The index follows the graph: ops that came since are read when the index is next
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import apply, values
 from tfgraphwidget.edits.clone import Clone, source_of
 from tfgraphwidget.edits.hidden import reading, reserved, shown
 from tfgraphwidget.edits.patch import Patch, patched
-from tfgraphwidget.errors import SessionRefused, UnknownName
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.select import Selection
 from tfgraphwidget.graph.variables import definitions
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources import Source
-
-Names = str | Iterable[Any]
+    from tfgraphwidget.sources.body import Source
 
 
 class LiveGraph:
@@ -29,30 +26,51 @@ class LiveGraph:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        if source.session is not None:
+        if source.session is not None and source.graph is not None:
             values.check_session(source.session, source.graph)
         self._built_on_hidden: set[str] = set()
+        self._known = 0  # nodes of the body that the index was told of
         self._stamp = self._present_stamp()
         self._index = self._read()
 
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
-        stamp = self._present_stamp()
-        if stamp != self._stamp:
-            grew = stamp[1] == self._stamp[1]  # else another editor has hidden ops, or shown them again
-            self._index = self._read(self._index, known=self._stamp[0][0]) if grew else self._read()
+        if self.is_behind():
+            stamp = self._present_stamp()
+            grew = stamp[1:] == self._stamp[1:]  # else another editor has hidden ops, or shown them again
+            self._index = self._read(self._index) if grew else self._read()
             self._stamp = stamp
         return self._index
 
-    def _present_stamp(self) -> tuple[tuple[int, int], int]:
-        return self.source.stamp(), apply.record_of(self.source.graph).generation
+    def is_behind(self) -> bool:
+        """Whether there is something in the graph that the index was not told of yet."""
+        return self._present_stamp() != self._stamp
 
-    def _read(self, base: GraphIndex | None = None, known: int = 0) -> GraphIndex:
-        """The index of what is not hidden; only ops after the first `known` are read when there is a `base`."""
-        nodes = self.source.nodes(known)
-        collections, variables = self.source.collections()
-        hidden = apply.record_of(self.source.graph).hidden
+    def reread(self) -> None:
+        """Read the whole graph anew, edges that other code has changed in place included."""
+        self._stamp, self._index = self._present_stamp(), self._read()
+
+    def graph(self) -> Any:
+        """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
+        if self.source.graph is None:
+            self.source.live()
+            self.reread()
+        return self.source.graph
+
+    def _record(self) -> apply.Record:
+        graph = self.source.graph
+        return apply.Record() if graph is None else apply.record_of(graph)
+
+    def _present_stamp(self) -> tuple[Hashable, int, int]:
+        return self.source.body.stamp(), self._record().generation, id(self.source.body)
+
+    def _read(self, base: GraphIndex | None = None) -> GraphIndex:
+        """The index of what is not hidden; only ops that came since are read when there is a `base`."""
+        body, hidden = self.source.body, self._record().hidden
+        nodes = body.nodes(0 if base is None else self._known)
+        self._known = len(nodes) + (0 if base is None else self._known)
+        collections, variables = body.collections()
         if base is None:
             self._built_on_hidden = set()
         if hidden:
@@ -61,28 +79,31 @@ class LiveGraph:
             hidden = hidden | self._built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = shown(collections, variables, hidden)
-        if base is None:
-            return build(nodes, collections, variables, reserved(hidden))
-        return base.extended(nodes, collections, variables)
+        if base is not None:
+            return base.extended(nodes, collections, variables, body.functions())
+        typing, functions = body.typing, body.functions()
+        taken = reserved(hidden)
+        return build(nodes, collections, variables, taken, typing=typing, functions=functions, origin=self)
 
     def carry_out(self, patch: Patch, fill: Callable[[], None]) -> None:
         """Apply and fill; if either fails, the inverse is applied and the graph is as before."""
+        graph = self.graph()
         before, generation = self.index, self._stamp[1]
         try:
-            apply.apply_live(patch, self.source.graph)
+            apply.apply_live(patch, graph)
             fill()
         except BaseException:
-            apply.apply_live(patch.inverse(), self.source.graph)
-            self._index, self._stamp = self._read(), self._present_stamp()
+            apply.apply_live(patch.inverse(), graph)
+            self.reread()
             raise
-        self._stamp = self._present_stamp()
+        self._stamp, self._known = self._present_stamp(), graph.version
         # Ops that are shown again come back at their old places in graph order.
         again = bool(patch.add.nodes) and self._stamp[1] != generation
         self._index = self._read() if again else patched(before, patch)
 
     def prepared(self, command: Clone, patch: Patch) -> Callable[[], None]:
         """Everything that can be refused before the graph changes; what is left to do once the ops are there."""
-        graph = self.source.graph
+        graph = self.graph()
         apply.check_open(graph)
         fill = self._prepared_values(command, patch)
         pairs = [(node.name[len(command.into) + 1 :], node.name) for node in patch.add.nodes]
@@ -102,7 +123,7 @@ class LiveGraph:
                 "There is no session to initialise the copied variables in; give tgw.edit(graph, session=session), "
                 'or clone with init="none".'
             )
-        values.check_session(session, self.source.graph)
+        values.check_session(session, self.graph())
         handles = [index.ids[source_of(command, v)] for v in own]
         if command.init == "initial":
             values.check_initial_values(session, index, handles)
@@ -115,24 +136,5 @@ class LiveGraph:
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
-        made = apply.record_of(self.source.graph).variables
+        made = self._record().variables
         return tuple(made[v.name] for v in patch.add.variables)
-
-    def names(self, given: Names) -> tuple[str, ...]:
-        """Op and tensor names of what was given: names, tensors, ops, one or many; each is in this graph."""
-        many = given if isinstance(given, list | tuple | set | frozenset | Iterator | Selection) else [given]
-        return tuple(self._name(item) for item in many)
-
-    def _name(self, item: Any) -> str:
-        name = item if isinstance(item, str) else getattr(item, "name", None)
-        if not isinstance(name, str):
-            raise UnknownName(
-                f"{str(item)[:60]!r} is neither a name nor a tensor or op of a graph; write 'scope/op:0'."
-            )
-        if not isinstance(item, str) and getattr(item, "graph", self.source.graph) is not self.source.graph:
-            raise UnknownName(
-                f"{name!r} belongs to another graph than the one this editor holds; open an editor on that graph."
-            )
-        self.index.op(name)
-        self.source.element(name)
-        return name

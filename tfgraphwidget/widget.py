@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from tfgraphwidget.errors import GraphEditError
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
+_LOOK_EVERY = 0.5  # seconds
 _BUNDLE = Path(__file__).parent / "static" / "widget.js"
 
 
@@ -44,6 +47,16 @@ class GraphWidget(anywidget.AnyWidget):
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
+        try:
+            # Kept on the widget: asyncio itself holds tasks weakly.
+            self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
+        except RuntimeError:  # no kernel around: a script, a test
+            self._watching = None
+
+    def catch_up(self) -> None:
+        """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""
+        if self._editor.is_behind():
+            self._follow()
 
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
@@ -66,3 +79,20 @@ class GraphWidget(anywidget.AnyWidget):
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             reply, buffers = protocol.Refused(why, ()), []
         self.send(protocol.encode(number if isinstance(number, int) else -1, reply), buffers)
+
+
+async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
+    """Look twice a second, while the kernel is idle, whether the graph has grown; as long as the widget lives.
+
+    In the kernel and not in the page: messages from a page make the kernel look busy, and keep it from being culled.
+    """
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        widget = widget_ref()
+        if widget is None or widget.comm is None:
+            return
+        try:
+            widget.catch_up()
+        except Exception:
+            widget.log.exception("tfgraphwidget: the graph could not be read anew")
+        del widget

@@ -1,26 +1,26 @@
 // From gesture to store or request. Edits go one after another, so that each starts from the state the last one left.
-import { type Answer, assertNever, type Channel } from "./channel";
-import type { CloneRequest, Drawn, Painted, Request } from "./protocol";
-import type { Anchor, Arrival } from "./render/stage";
-import { at, CLOSED, decodePaint, decodeScene, keyOf, OP, type Scene } from "./scene";
-import type { Mode, Screen, Status, Store } from "./store";
+import type { Channel } from "./channel";
+import type { CloneRequest, Request, SelectRequest } from "./protocol";
+import type { Anchor, Arrival } from "./render/arrival";
+import type { Region, Taken } from "./render/region";
+import { Replies, type Show } from "./replies";
+import { at, CLOSED, keyOf, OP } from "./scene";
+import { type Verb, whyNot } from "./selecting";
+import type { Mode, Status, Store, Tool } from "./store";
 
 export type Side = "inputs" | "outputs";
 type CloneForm = Pick<CloneRequest, "into" | "variables" | "init">;
 
-/** What the actions need of the stage. */
-export interface Show {
-  show(scene: Scene, change: Partial<Screen>, arrival: Arrival): void;
-}
-
 /** An answer that comes later than this, in milliseconds, is worth a word. */
 const SLOW = 2500;
 const HITS = 50;
+/** Names in one request: a message of more than 10 MB never arrives. */
+const MOST_NAMES = 20_000;
 
 export class Actions {
   readonly #store: Store;
   readonly #channel: Channel;
-  readonly #stage: Show;
+  readonly #replies: Replies;
   #lastTurn: Promise<void> = Promise.resolve();
   readonly #closed = new AbortController();
   #inspecting = new AbortController();
@@ -29,7 +29,7 @@ export class Actions {
   constructor(store: Store, channel: Channel, stage: Show) {
     this.#store = store;
     this.#channel = channel;
-    this.#stage = stage;
+    this.#replies = new Replies(store, stage, () => void this.open());
   }
 
   /** No answer is waited for any more. */
@@ -50,10 +50,36 @@ export class Actions {
     );
   }
 
+  /** Have the kernel read the graph anew. */
+  refresh(): Promise<void> {
+    return this.#edit(() => ({ type: "refresh" }));
+  }
+
   toggle(item: number, anchor?: Anchor): Promise<void> {
     const { scene } = this.#store.value;
     if (!scene || item <= 0 || at(scene.kind, item) === OP) return Promise.resolve();
     return this.#edit(() => ({ type: "toggle", scope: scene.names[item] ?? "" }), { anchor });
+  }
+
+  /** Open or close a scope, go through a door. */
+  activate(item: number, anchor?: Anchor): Promise<void> {
+    const { scene } = this.#store.value;
+    if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
+    return this.toggle(item, anchor);
+  }
+
+  /** Go into a function that an op calls; `label` says which one when there are several. */
+  enter(op: string, label = ""): Promise<void> {
+    return this.#edit(() => ({ type: "enter", op, label }));
+  }
+
+  /** Go back out to a room of the path, or by one. */
+  leave(depth?: number): Promise<void> {
+    return this.#edit(() => {
+      const inside = (this.#store.value.state?.path.length ?? 1) - 1;
+      const to = depth ?? inside - 1;
+      return to >= 0 && to < inside ? { type: "leave", depth: to } : null;
+    });
   }
 
   /** Bring an op, tensor or scope into view and into the inspector. */
@@ -91,6 +117,58 @@ export class Actions {
     this.#store.set({ mode });
   }
 
+  setTool(tool: Tool): void {
+    this.#store.set({ tool, region: null });
+  }
+
+  /** One thing less: the box that is being drawn, else the tool, else the message. */
+  back(): void {
+    const { region, tool } = this.#store.value;
+    if (region) this.#store.set({ region: null });
+    else if (tool !== "pan") this.setTool("pan");
+    else this.dismiss();
+  }
+
+  /** What a box or lasso has taken becomes the selection, joins it or leaves it. */
+  async selectTaken({ ops, scopes }: Taken, { shape, verb }: Region): Promise<void> {
+    if (ops.length + scopes.length === 0) {
+      const why =
+        shape === "box" ? "Nothing lies wholly inside the box" : "Nothing has its middle in the lasso";
+      return this.say({ kind: "notice", text: `${why}, so the selection stays.` });
+    }
+    for (let start = 0; start < Math.max(ops.length, scopes.length); start += MOST_NAMES) {
+      const [some, others] = [ops, scopes].map((names) => names.slice(start, start + MOST_NAMES));
+      await this.#select(start > 0 && verb === "set" ? "add" : verb, some, others);
+    }
+  }
+
+  /** Take an op or scope into the selection, or out of it. */
+  toggleSelected(item: number): Promise<void> {
+    const { scene } = this.#store.value;
+    if (!scene || item <= 0) return Promise.resolve();
+    const name = [scene.names[item] ?? ""];
+    return at(scene.kind, item) === OP ? this.#select("toggle", name) : this.#select("toggle", [], name);
+  }
+
+  /** Make a new selection from the present one. */
+  derive(verb: Verb): Promise<void> {
+    return this.#edit(() => {
+      const text = whyNot(verb, this.#store.value.state);
+      if (text === "") return { type: "derive", verb };
+      this.say({ kind: "refused", text });
+      return null;
+    });
+  }
+
+  /** Neither a selection nor a boundary any more. */
+  clearSelection(): Promise<void> {
+    void this.#edit(() => (this.#store.value.state?.selected_ops ? { type: "derive", verb: "clear" } : null));
+    return this.#edit(() => {
+      const { inputs, outputs } = this.#boundary();
+      return inputs.length + outputs.length > 0 ? { type: "boundary", inputs: [], outputs: [] } : null;
+    });
+  }
+
   /** Mark an op as boundary, or unmark it. */
   mark(item: number, side: Side): Promise<void> {
     const { scene } = this.#store.value;
@@ -98,7 +176,9 @@ export class Actions {
     const name = scene.names[item] ?? "";
     if (at(scene.kind, item) !== OP) {
       const way = at(scene.kind, item) === CLOSED ? "open it and click an op" : "click an op";
-      return this.#refuse(`"${name}" is a scope, and a boundary is made of ops: ${way} inside.`);
+      const text = `"${name}" is a scope, and a boundary is made of ops: ${way} inside.`;
+      this.say({ kind: "refused", text });
+      return Promise.resolve();
     }
     return this.toggleBoundary(name, side);
   }
@@ -114,10 +194,6 @@ export class Actions {
         ? { type: "boundary", inputs: changed, outputs }
         : { type: "boundary", inputs, outputs: changed };
     });
-  }
-
-  clearBoundary(): Promise<void> {
-    return this.#edit(() => ({ type: "boundary", inputs: [], outputs: [] }));
   }
 
   clone(form: CloneForm): Promise<void> {
@@ -145,9 +221,8 @@ export class Actions {
     return { inputs: state?.inputs ?? [], outputs: state?.outputs ?? [] };
   }
 
-  #refuse(text: string): Promise<void> {
-    this.say({ kind: "refused", text });
-    return Promise.resolve();
+  #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
+    return this.#edit(() => ({ type: "select", verb, ops, scopes }));
   }
 
   /** Send what `request` says once all earlier edits are answered; nothing when it says null. */
@@ -163,7 +238,7 @@ export class Actions {
     this.#store.set({ pending: this.#store.value.pending + 1 });
     const late = setTimeout(() => this.#store.set({ slow: true }), SLOW);
     try {
-      this.#accept(await this.#channel.request(message, signal ? { signal } : {}), arrival);
+      this.#replies.accept(await this.#channel.request(message, signal ? { signal } : {}), arrival);
     } catch (error) {
       // Given up for a newer question: nobody waits for this answer.
       if (!signal?.aborted)
@@ -174,53 +249,6 @@ export class Actions {
       this.#store.set({ pending, slow: pending > 0 && this.#store.value.slow });
     }
   }
-
-  #accept(answer: Answer, arrival: Arrival): void {
-    switch (answer.type) {
-      case "drawn":
-        this.#draw(answer, arrival);
-        break;
-      case "painted":
-        this.#paint(answer);
-        break;
-      case "inspected":
-        this.#store.set({ details: answer });
-        break;
-      case "found":
-        this.#store.set({ found: answer });
-        break;
-      case "refused":
-        this.#store.set({ status: { kind: "refused", text: answer.why }, warned: answer.ops });
-        break;
-      default:
-        assertNever(answer);
-    }
-  }
-
-  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival): void {
-    const scene = decodeScene(answer.fields, answer.buffer);
-    const paint = decodePaint(answer.fields, answer.buffer, scene.length);
-    const change = { paint, state: answer.state, ...spoken(answer.state.notice) };
-    this.#stage.show(scene, change, { ...arrival, focus: answer.focus });
-  }
-
-  #paint(answer: Painted & { buffer: DataView }): void {
-    const { scene } = this.#store.value;
-    const said = { state: answer.state, ...spoken(answer.state.notice) };
-    const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
-    if (scene?.length === length && scene) {
-      const paint = decodePaint(answer.fields, answer.buffer, scene.length);
-      this.#store.set({ ...said, paint, drawn: false });
-    } else {
-      // Another view has opened or closed a scope meanwhile: the selection is for a drawing that we do not have.
-      this.#store.set(said);
-      void this.open();
-    }
-  }
-}
-
-function spoken(notice: string): Pick<Screen, "status" | "warned"> {
-  return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
 }
 
 /** The op of a tensor's or an op's name. */

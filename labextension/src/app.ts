@@ -4,27 +4,35 @@ import type { Channel } from "./channel";
 import { element, setAttributes, uniqueId } from "./dom";
 import { listenToKeys } from "./keys";
 import { createClone } from "./panels/clone";
+import { createEmpty } from "./panels/empty";
 import { createHistory } from "./panels/history";
 import { createInspector } from "./panels/inspector";
 import { createOutline } from "./panels/outline";
 import type { Parts } from "./panels/parts";
+import { createPath } from "./panels/path";
 import { createSelection } from "./panels/selection";
 import { createStatus } from "./panels/status";
 import { createToolbar } from "./panels/toolbar";
 import { createTooltip } from "./panels/tooltip";
-import { listen } from "./render/pointer";
+import { createWarnings } from "./panels/warnings";
+import { Overlay } from "./render/overlay";
+import { listen, withControl } from "./render/pointer";
 import { Stage } from "./render/stage";
+import { roomOf } from "./rooms";
+import { Sight } from "./sight";
 import { type Screen, Store } from "./store";
 import theme from "./theme.css";
 
 export interface Settings {
   readonly height: number;
   readonly software: boolean;
+  /** The kernel's. */
+  readonly revision: () => number;
 }
 
 export interface View {
-  /** Ask for the graph again if the kernel's revision is newer than what is shown. */
-  catchUp(revision: () => number): void;
+  /** The kernel knows something new: ask for the graph again, as soon as the view can be seen. */
+  catchUp(): void;
   setHeight(pixels: number): void;
   close(): void;
 }
@@ -54,10 +62,12 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   connect(root, host, parts);
   store.watch(["state", "scene", "pending", "drawn", "status", "camera"], (screen) => describe(root, screen));
   Object.assign(root, { tfgraphwidget: probe(parts) });
+  const sight = new Sight(root, () => void actions.catchUp(settings.revision));
   const view = {
-    catchUp: (revision: () => number) => void actions.catchUp(revision),
+    catchUp: () => void (sight.seen && actions.catchUp(settings.revision)),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
+      sight.close();
       actions.close();
       stage.close();
       root.remove();
@@ -78,17 +88,19 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     createInspector(parts),
     createHistory(parts),
   );
-  host.append(createOutline(parts));
+  const overlay = new Overlay(parts.stage, parts.store);
+  host.append(overlay.canvas, createEmpty(parts), createPath(parts), createOutline(parts));
   root.append(
     createToolbar(parts, id),
+    createWarnings(parts),
     element("div", { class: "tgw-body" }, host, panel),
     createStatus(parts),
   );
   parts.store.watch(["panelOpen"], ({ panelOpen }) => {
     panel.hidden = !panelOpen;
   });
-  parts.store.watch(["mode"], ({ mode }) => {
-    root.setAttribute("data-mode", mode);
+  parts.store.watch(["mode", "tool"], ({ mode, tool }) => {
+    setAttributes(root, { "data-mode": mode, "data-tool": tool });
   });
 }
 
@@ -107,11 +119,13 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   listen(stage, store, {
     click: (item, event) => {
       const { mode } = store.value;
-      if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
+      if (withControl(event)) void actions.toggleSelected(item);
+      else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
       void actions.pick(item);
     },
-    doubleClick: (item, point) => void actions.toggle(item, stage.anchorAt(item, point)),
+    doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
+    select: (region) => void actions.selectTaken(stage.taken(region), region),
     hover: (inner, point) => {
       // The inside of an open scope is the background of what it holds; only its header names it.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
@@ -126,6 +140,7 @@ function describe(root: HTMLElement, screen: Screen): void {
   setAttributes(root, {
     "data-status": statusOf(screen),
     "data-revision": screen.state?.revision,
+    "data-room": screen.state ? roomOf(screen.state) : undefined,
     "data-ops": screen.state?.ops,
     "data-selected-ops": screen.state?.selected_ops,
     "data-items": screen.scene?.length,

@@ -51,6 +51,13 @@ export const ICONS = {
   pointer: "M3.500 2.500 13 7l-4 1.500L7 13z",
   down: "M3 5h10l-5 7z",
   up: "M3 11h10L8 4z",
+  pan: "M8 1.5v13M1.5 8h13M6 3.500 8 1.5l2 2M6 12.500l2 2 2-2M3.500 6 1.5 8l2 2M12.500 6l2 2-2 2",
+  box: "M2.500 5V2.500H5M7 2.500h2M11 2.500h2.500V5M13.500 7v2M13.500 11v2.500H11M9 13.500H7M5 13.500H2.500V11M2.500 9V7",
+  lasso:
+    "M8 2.500c3.500 0 6 1.600 6 3.800s-2.500 3.800-6 3.800-6-1.600-6-3.800 2.500-3.800 6-3.800M4.500 9.500c-2 1-1 2.800.5 2.300s2 .7.500 2.200",
+  refresh: "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
+  enter: "M7 3h6v10H7M2 8h7.500M7 5.500 9.500 8 7 10.500",
+  warning: "M8 2 1.500 13.500h13zM8 6.500v3.500M8 12v.01",
 } as const;
 
 /** A name that may break behind its slashes. */
@@ -58,6 +65,18 @@ export function breakable(name: string): DocumentFragment {
   const parts = document.createDocumentFragment();
   for (const part of name.split(/(?<=[/_])/)) parts.append(part, document.createElement("wbr"));
   return parts;
+}
+
+/** Before something goes or is disabled that may have the focus: the widget takes it, so that its keys go on working. */
+export function releaseFocus(holder: Element): void {
+  if (holder.contains(document.activeElement))
+    holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+}
+
+/** Disable a button, or enable it. */
+export function disable(target: HTMLButtonElement, disabled: boolean): void {
+  if (disabled) releaseFocus(target);
+  target.disabled = disabled;
 }
 
 let made = 0;

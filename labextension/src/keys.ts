@@ -1,17 +1,26 @@
 // Keys that work anywhere in the widget, text fields apart.
 import type { Parts } from "./panels/parts";
 import { panned, zoomedAt } from "./render/camera";
+import { withControl } from "./render/pointer";
+import { DERIVATIONS } from "./selecting";
+
+type Act = () => unknown;
+export type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
 
 const STEP = 60;
 
 export function listenToKeys(root: HTMLElement, parts: Parts): void {
   root.addEventListener("keydown", (event) => {
     const { target } = event;
-    const control = withControl(event);
     // JupyterLab's single letters stay out (x would cut the cell); its Ctrl-S and the like go on working.
-    if (!control) event.stopPropagation();
+    if (!withControl(event)) event.stopPropagation();
     if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
-    const act = control ? editing(event, parts) : plain(event, root, parts);
+    const act =
+      meaning(event, parts) ??
+      (event.key === "/"
+        ? () => root.querySelector<HTMLInputElement>(".tgw-search-input")?.focus()
+        : undefined) ??
+      (target === root ? onCanvas(event, parts) : undefined);
     if (!act) return;
     act();
     event.preventDefault();
@@ -19,40 +28,63 @@ export function listenToKeys(root: HTMLElement, parts: Parts): void {
   });
 }
 
-function withControl(event: KeyboardEvent): boolean {
-  return event.ctrlKey || event.metaKey;
+/** What a key means wherever the focus is. */
+export function meaning(event: Pressed, parts: Parts): Act | undefined {
+  if (withControl(event)) return editing(event, parts);
+  if (event.altKey) return event.key === "ArrowUp" ? () => parts.actions.leave() : undefined;
+  const keys = { ...looking(parts), ...choosing(parts) };
+  return Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
 }
 
-function editing(event: KeyboardEvent, { actions }: Parts): (() => void) | undefined {
+function editing(event: Pressed, { actions }: Parts): Act | undefined {
   const key = event.key.toLowerCase();
-  if (key === "z") return () => void (event.shiftKey ? actions.redo() : actions.undo());
-  if (key === "y") return () => void actions.redo();
+  if (key === "z") return () => (event.shiftKey ? actions.redo() : actions.undo());
+  if (key === "y") return () => actions.redo();
   return undefined;
 }
 
-function plain(event: KeyboardEvent, root: HTMLElement, parts: Parts): (() => void) | undefined {
-  if (event.altKey) return undefined;
-  const { actions, stage, store } = parts;
-  const pan = (dx: number, dy: number) => () => stage.setCamera(panned(store.value.camera, dx, dy));
-  const middle = { x: stage.viewport.width / 2, y: stage.viewport.height / 2 };
-  const zoom = (factor: number) => () => stage.setCamera(zoomedAt(store.value.camera, factor, middle));
-  const picked = store.value.scene?.byKey.get(store.value.picked) ?? -1;
-  const everywhere: Record<string, () => void> = {
+function looking({ actions, stage, store }: Parts): Record<string, Act> {
+  const zoom = (factor: number) => () => stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
+  return {
     f: () => stage.fit(),
-    "/": () => root.querySelector<HTMLInputElement>(".tgw-search-input")?.focus(),
     "+": zoom(1.4),
     "=": zoom(1.4),
     "-": zoom(1 / 1.4),
-    i: () => void actions.mark(picked, "inputs"),
-    o: () => void actions.mark(picked, "outputs"),
-    Escape: () => actions.dismiss(),
+    r: () => actions.refresh(),
+    Backspace: () => actions.leave(),
+    Escape: () => actions.back(),
   };
-  const onCanvas: Record<string, () => void> = {
+}
+
+function choosing({ actions, store }: Parts): Record<string, Act> {
+  const { scene, picked } = store.value;
+  const item = scene?.byKey.get(picked) ?? -1;
+  const derive = DERIVATIONS.filter(({ key }) => key !== "").map(({ key, verb }) => [
+    key,
+    () => actions.derive(verb),
+  ]);
+  return {
+    b: () => actions.setTool("box"),
+    l: () => actions.setTool("lasso"),
+    i: () => actions.mark(item, "inputs"),
+    o: () => actions.mark(item, "outputs"),
+    ...Object.fromEntries(derive),
+  };
+}
+
+/** What a key means while the drawing has the focus. */
+export function onCanvas(event: Pressed, { actions, stage, store }: Parts): Act | undefined {
+  const picked = store.value.scene?.byKey.get(store.value.picked) ?? -1;
+  if (event.key === "Enter" && withControl(event)) return () => actions.toggleSelected(picked);
+  if (withControl(event) || event.altKey) return undefined;
+  const pan = (dx: number, dy: number) => () => stage.setCamera(panned(store.value.camera, dx, dy));
+  const keys: Record<string, Act> = {
     ArrowLeft: pan(STEP, 0),
     ArrowRight: pan(-STEP, 0),
     ArrowUp: pan(0, STEP),
     ArrowDown: pan(0, -STEP),
-    Enter: () => void actions.toggle(picked, stage.anchorAt(picked)),
+    Enter: () => actions.activate(picked, stage.anchorAt(picked)),
+    " ": () => actions.toggleSelected(picked),
   };
-  return everywhere[event.key] ?? (event.target === root ? onCanvas[event.key] : undefined);
+  return keys[event.key];
 }

@@ -29,6 +29,8 @@ export interface Scene {
   readonly kind: Uint8Array;
   readonly family: Uint8Array;
   readonly aside: Uint8Array;
+  /** 1: an op that calls a function one can enter. */
+  readonly door: Uint8Array;
   readonly count: Uint32Array;
   readonly variables: Uint32Array;
   readonly names: readonly string[];
@@ -121,6 +123,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     kind,
     family: reader.take("family", "u1"),
     aside: reader.take("aside", "u1"),
+    door: reader.take("door", "u1"),
     count: reader.take("count", "u4"),
     variables: reader.take("variables", "u4"),
     names,

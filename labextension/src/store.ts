@@ -1,9 +1,13 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
 import type { Found, Inspected, State } from "./protocol";
 import type { Camera } from "./render/camera";
+import type { Region, Shape } from "./render/region";
 import type { Paint, Scene } from "./scene";
 
+/** What a click does. */
 export type Mode = "look" | "input" | "output";
+/** What a drag does. */
+export type Tool = "pan" | Shape;
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
@@ -15,11 +19,16 @@ export interface Screen {
   readonly paint: Paint | null;
   readonly state: State | null;
   readonly camera: Camera;
+  /** Where the camera was in the rooms that were left, by the name of the room (rooms.ts). */
+  readonly rooms: ReadonlyMap<string, Camera>;
   /** The item under the pointer, or -1. */
   readonly hover: number;
   /** The key (scene.ts keyOf) of the item that the inspector shows, or "". */
   readonly picked: string;
   readonly mode: Mode;
+  readonly tool: Tool;
+  /** The box or lasso that is being drawn. */
+  readonly region: Region | null;
   readonly panelOpen: boolean;
   readonly details: Inspected | null;
   readonly found: Found | null;
@@ -27,6 +36,8 @@ export interface Screen {
   readonly status: Status | null;
   /** Ops that a refusal names. */
   readonly warned: readonly string[];
+  /** The warnings that were read and put away. */
+  readonly dismissed: readonly string[];
   /** Requests without an answer yet. */
   readonly pending: number;
   /** Whether an answer is late, probably since the kernel runs something else. */
@@ -40,15 +51,19 @@ const EMPTY: Screen = {
   paint: null,
   state: null,
   camera: { x: 0, y: 0, zoom: 1 },
+  rooms: new Map(),
   hover: -1,
   picked: "",
   mode: "look",
+  tool: "pan",
+  region: null,
   panelOpen: true,
   details: null,
   found: null,
   query: "",
   status: null,
   warned: [],
+  dismissed: [],
   pending: 0,
   slow: false,
   drawn: false,

@@ -21,7 +21,7 @@ export default function tfgraphwidget() {
   function initialize({ model }: Props): () => void {
     channel = openChannel(model);
     const catchUp = () => {
-      for (const view of views) view.catchUp(() => model.get("revision"));
+      for (const view of views) view.catchUp();
     };
     const setHeight = () => {
       for (const view of views) view.setHeight(model.get("height"));
@@ -37,7 +37,11 @@ export default function tfgraphwidget() {
 
   function render({ model, el }: Props & { el: HTMLElement }): () => void {
     if (!channel) throw new Error("tfgraphwidget was drawn before it was initialised.");
-    const settings = { height: model.get("height"), software: model.get("software_canvas") };
+    const settings = {
+      height: model.get("height"),
+      software: model.get("software_canvas"),
+      revision: () => model.get("revision"),
+    };
     const view = createView(el, channel, settings);
     views.add(view);
     return () => {

@@ -1,40 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Actions } from "../src/actions";
-import type { Answer, Channel } from "../src/channel";
-import type { Request } from "../src/protocol";
-import type { Scene } from "../src/scene";
-import { type Screen, Store } from "../src/store";
+import type { Answer } from "../src/channel";
+import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "./kernel";
 import { drawn, painted } from "./made_up";
-
-const NOTHING = new DataView(new ArrayBuffer(0));
-const refused = (why: string, ops: string[] = []): Answer => ({ type: "refused", why, ops, buffer: NOTHING });
-
-/** Actions on a store, with a kernel that answers from a list and a stage that only stores the scene. */
-async function opened(...answers: (Answer | Error)[]) {
-  const sent: Request[] = [];
-  const queue: (Answer | Error)[] = [drawn(), ...answers];
-  const channel: Channel = {
-    request: async (message) => {
-      sent.push(message);
-      await Promise.resolve();
-      const next = queue.shift() ?? refused("The test has no more answers.");
-      if (next instanceof Error) throw next;
-      return next;
-    },
-    close: () => undefined,
-  };
-  const store = new Store();
-  const show = (scene: Scene, change: Partial<Screen>) => store.set({ ...change, scene });
-  const actions = new Actions(store, channel, { show });
-  await actions.open();
-  sent.length = 0;
-  return { store, actions, sent };
-}
-
-const INPUT = 1;
-const OPEN_SCOPE = 2;
-const CLOSED_SCOPE = 3;
-const OP_IN_SCOPE = 4;
 
 describe("boundary", () => {
   test("marking an op sends the whole boundary", async () => {

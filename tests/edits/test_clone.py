@@ -541,7 +541,7 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
     ("call", "error", "sentence"),
     [
         ({"inputs": "y:0"}, UnknownName, "no op 'y'"),
-        ({"inputs": "x:3"}, UnknownName, "no op or tensor 'x:3'"),
+        ({"inputs": "x:3"}, UnknownName, "no tensor 'x:3': op 'x' has 1 output"),
         ({"outputs": "net/logit:0"}, UnknownName, "Did you mean 'net/logits'"),
         ({"into": "net"}, NameTaken, "'net' is taken in this graph; 'net_1' is free"),
         ({"into": "NET/one"}, NameTaken, "'NET/one_1' is free"),

@@ -19,10 +19,12 @@ from typing import Any, Literal
 
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
+from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.frames import inside_control_flow
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.select import ANY_PORT, between, cut_in_order
+from tfgraphwidget.graph.selection import pairs
 from tfgraphwidget.graph.variables import HANDLES, completed, definitions, has_state, own_ops
+from tfgraphwidget.graph.walks import ANY_PORT
 from tfgraphwidget.names import as_input, free_name, is_scope_name, split_input, split_tensor
 
 _GLOBAL_VARIABLES = "variables"
@@ -58,7 +60,7 @@ class Clone:
         own = definitions(index, [i for i in chosen if index.types[i] in HANDLES])
         _check_whole(own.values())
         names = {index.names[i]: f"{self.into}/{index.names[i]}" for i in chosen}
-        cut = {(index.names[op], port) for op, port in cut_in_order(index, self.inputs)}
+        cut = {(index.names[op], port) for op, port in pairs(index, self.inputs)}
         nodes = tuple(_copied(index.nodes[i], names, cut) for i in chosen)
         variables = tuple(_renamed(v, names, self.into) for v in own.values())
         return Patch(add=Change(nodes, tuple(_members(index, names, variables)), variables), scope=self.into)

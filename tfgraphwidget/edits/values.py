@@ -14,9 +14,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.select import needed
 from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.names import split_tensor
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
@@ -91,17 +92,19 @@ def _has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
 def check_initial_values(session: tf.compat.v1.Session, index: GraphIndex, handles: Iterable[int]) -> None:
     """Raise unless the initialisers of these variables can run: no placeholder, no other variable without a value."""
     own = set(handles)
-    for variable in definitions(index, sorted(own)).values():
-        walked = needed(index, (), [variable.initial_value]) if variable.initial_value else set()
-        open_ends = [index.names[i] for i in walked if index.types[i] == "Placeholder"]
-        others = definitions(index, [i for i in walked if index.types[i] in HANDLES and i not in own]).values()
-        missing = [v.handle for v in others if not _has_value(session, v.snapshot or v.name)]
-        for name in (*open_ends, *missing):
-            raise SessionRefused(
-                f"The initial value of {variable.name!r} needs {name!r}, which has no value; "
-                'clone with init="current" or init="none".',
-                [variable.handle, name],
-            )
+    named = definitions(index, sorted(own)).values()
+    started = {v.name: v.initial_value for v in named if v.initial_value}
+    walked = np.flatnonzero(needed(index, (), list(started.values()))).tolist()
+    open_ends = [index.names[i] for i in walked if index.types[i] == "Placeholder"]
+    others = definitions(index, [i for i in walked if index.types[i] in HANDLES and i not in own]).values()
+    missing = [v.handle for v in others if not _has_value(session, v.snapshot or v.name)]
+    for lacking in (*open_ends, *missing):
+        name = next(n for n, value in started.items() if needed(index, (), [value])[index.ids[lacking]])
+        raise SessionRefused(
+            f"The initial value of {name!r} needs {lacking!r}, which has no value; "
+            'clone with init="current" or init="none".',
+            [split_tensor(name)[0], lacking],
+        )
 
 
 def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:

@@ -43,7 +43,7 @@ Tensor = tuple[int, int]
 
 _OUTSIDE, _BY_PORT, _NEW, _OPEN = 0, -1, -2, -3
 # Only damaged graphs nest deeper (a v1 tf.case nests once per branch); there this bounds the work.
-_DEEPEST = 500
+_DEEPEST = 100
 # The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
 _PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")
 
@@ -319,6 +319,7 @@ class _Blocks:
         self.contexts = contexts
         self.names, self.types = contexts.index.names, contexts.index.types
         self.ends = {op for ends in (contexts.opens, contexts.closes) for row in ends.values() for op in row}
+        self.frame = [contexts.frame(reversed(contexts.path(c))) for c in range(len(contexts.key))]
         self.blocks: list[Loop | Conditional] = []
         self.owner: dict[int, int] = {}  # the innermost block so far of an op
 
@@ -369,8 +370,8 @@ class _Blocks:
                 self._add(Loop(name, enters, merges, switches, nexts, exits, condition, frozenset(whole), outer))
 
     def _own(self, ops: Iterable[int], context: int, kinds: Collection[str]) -> set[int]:
-        """Those of some types that run directly in a context."""
-        return {op for op in ops if self.types[op] in kinds and self.contexts.inside[op] == context}
+        """Those of some types whose innermost loop is that of a context."""
+        return {op for op in ops if self.types[op] in kinds and self.frame[self.contexts.inside[op]] == context}
 
     def _one_condition_each(self, ops: list[int], context: int) -> list[list[int]]:
         """Ops of one frame name as a list per LoopCond; what hangs on none goes with the nearest name."""
@@ -389,6 +390,8 @@ class _Blocks:
 
     def _pieces(self, ops: list[int], entries: Collection[int], exits: Collection[int]) -> dict[int, int]:
         """A number for each op, equal where ops hang together; not by edges into `entries` or out of `exits`."""
+        if len(ops) < 2:
+            return dict.fromkeys(ops, 0)
         at = {op: k for k, op in enumerate(ops)}
         inner = [op for op in ops if op not in entries]
         pairs = [(at[s], at[op]) for op in inner for s in self.contexts.sources(op) if s in at and s not in exits]
@@ -424,7 +427,7 @@ class _Blocks:
         found: dict[int, str | int] = {}
         loops = self._loops_of(ops, depth)
         needed = frozenset(ops) - merges
-        for first in (*sorted(merges.intersection(ops)), *ops):
+        for first in (*sorted(merges.intersection(ops)), *ops) if scopes else ():
             scope = None if first in found else self._under(first, scopes)
             stack = [] if scope is None else [first]
             while stack and scope is not None:

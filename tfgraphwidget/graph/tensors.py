@@ -25,6 +25,9 @@ class Typing(Protocol):
         tell; there may be more outputs.
         """
 
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type; None for one that TensorFlow does not know."""
+
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output, as far as it is known."""
 
@@ -35,6 +38,10 @@ class Untold:
     def dtypes(self, node: Any) -> tuple[str, ...]:  # noqa: ARG002
         """Nothing."""
         return ()
+
+    def definition(self, op_type: str) -> Any:  # noqa: ARG002
+        """Nothing."""
+        return None
 
     def shape(self, op: str, port: int) -> Shape:  # noqa: ARG002
         """Nothing."""

@@ -22,6 +22,7 @@ HANDLES = REF_HANDLES | RESOURCE_HANDLES
 _ASSIGN = frozenset({"Assign", "AssignVariableOp"})
 _READ = frozenset({"Identity", "ReadVariableOp"})
 _IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
+_KEY = "shared_name"
 _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 
 
@@ -159,7 +160,10 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
     queues, iterators, readers.
     """
     kind = index.types[op]
-    return kind.startswith("Placeholder") or (kind not in HANDLES and has_state(index.nodes[op]))
+    if kind.startswith("Placeholder") or kind in HANDLES:
+        return kind not in HANDLES
+    definition = index.typing.definition(kind)  # a file may have left out attributes at their default
+    return has_state(index.nodes[op]) or (definition is not None and any(a.name == _KEY for a in definition.attr))
 
 
 def from_outside(index: GraphIndex) -> Mask:
@@ -173,4 +177,4 @@ def from_outside(index: GraphIndex) -> Mask:
 
 def has_state(node: Any) -> bool:
     """Whether a NodeDef keeps state under a name that others can share."""
-    return "shared_name" in node.attr
+    return _KEY in node.attr

@@ -35,6 +35,7 @@ ITEM_FIELDS = (
     ("kind", "u1", 0),  # KINDS
     ("family", "u1", 0),  # FAMILIES: decides the colour
     ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
+    ("door", "u1", 0),  # 1: an op that calls a function one can enter
     ("count", "u4", 0),  # ops inside; 1 for an op
     ("variables", "u4", 0),  # variables inside
     ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
@@ -73,6 +74,7 @@ class Scene:
     kind: npt.NDArray[np.uint8]
     family: npt.NDArray[np.uint8]
     aside: npt.NDArray[np.uint8]
+    door: npt.NDArray[np.uint8]
     count: npt.NDArray[np.uint32]
     variables: npt.NDArray[np.uint32]
     name_start: npt.NDArray[np.uint32]
@@ -123,6 +125,7 @@ def build(
         kind=shown.kind,
         family=shown.family,
         aside=shown.aside.astype(np.uint8),
+        door=shown.door.astype(np.uint8),
         count=shown.count.astype(np.uint32),
         variables=shown.variables.astype(np.uint32),
         name_start=name_start,

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.scopes import ScopeTree
 from tfgraphwidget.names import last_part
@@ -41,7 +42,8 @@ class Visible:
     """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
 
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
-    `family` (uint8), `aside` (bool), `count` (ops inside), `variables` (variables inside), `depth` (root 0).
+    `family` (uint8), `aside` (bool), `door` (bool: an op that calls a function), `count` (ops inside), `variables`
+    (variables inside), `depth` (root 0).
     Per op of the graph: `item_of_op`, the item that stands for it (int32).
     Per edge: `source`, `target` (items; one may be the parent of the other: its border), `tensors` (distinct
     tensors; 0 for control inputs only). Edges are sorted by `container`.
@@ -53,6 +55,7 @@ class Visible:
     kind: npt.NDArray[np.uint8]
     family: npt.NDArray[np.uint8]
     aside: Mask
+    door: Mask
     count: Ints
     variables: Ints
     depth: Ints
@@ -98,6 +101,7 @@ def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
         kind=np.where(rows.op >= 0, OP, np.where(rows.open, OPEN, CLOSED)).astype(np.uint8),
         family=rows.each(known.family, known.scope_family).astype(np.uint8) * ~rows.open,
         aside=aside,
+        door=np.array([o >= 0 and bool(doors(index.nodes[o], index.functions)) for o in rows.op]),
         count=rows.each(np.ones_like(known.fed), known.ops),
         variables=rows.each(known.handle, known.variables),
         depth=rows.depth,

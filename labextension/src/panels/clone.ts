@@ -1,5 +1,6 @@
 // The form that clones the selection; there only when something is selected.
-import { element, uniqueId } from "../dom";
+import { disable, element, releaseFocus, uniqueId } from "../dom";
+import type { State } from "../protocol";
 import type { Parts } from "./parts";
 import { section } from "./section";
 
@@ -11,54 +12,86 @@ const VALUES = {
 };
 
 export function createClone({ store, actions }: Parts): HTMLElement {
-  const into = element("input", {
-    class: "tgw-input",
-    name: "into",
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  const variables = choice("variables", VARIABLES);
-  const init = choice("init", VALUES);
-  const submit = element("button", { type: "submit", class: "tgw-primary" }, "Clone");
-  const whole = element("p", { class: "tgw-hint" });
-  const form = element(
-    "form",
-    { class: "tgw-clone" },
-    row("Scope", into),
-    row("Variables", variables.select),
-    row("Values", init.select),
-    submit,
-    whole,
-  );
-  form.addEventListener("submit", async (event) => {
+  const form = new Form();
+  form.root.addEventListener("submit", async (event) => {
     event.preventDefault();
-    await actions.clone({ into: into.value.trim(), variables: variables.value(), init: init.value() });
+    await actions.clone(form.value());
     // The name is taken now; after a refusal it stays, to be corrected.
-    if (store.value.status?.kind === "notice") into.value = store.value.state?.proposal ?? "";
+    if (store.value.status?.kind === "notice") form.into.value = store.value.state?.proposal ?? "";
   });
-  variables.select.addEventListener("change", () => {
-    init.select.disabled = variables.value() === "shared";
-    whole.hidden = variables.value() === "shared";
-  });
-  // A second click while the first is under way would be refused, and its refusal would hide the success.
-  store.watch(["pending"], ({ pending }) => {
-    submit.disabled = pending > 0;
-  });
-  const root = section("Clone", {}, [], form);
+  const enable = () => form.enable(cannotClone(store.value.state), store.value.pending > 0);
+  form.variables.select.addEventListener("change", enable);
+  store.watch(["pending", "state"], enable);
+  const root = section("Clone", {}, [], form.root);
   let proposed = "";
   let edits = 0;
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
     if (!state) return;
     const more = state.copied_ops > state.selected_ops ? ": these, and what makes their variables whole" : "";
-    whole.textContent = `Copies ${state.copied_ops.toLocaleString("en")} ops${more}.`;
+    form.whole.textContent = `Copies ${state.copied_ops.toLocaleString("en")} ops${more}.`;
     // A name that the person has typed stays, until it is used.
+    const { into } = form;
     const untouched = into.value === proposed || into.value === "";
     if (untouched || state.code.length > edits) into.value = state.proposal;
     proposed = state.proposal;
     edits = state.code.length;
   });
   return root;
+}
+
+class Form {
+  readonly into = element("input", {
+    class: "tgw-input",
+    name: "into",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  readonly variables = choice("variables", VARIABLES);
+  /** How many ops it will be. */
+  readonly whole = element("p", { class: "tgw-hint" });
+  readonly #init = choice("init", VALUES);
+  readonly #why = element("p", { class: "tgw-hint tgw-why", id: uniqueId() });
+  readonly #submit = element(
+    "button",
+    { type: "submit", class: "tgw-primary", "aria-describedby": this.#why.id },
+    "Clone",
+  );
+  readonly #fields = element(
+    "div",
+    { class: "tgw-clone" },
+    row("Scope", this.into),
+    row("Variables", this.variables.select),
+    row("Values", this.#init.select),
+  );
+  readonly root = element("form", { class: "tgw-clone" }, this.#fields, this.#submit, this.#why, this.whole);
+
+  value() {
+    return { into: this.into.value.trim(), variables: this.variables.value(), init: this.#init.value() };
+  }
+
+  /** `why` it cannot be used, which then is all there is to see, or "". */
+  enable(why: string, busy: boolean): void {
+    const shared = this.variables.value() === "shared";
+    if (why) releaseFocus(this.#fields);
+    this.#fields.hidden = why !== "";
+    this.#init.select.disabled = shared;
+    this.whole.hidden = why !== "" || shared;
+    this.#why.textContent = this.#submit.title = why;
+    this.#why.hidden = why === "";
+    // A second click while the first is under way would be refused, and its refusal would hide the success.
+    disable(this.#submit, why !== "" || busy);
+  }
+}
+
+/** Why the selection cannot be cloned, or "". */
+export function cannotClone(state: State | null): string {
+  if (!state) return "";
+  if (state.editable) return state.editable;
+  const marked = state.inputs.length + state.outputs.length > 0;
+  return marked
+    ? ""
+    : 'A clone is of what lies between inputs and outputs: press "Use as boundary" to mark them.';
 }
 
 function row(label: string, field: HTMLElement): HTMLElement {

@@ -1,5 +1,6 @@
 // History: undo, redo, and the lines of Python that do what was done by clicking.
-import { button, element, ICONS, icon } from "../dom";
+import { button, disable, element, ICONS, icon } from "../dom";
+import { copyTools } from "./copy";
 import type { Parts } from "./parts";
 import { section } from "./section";
 
@@ -7,16 +8,7 @@ export function createHistory({ store, actions }: Parts): HTMLElement {
   const undo = button({ class: "tgw-button" }, () => actions.undo(), icon(ICONS.undo), "Undo");
   const redo = button({ class: "tgw-button" }, () => actions.redo(), icon(ICONS.redo), "Redo");
   const code = element("pre", { class: "tgw-code", tabindex: 0, "aria-label": "Python that does the same" });
-  const copied = element("span", { role: "status", class: "tgw-none" });
-  const copy = button(
-    { class: "tgw-text-button", title: "Copy the lines" },
-    async () => {
-      copied.textContent = (await copyText(code.textContent, code)) ? "Copied" : "Press Ctrl-C to copy";
-      setTimeout(() => copied.replaceChildren(), 2000);
-    },
-    icon(ICONS.copy),
-    "Copy",
-  );
+  const [copied, copy] = copyTools(code, "Copy the lines");
   const empty = element(
     "p",
     { class: "tgw-hint" },
@@ -35,18 +27,7 @@ export function createHistory({ store, actions }: Parts): HTMLElement {
 }
 
 function label(target: HTMLButtonElement, verb: string, what: string, keys: string): void {
-  target.disabled = what === "";
+  disable(target, what === "");
   target.title = what ? `${verb} ${what} (${keys})` : `Nothing to ${verb.toLowerCase()}`;
   target.setAttribute("aria-label", what ? `${verb} ${what}` : verb);
-}
-
-/** The clipboard needs https or localhost; elsewhere the text is selected, so that Ctrl-C copies it. */
-async function copyText(text: string, shown: HTMLElement): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    getSelection()?.selectAllChildren(shown);
-    return false;
-  }
 }

@@ -1,8 +1,10 @@
 // The inspector: everything about the op or scope that was clicked; every op it names leads there.
 import { opOf } from "../actions";
-import { breakable, button, element, ICONS, icon } from "../dom";
+import { breakable, button, element, ICONS, icon, releaseFocus } from "../dom";
 import type { Inspected, Tensor } from "../protocol";
 import { at, OP, sizeText } from "../scene";
+import { doorsAndAround } from "./doors";
+import { more } from "./more";
 import type { Parts } from "./parts";
 import { opLink } from "./search";
 import { section } from "./section";
@@ -14,9 +16,7 @@ export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector", "aria-live": "polite" });
   parts.store.watch(["details"], ({ details }) => {
     body.setAttribute("data-name", details?.name ?? "");
-    // An entry that was clicked goes; the keys go on working.
-    if (body.contains(document.activeElement))
-      body.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+    releaseFocus(body);
     body.replaceChildren(...(details ? contents(details, parts) : [nothing()]));
   });
   return section("Inspector", { class: "tgw-inspector-section" }, [], body);
@@ -38,6 +38,7 @@ function contents(details: Inspected, parts: Parts): HTMLElement[] {
     element("p", { class: "tgw-name" }, breakable(name)),
     facts,
     ...(isOp ? [markButtons(details.name, parts)] : []),
+    ...doorsAndAround(details, parts),
     ...tensors("Inputs", details.inputs, "from", go),
     ...tensors("Outputs", details.outputs, "to", go),
     ...controls(details.control_inputs, go),
@@ -115,8 +116,4 @@ function attributes(pairs: readonly (readonly [string, string])[]): HTMLElement[
 
 function titled(title: string, body: HTMLElement): HTMLElement {
   return element("div", { class: "tgw-field" }, element("h4", { class: "tgw-label" }, title), body);
-}
-
-function more(count: number): HTMLElement {
-  return element("li", { class: "tgw-none" }, `… and ${count.toLocaleString("en")} more`);
 }

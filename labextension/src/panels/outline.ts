@@ -1,5 +1,6 @@
 // The outline: what the canvas shows, as a tree for screen readers, keyboards and tests. Seen only while it has the focus.
 import { element, setAttributes } from "../dom";
+import { withControl } from "../render/pointer";
 import {
   at,
   CLOSED,
@@ -17,7 +18,12 @@ import type { Parts } from "./parts";
 const MOST = 3000;
 
 export function createOutline(parts: Parts): HTMLElement {
-  const tree = element("ul", { class: "tgw-outline", role: "tree", "aria-label": "Visible ops and scopes" });
+  const tree = element("ul", {
+    class: "tgw-outline",
+    role: "tree",
+    "aria-label": "Visible ops and scopes",
+    "aria-multiselectable": "true",
+  });
   let focused = "";
   const focus = (entry: Element | null | undefined) => {
     if (!(entry instanceof HTMLElement)) return;
@@ -50,7 +56,12 @@ export function createOutline(parts: Parts): HTMLElement {
     const item = parts.store.value.scene?.byKey.get((event.target as Element).getAttribute("data-key") ?? "");
     parts.store.set({ hover: item ?? -1 });
   });
-  tree.addEventListener("click", (event) => focus((event.target as Element).closest('[role="treeitem"]')));
+  tree.addEventListener("click", (event) => {
+    const entry = (event.target as Element).closest('[role="treeitem"]');
+    focus(entry);
+    const item = parts.store.value.scene?.byKey.get(entry?.getAttribute("data-key") ?? "") ?? -1;
+    if (withControl(event)) void parts.actions.toggleSelected(item);
+  });
   return tree;
 }
 
@@ -81,14 +92,16 @@ function entryOf(scene: Scene, paint: Paint, item: number): HTMLElement {
     "data-name": name,
     "data-key": keyOf(scene, item),
     "data-item": item,
+    "data-door": at(scene.door, item) === 1,
     "aria-level": at(scene.depth, item),
     "aria-expanded": kind === OP ? undefined : String(kind === OPEN),
     style: `padding-left: ${8 + 12 * at(scene.depth, item)}px`,
   });
   const about = kind === OP ? scene.types[item] : sizeText(at(scene.count, item), at(scene.variables, item));
+  const door = at(scene.door, item) === 1 ? ", Enter goes into it" : "";
   entry.append(
     element("span", {}, name.slice(name.lastIndexOf("/") + 1)),
-    element("span", { class: "tgw-outline-about" }, ` ${about}`),
+    element("span", { class: "tgw-outline-about" }, ` ${about}${door}`),
     element("span", { class: "tgw-outline-marks" }),
   );
   paintEntry(entry, paint, item);
@@ -125,20 +138,27 @@ function handled(
 ): boolean {
   const item = store.value.scene?.byKey.get(entry.getAttribute("data-key") ?? "") ?? -1;
   const kind = at(store.value.scene?.kind ?? [], item);
-  const toggle = () => void actions.toggle(item, stage.anchorAt(item));
+  const activate = () => void actions.activate(item, stage.anchorAt(item));
+  const inspect = () => void actions.pick(item);
+  const select = () => void actions.toggleSelected(item);
+  const door = at(store.value.scene?.door ?? [], item) === 1;
+  if (event.key === "Enter" && (withControl(event) || event.altKey)) {
+    (event.altKey ? inspect : select)();
+    return true;
+  }
   const acts: Record<string, () => void> = {
     ArrowDown: () => focus(entry.nextElementSibling),
     ArrowUp: () => focus(entry.previousElementSibling),
-    ArrowRight: () => (kind === CLOSED ? toggle() : focus(entry.nextElementSibling)),
-    ArrowLeft: () => (kind === OPEN ? toggle() : focus(parentOf(entry))),
+    ArrowRight: () => (kind === CLOSED ? activate() : focus(entry.nextElementSibling)),
+    ArrowLeft: () => (kind === OPEN ? activate() : focus(parentOf(entry))),
     Home: () => focus(entry.parentElement?.firstElementChild),
     End: () => focus(entry.parentElement?.lastElementChild),
-    Enter: () => (kind === OP ? void actions.pick(item) : toggle()),
-    " ": () => void actions.pick(item),
+    Enter: kind === OP && !door ? inspect : activate,
+    " ": select,
     i: () => void actions.mark(item, "inputs"),
     o: () => void actions.mark(item, "outputs"),
   };
-  const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : acts[event.key];
+  const act = withControl(event) || event.altKey ? undefined : acts[event.key];
   act?.();
   return act !== undefined;
 }

@@ -1,24 +1,39 @@
-// The selection: its boundary as chips, its size, what comes in from outside.
+// The selection: its boundary as chips, its size, what comes in from outside; as Python; what can be made of it.
 import type { Side } from "../actions";
-import { breakable, button, element, ICONS, icon } from "../dom";
+import { breakable, button, disable, element, ICONS, icon, releaseFocus } from "../dom";
 import type { State } from "../protocol";
 import { sizeText } from "../scene";
+import { whyNot } from "../selecting";
+import { createDerive } from "./derive";
+import { createExpression } from "./expression";
+import { more } from "./more";
 import type { Parts } from "./parts";
 import { opLink } from "./search";
 import { section } from "./section";
 
 const OUTSIDE = 100;
+/** A selection that is used as boundary may begin and end in thousands of places. */
+const CHIPS = 50;
 
-export function createSelection({ store, actions }: Parts): HTMLElement {
+export function createSelection(parts: Parts): HTMLElement {
+  const { store, actions } = parts;
   const body = element("div", { class: "tgw-selection" });
-  const clear = button({ class: "tgw-text-button" }, () => actions.clearBoundary(), "Clear");
+  const clear = button(
+    { class: "tgw-text-button", "aria-label": "Clear selection" },
+    () => actions.clearSelection(),
+    "Clear",
+  );
   const go = (name: string) => void actions.reveal(name);
   const remove = (name: string, side: Side) => void actions.toggleBoundary(name, side);
   store.watch(["state"], ({ state }) => {
-    clear.hidden = !state || state.inputs.length + state.outputs.length === 0;
+    const why = whyNot("clear", state);
+    disable(clear, why !== "");
+    clear.title = why || "Select nothing, and mark no boundary";
+    releaseFocus(body);
     if (state) body.replaceChildren(...contents(state, go, remove));
   });
-  return section("Selection", { class: "tgw-selection-section" }, [clear], body);
+  const tools = [createExpression(parts), createDerive(parts)];
+  return section("Selection", { class: "tgw-selection-section" }, [clear], body, ...tools);
 }
 
 function contents(
@@ -26,10 +41,12 @@ function contents(
   go: (name: string) => void,
   remove: (name: string, side: Side) => void,
 ): HTMLElement[] {
-  if (state.inputs.length + state.outputs.length === 0) return [hint()];
+  const marked = state.inputs.length + state.outputs.length > 0;
+  if (!marked && state.selected_ops === 0) return [hint()];
   return [
-    chips("inputs", state.inputs, go, remove),
-    chips("outputs", state.outputs, go, remove),
+    ...(marked
+      ? [chips("inputs", state.inputs, go, remove), chips("outputs", state.outputs, go, remove)]
+      : []),
     countLine(state),
     ...(state.outside.length > 0
       ? [nameList("tgw-outside", cameIn(state.outside.length), state.outside, go)]
@@ -48,7 +65,8 @@ function hint(): HTMLElement {
     element("b", {}, "Input"),
     " and click an op, then ",
     element("b", {}, "Output"),
-    " and click another: all ops between them light up, ready to be cloned.",
+    " and click another: all ops between them light up, ready to be cloned. Or drag a box (b) or a lasso (l) around ",
+    "ops, or Ctrl-click them.",
   );
 }
 
@@ -68,7 +86,7 @@ function chips(
   const title = side === "inputs" ? "Inputs" : "Outputs";
   const shape = side === "inputs" ? "down" : "up";
   const list = element("ul", { class: "tgw-chips", "aria-label": title });
-  for (const name of names) {
+  for (const name of names.slice(0, CHIPS)) {
     const drop = button(
       { class: "tgw-chip-remove", "aria-label": `Unmark ${name}`, title: `Unmark ${name}` },
       () => remove(name, side),
@@ -82,6 +100,7 @@ function chips(
     chip.append(opLink(name, go, breakable(name)), drop);
     list.append(chip);
   }
+  if (names.length > CHIPS) list.append(more(names.length - CHIPS));
   const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
   return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
 }
@@ -107,9 +126,6 @@ function nameList(
   const list = element("ul", { class: `tgw-list ${kind}` });
   for (const name of names.slice(0, OUTSIDE))
     list.append(element("li", {}, opLink(name, go, breakable(name))));
-  if (names.length > OUTSIDE)
-    list.append(
-      element("li", { class: "tgw-none" }, `… and ${(names.length - OUTSIDE).toLocaleString("en")} more`),
-    );
+  if (names.length > OUTSIDE) list.append(more(names.length - OUTSIDE));
   return element("details", { class: "tgw-details" }, element("summary", {}, title), list);
 }

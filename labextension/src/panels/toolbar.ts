@@ -1,9 +1,10 @@
-// The toolbar: what a click does, search, zoom, and whether the side panel is open.
+// The toolbar: what a click and a drag do, search, refresh, zoom, and whether the side panel is open.
 import { button, element, ICONS, icon } from "../dom";
 import { zoomedAt } from "../render/camera";
 import type { Mode } from "../store";
 import type { Parts } from "./parts";
 import { createSearch } from "./search";
+import { createTools } from "./tools";
 
 const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; title: string }[] = [
   { mode: "look", text: "Look", shape: "pointer", title: "A click shows what an op is" },
@@ -12,21 +13,20 @@ const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; tit
 ];
 
 export function createToolbar(parts: Parts, panelId: string): HTMLElement {
-  const { store, stage } = parts;
-  const zoom = (factor: number) => {
-    const { width, height } = stage.viewport;
-    stage.setCamera(zoomedAt(store.value.camera, factor, { x: width / 2, y: height / 2 }));
-  };
-  const tool = (title: string, shape: keyof typeof ICONS, act: () => void) =>
-    button({ class: "tgw-tool", title, "aria-label": title }, act, icon(ICONS[shape]));
+  const { store, stage, actions } = parts;
+  const zoom = (factor: number) => stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
+  const tool = (title: string, shape: keyof typeof ICONS, act: () => unknown, name = title) =>
+    button({ class: "tgw-tool", title, "aria-label": name }, act, icon(ICONS[shape]));
   return element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
     modeButtons(parts),
+    createTools(parts),
     createSearch(parts),
     element(
       "div",
       { class: "tgw-group" },
+      tool("Read the graph again (r)", "refresh", () => actions.refresh(), "Refresh"),
       tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
       tool("Zoom in (+)", "plus", () => zoom(1.4)),
       tool("Show the whole graph (f)", "fit", () => stage.fit()),

@@ -31,6 +31,7 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
 }
 
 function aboutText(scene: Scene, item: number): string {
+  if (at(scene.door, item) === 1) return `${scene.types[item]} · double-click to enter`;
   if (at(scene.kind, item) === OP) return scene.types[item] ?? "";
   return sizeText(at(scene.count, item), at(scene.variables, item));
 }

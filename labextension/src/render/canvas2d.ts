@@ -2,6 +2,7 @@
 import type { Scene } from "../scene";
 import { drawAreas, drawBoxes } from "./boxes";
 import { inView, type Viewport } from "./camera";
+import { drawDoors } from "./doors";
 import { drawEdges } from "./edges";
 import { drawLabels, Typesetter } from "./labels";
 import { drawBadges, drawOutlines } from "./marks";
@@ -55,6 +56,7 @@ export class Canvas2D implements Renderer {
     drawAreas(pen);
     drawEdges(pen);
     drawBoxes(pen);
+    drawDoors(pen);
     drawOutlines(pen);
     drawLabels(pen, this.#typesetter);
     drawBadges(pen);

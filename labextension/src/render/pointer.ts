@@ -1,31 +1,33 @@
-// Mouse and touch on the canvas, as gestures: hover, click, double click, pan, zoom.
-
+// Mouse and touch on the canvas, as gestures: hover, click, double click, zoom, and in drag.ts what is dragged.
 import type { Store } from "../store";
-import { type Point, panned, zoomedAt } from "./camera";
+import { type Point, zoomedAt } from "./camera";
+import { type Drags, listenToDrags, pointOf } from "./drag";
 import type { Stage } from "./stage";
 
-export interface Gestures {
+export interface Gestures extends Drags {
   click(item: number, event: MouseEvent): void;
   doubleClick(item: number, point: Point): void;
-  hover(item: number, point: Point): void;
 }
-
-/** Pixels that a hand may shake while it clicks. */
-const STILL = 4;
 
 export function listen(stage: Stage, store: Store, gestures: Gestures): void {
   const { canvas } = stage;
   listenToWheel(stage, store);
-  const moved = listenToDrag(stage, store, gestures);
+  const moved = listenToDrags(stage, store, gestures);
   canvas.addEventListener("click", (event) => {
-    // The second click of a double click would undo what the first one did.
-    if (!moved() && event.detail < 2) gestures.click(stage.itemAt(pointOf(event)), event);
+    // The second click of a double click would undo what the first one did; with Ctrl there is no double click.
+    if (!moved() && (event.detail < 2 || withControl(event)))
+      gestures.click(stage.itemAt(pointOf(event)), event);
   });
   canvas.addEventListener("dblclick", (event) => {
     event.stopPropagation();
-    if (!moved()) gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
+    if (!moved() && !withControl(event)) gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
   });
   canvas.addEventListener("pointerleave", (event) => gestures.hover(-1, pointOf(event)));
+}
+
+/** Ctrl, or Cmd on a Mac. */
+export function withControl(event: Pick<MouseEvent, "ctrlKey" | "metaKey">): boolean {
+  return event.ctrlKey || event.metaKey;
 }
 
 function listenToWheel(stage: Stage, store: Store): void {
@@ -44,47 +46,4 @@ function listenToWheel(stage: Stage, store: Store): void {
     },
     { passive: false },
   );
-}
-
-/** Dragging pans, two fingers zoom as well. Returns whether the last press has moved, so was no click. */
-function listenToDrag(stage: Stage, store: Store, gestures: Gestures): () => boolean {
-  const { canvas } = stage;
-  const down = new Map<number, Point>();
-  let way = 0;
-  const release = (event: PointerEvent) => {
-    down.delete(event.pointerId);
-    if (down.size === 0) canvas.classList.remove("tgw-dragging");
-  };
-  canvas.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    if (down.size === 0) way = 0;
-    down.set(event.pointerId, pointOf(event));
-    canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const point = pointOf(event);
-    const last = down.get(event.pointerId);
-    if (!last) return gestures.hover(stage.itemAt(point), point);
-    way += Math.hypot(point.x - last.x, point.y - last.y);
-    if (way <= STILL) return;
-    canvas.classList.add("tgw-dragging");
-    gestures.hover(-1, point);
-    const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
-    down.set(event.pointerId, point);
-    if (other) {
-      const factor = distance(point, other) / Math.max(distance(last, other), 1);
-      stage.setCamera(zoomedAt(store.value.camera, factor, other));
-    } else stage.setCamera(panned(store.value.camera, point.x - last.x, point.y - last.y));
-  });
-  canvas.addEventListener("pointerup", release);
-  canvas.addEventListener("pointercancel", release);
-  return () => way > STILL;
-}
-
-function distance(a: Point, b: Point): number {
-  return Math.hypot(a.x - b.x, a.y - b.y);
-}
-
-function pointOf(event: MouseEvent): Point {
-  return { x: event.offsetX, y: event.offsetY };
 }

@@ -1,41 +1,29 @@
 // The stage: the canvas in the page, its size, the camera's moves, and when to draw.
-import { at, type Box, boxOf, keyOf, OPEN, type Scene, showsAnything, visibleItem } from "../scene";
+import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../scene";
 import type { Store } from "../store";
+import { type Anchor, type Arrival, destination, firstLook } from "./arrival";
 import {
-  anchored,
   between,
   type Camera,
   fitted,
-  inView,
-  opening,
   type Point,
   resized,
   toScreen,
   toWorld,
   towards,
   type Viewport,
+  zoomedAt,
 } from "./camera";
 import { Canvas2D } from "./canvas2d";
 import { HEADER } from "./labels";
 import { eased, mixedBoxes, startingBoxes } from "./morph";
 import { type Palette, readPalette, watchTheme } from "./palette";
+import { boundsOf, type Region, type Taken, takenBy } from "./region";
 import type { Frame } from "./renderer";
 
 const DURATION = 200;
 /** Moving more boxes than this would stutter. */
 const TOO_MANY = 4000;
-
-/** A scope and the point of the screen where it shall stay when it is opened or closed. */
-export interface Anchor {
-  readonly key: string;
-  readonly screen: Point;
-}
-
-/** How to show a new scene: held at an anchor, flying to the item `focus`, or, by default, with the camera as it is. */
-export interface Arrival {
-  readonly anchor?: Anchor | undefined;
-  readonly focus?: string;
-}
 
 interface Move {
   readonly from: Camera;
@@ -57,11 +45,13 @@ export class Stage {
   #marked = false;
   #scheduled = 0;
   #between = new Float32Array(0);
+  #palette: Palette;
 
   constructor(host: HTMLElement, store: Store, software: boolean) {
     this.#host = host;
     this.#store = store;
-    this.#renderer = new Canvas2D(this.#palette(), software);
+    this.#palette = this.#readPalette();
+    this.#renderer = new Canvas2D(this.#palette, software);
     this.canvas = this.#renderer.canvas;
     host.append(this.canvas);
     const size = new ResizeObserver(() => this.#resize());
@@ -82,18 +72,29 @@ export class Stage {
     return this.#viewport;
   }
 
+  get palette(): Palette {
+    return this.#palette;
+  }
+
   /** Make a decoded scene what the screen shows. `change` is stored with it, in one step. */
   show(scene: Scene, change: Parameters<Store["set"]>[0], arrival: Arrival = {}): void {
     const { scene: before, camera } = this.#store.value;
-    const still = this.#placed && before ? startingBoxes(before, scene) : null;
+    const { entrance } = arrival;
+    const still = this.#placed && before && !entrance ? startingBoxes(before, scene) : null;
     this.#store.set({ ...change, scene, hover: -1, drawn: false });
-    if (this.#placed) {
-      const there = this.#destination(scene, camera, arrival);
-      // After an undo, nothing may be left where the eye was.
-      const empty = !showsAnything(scene.box, scene.kind, inView(there, this.#viewport));
-      const to = empty ? fitted(boxOf(scene.box, 0), this.#viewport) : there;
-      this.#start(to, still && scene.length <= TOO_MANY ? still : null);
-    } else this.#place();
+    if (!this.#placed) {
+      this.#place();
+      return;
+    }
+    const to = destination(scene, camera, this.#viewport, arrival);
+    // Between rooms nothing moves; the new one comes a little nearer, or, on the way out, goes a little away.
+    const from = entrance ? zoomedAt(to, entrance.inward ? 0.85 : 1.15, this.middle) : camera;
+    this.#start(to, still && scene.length <= TOO_MANY ? still : null, from);
+  }
+
+  /** The middle of the canvas. */
+  get middle(): Point {
+    return { x: this.#viewport.width / 2, y: this.#viewport.height / 2 };
   }
 
   fit(): void {
@@ -121,6 +122,13 @@ export class Stage {
     if (!scene) return -1;
     const world = toWorld(camera, point.x, point.y);
     return Math.max(0, this.#renderer.picker(scene).at(world.x, world.y));
+  }
+
+  /** What a box or lasso takes. */
+  taken(region: Region): Taken {
+    const { scene } = this.#store.value;
+    if (!scene) return { items: [], ops: [], scopes: [] };
+    return takenBy(region, scene, this.#renderer.picker(scene).itemsIn(boundsOf(region)));
   }
 
   /** Whether a point in an open scope is below its header. */
@@ -159,36 +167,13 @@ export class Stage {
     if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((now) => this.#frame(now));
   }
 
-  #destination(scene: Scene, camera: Camera, { anchor, focus }: Arrival): Camera {
-    const focused = focus ? visibleItem(scene, focus) : -1;
-    if (focused > 0) return towards(boxOf(scene.box, focused), this.#viewport, camera);
-    const item = anchor ? (scene.byKey.get(anchor.key) ?? -1) : -1;
-    const before = this.#store.value.scene;
-    if (!anchor || item < 0 || !before) return camera;
-    return anchored(this.#heldPoint(scene, item, anchor, camera), anchor.screen, camera.zoom);
-  }
-
-  /** The point of a scope's new box that belongs where the pointer is: the header's height when it is open. */
-  #heldPoint(scene: Scene, item: number, { screen }: Anchor, camera: Camera): Point {
-    const box = boxOf(scene.box, item);
-    const open = at(scene.kind, item) === OPEN;
-    const middle = open ? HEADER / 2 : box.height / 2;
-    const fits = box.width * camera.zoom < this.#viewport.width;
-    const x = fits ? box.x + box.width / 2 : toWorld(this.#middled(box, camera.zoom), screen.x, 0).x;
-    return { x: Math.min(Math.max(x, box.x), box.x + box.width), y: box.y + middle };
-  }
-
-  #middled(box: Box, zoom: number): Camera {
-    return anchored({ x: box.x + box.width / 2, y: box.y }, { x: this.#viewport.width / 2, y: 0 }, zoom);
-  }
-
-  #start(to: Camera, boxes: Float32Array | null): void {
+  #start(to: Camera, boxes: Float32Array | null, from = this.#store.value.camera): void {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (calm) {
       this.#move = null;
       this.#store.set({ camera: to, drawn: false });
     } else {
-      this.#move = { from: this.#store.value.camera, to, boxes, start: performance.now() };
+      this.#move = { from, to, boxes, start: performance.now() };
       this.#store.set({ drawn: false });
     }
     this.schedule();
@@ -199,7 +184,7 @@ export class Stage {
     const { scene } = this.#store.value;
     if (this.#placed || !scene || this.#viewport.width === 0) return;
     this.#placed = true;
-    this.#store.set({ camera: opening(boxOf(scene.box, 0), this.#viewport, topmost(scene)) });
+    this.#store.set({ camera: firstLook(scene, this.#viewport) });
   }
 
   #frame(now: number): void {
@@ -257,8 +242,11 @@ export class Stage {
     this.#measure();
     const { scene, camera } = this.#store.value;
     if (!this.#placed) this.#place();
-    else if (scene && !this.#move)
-      this.#store.set({ camera: resized(camera, boxOf(scene.box, 0), before, this.#viewport) });
+    else if (scene) {
+      const seenBy = (old: Camera) => resized(old, boxOf(scene.box, 0), before, this.#viewport);
+      if (this.#move) this.#move = { ...this.#move, to: seenBy(this.#move.to) };
+      else this.#store.set({ camera: seenBy(camera) });
+    }
     this.#frame(performance.now());
   }
 
@@ -272,26 +260,16 @@ export class Stage {
   }
 
   #recolour(): void {
-    this.#renderer.recolour(this.#palette());
+    this.#palette = this.#readPalette();
+    this.#renderer.recolour(this.#palette);
     this.schedule();
   }
 
   /** The colours of the theme; theme.css wants to know as well whether it is a dark one. */
-  #palette(): Palette {
+  #readPalette(): Palette {
     const palette = readPalette(this.#host);
     const theme = palette.dark ? "dark" : "light";
     this.#host.closest(".tfgraphwidget")?.setAttribute("data-theme", theme);
     return palette;
   }
-}
-
-/** The middle of the upper border of the highest box that is not an open scope, where reading starts. */
-function topmost(scene: Scene): Point | undefined {
-  let best: Box | undefined;
-  for (let item = 1; item < scene.length; item++) {
-    if (at(scene.kind, item) === OPEN || at(scene.aside, item) === 1) continue;
-    const box = boxOf(scene.box, item);
-    if (!best || box.y < best.y) best = box;
-  }
-  return best && { x: best.x + best.width / 2, y: best.y };
 }

@@ -1,0 +1,135 @@
+// Dragging on the canvas: it pans, two fingers zoom as well, and with a tool or with Shift it draws a box or a lasso.
+import type { Store, Tool } from "../store";
+import { type Point, panned, toWorld, zoomedAt } from "./camera";
+import { extended, type Region, type RegionVerb, type Shape } from "./region";
+import type { Stage } from "./stage";
+
+export interface Drags {
+  hover(item: number, point: Point): void;
+  /** A box or lasso was drawn and let go. */
+  select(region: Region): void;
+}
+
+type Keys = Pick<MouseEvent, "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
+
+/** Pixels that a hand may shake while it clicks. */
+const STILL = 4;
+/** Pixels between the points of a lasso. */
+const STEP = 3;
+const MIDDLE_BUTTON = 1;
+
+/** What a drag begins that is pressed with these keys; null to pan. */
+export function shapeOf(tool: Tool, keys: Keys): Shape | null {
+  if (tool !== "pan") return tool;
+  return keys.shiftKey ? "box" : null;
+}
+
+/** What letting go with these keys does with what was taken. */
+export function verbOf(keys: Keys): RegionVerb {
+  if (keys.ctrlKey || keys.metaKey) return "add";
+  return keys.altKey ? "remove" : "set";
+}
+
+/** Listens; returns whether the last press has moved, so was no click. */
+export function listenToDrags(stage: Stage, store: Store, drags: Drags): () => boolean {
+  const press = new Press(stage, store, drags);
+  const { canvas } = stage;
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 && event.button !== MIDDLE_BUTTON) return;
+    press.begin(event);
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => press.move(event));
+  canvas.addEventListener("pointerup", (event) => press.end(event, true));
+  canvas.addEventListener("pointercancel", (event) => press.end(event, false));
+  return () => press.moved;
+}
+
+/** From the first button or finger down to the last one up. */
+class Press {
+  readonly #stage: Stage;
+  readonly #store: Store;
+  readonly #drags: Drags;
+  readonly #down = new Map<number, Point>();
+  #way = 0;
+  #shape: Shape | null = null;
+  #start: Point = { x: 0, y: 0 };
+
+  constructor(stage: Stage, store: Store, drags: Drags) {
+    this.#stage = stage;
+    this.#store = store;
+    this.#drags = drags;
+  }
+
+  get moved(): boolean {
+    return this.#way > STILL;
+  }
+
+  begin(event: PointerEvent): void {
+    const point = pointOf(event);
+    if (this.#down.size === 0) {
+      this.#way = 0;
+      this.#start = point;
+      this.#shape = event.button === 0 ? shapeOf(this.#store.value.tool, event) : null;
+    } else {
+      // A second finger: to zoom is meant.
+      this.#shape = null;
+      this.#store.set({ region: null });
+    }
+    this.#down.set(event.pointerId, point);
+  }
+
+  move(event: PointerEvent): void {
+    const point = pointOf(event);
+    const last = this.#down.get(event.pointerId);
+    if (!last) this.#drags.hover(this.#stage.itemAt(point), point);
+    else this.#drag(event, last, point);
+  }
+
+  end(event: PointerEvent, meant: boolean): void {
+    this.#down.delete(event.pointerId);
+    if (this.#down.size > 0) return;
+    this.#stage.canvas.classList.remove("tgw-dragging");
+    const { region } = this.#store.value;
+    if (!region) return;
+    this.#store.set({ region: null });
+    if (meant) this.#drags.select({ ...region, verb: verbOf(event) });
+  }
+
+  #drag(event: PointerEvent, last: Point, point: Point): void {
+    const before = this.moved;
+    this.#way += Math.hypot(point.x - last.x, point.y - last.y);
+    this.#down.set(event.pointerId, point);
+    if (!this.moved) return;
+    if (!before) this.#drags.hover(-1, point);
+    if (this.#shape) this.#draw(this.#shape, point, event, !before);
+    else this.#pan(event.pointerId, before || this.#down.size > 1 ? last : this.#start, point);
+  }
+
+  #draw(shape: Shape, point: Point, event: PointerEvent, first: boolean): void {
+    const { region, camera } = this.#store.value;
+    const world = toWorld(camera, point.x, point.y);
+    const start = toWorld(camera, this.#start.x, this.#start.y);
+    const drawn = first ? { shape, points: [start], verb: verbOf(event) } : region;
+    // Given up with Escape: the rest of the drag draws nothing.
+    if (drawn) this.#store.set({ region: extended(drawn, world, verbOf(event), STEP / camera.zoom) });
+  }
+
+  #pan(pointer: number, last: Point, point: Point): void {
+    const { camera } = this.#store.value;
+    this.#stage.canvas.classList.add("tgw-dragging");
+    const other = [...this.#down].find(([id]) => id !== pointer)?.[1];
+    if (other) {
+      const factor = distance(point, other) / Math.max(distance(last, other), 1);
+      this.#stage.setCamera(zoomedAt(camera, factor, other));
+    } else this.#stage.setCamera(panned(camera, point.x - last.x, point.y - last.y));
+  }
+}
+
+function distance(a: Point, b: Point): number {
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}
+
+export function pointOf(event: MouseEvent): Point {
+  return { x: event.offsetX, y: event.offsetY };
+}

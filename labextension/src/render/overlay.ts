@@ -1,0 +1,93 @@
+// The box or lasso that is being drawn, and outlines of what it takes: on a canvas of its own above the drawing, which
+// need not be drawn again meanwhile.
+import { boxOf } from "../scene";
+import type { Store } from "../store";
+import { type Point, toScreen } from "./camera";
+import { boundsOf, type Region } from "./region";
+import type { Stage } from "./stage";
+
+/** More outlines than this would slow the hand down. */
+const MOST_OUTLINES = 5000;
+
+export class Overlay {
+  readonly canvas = document.createElement("canvas");
+  readonly #stage: Stage;
+  readonly #store: Store;
+  #scheduled = 0;
+
+  constructor(stage: Stage, store: Store) {
+    this.#stage = stage;
+    this.#store = store;
+    this.canvas.className = "tgw-overlay";
+    this.canvas.hidden = true;
+    store.watch(["region", "camera", "scene"], ({ region }) => {
+      const needed = region !== null || !this.canvas.hidden;
+      if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
+    });
+  }
+
+  #frame(): void {
+    this.#scheduled = 0;
+    const { region } = this.#store.value;
+    const ctx = this.canvas.getContext("2d");
+    this.canvas.hidden = region === null;
+    if (!ctx || !region) return;
+    this.#clear(ctx);
+    const { palette } = this.#stage;
+    ctx.strokeStyle = ctx.fillStyle = region.verb === "remove" ? palette.warned : palette.selected;
+    this.#outline(ctx, region);
+    this.#draw(ctx, region);
+  }
+
+  /** A clean canvas of the stage's size, in CSS pixels. */
+  #clear(ctx: CanvasRenderingContext2D): void {
+    const { width, height } = this.#stage.viewport;
+    const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
+    if (this.canvas.width !== wide || this.canvas.height !== high)
+      Object.assign(this.canvas, { width: wide, height: high });
+    ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    ctx.clearRect(0, 0, width, height);
+  }
+
+  /** Around what letting go now would take. */
+  #outline(ctx: CanvasRenderingContext2D, region: Region): void {
+    const { scene, camera } = this.#store.value;
+    const { items } = this.#stage.taken(region);
+    if (!scene || items.length > MOST_OUTLINES) return;
+    ctx.beginPath();
+    for (const item of items) {
+      const { x, y, width, height } = boxOf(scene.box, item);
+      const corner = toScreen(camera, x, y);
+      ctx.rect(corner.x - 1, corner.y - 1, width * camera.zoom + 2, height * camera.zoom + 2);
+    }
+    ctx.lineWidth = 2;
+    ctx.setLineDash([]);
+    ctx.stroke();
+  }
+
+  #draw(ctx: CanvasRenderingContext2D, region: Region): void {
+    const corners = region.shape === "box" ? cornersOf(region) : region.points;
+    ctx.beginPath();
+    for (const { x, y } of corners) {
+      const point = toScreen(this.#store.value.camera, x, y);
+      ctx.lineTo(point.x, point.y);
+    }
+    ctx.closePath();
+    ctx.globalAlpha = 0.1;
+    ctx.fill("evenodd");
+    ctx.globalAlpha = 1;
+    ctx.lineWidth = 1.25;
+    ctx.setLineDash([5, 3]);
+    ctx.stroke();
+  }
+}
+
+function cornersOf(region: Region): Point[] {
+  const { x, y, width, height } = boundsOf(region);
+  return [
+    { x, y },
+    { x: x + width, y },
+    { x: x + width, y: y + height },
+    { x, y: y + height },
+  ];
+}

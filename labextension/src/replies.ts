@@ -1,0 +1,72 @@
+// From reply to store: what Python said becomes what the screen shows.
+import { type Answer, assertNever } from "./channel";
+import type { Drawn, Painted } from "./protocol";
+import type { Arrival } from "./render/arrival";
+import { moved, roomOf } from "./rooms";
+import { decodePaint, decodeScene, type Scene } from "./scene";
+import type { Screen, Store } from "./store";
+
+/** What is needed of the stage. */
+export interface Show {
+  show(scene: Scene, change: Partial<Screen>, arrival: Arrival): void;
+}
+
+export class Replies {
+  readonly #store: Store;
+  readonly #stage: Show;
+  readonly #reopen: () => void;
+
+  /** `reopen` asks for the whole drawing. */
+  constructor(store: Store, stage: Show, reopen: () => void) {
+    this.#store = store;
+    this.#stage = stage;
+    this.#reopen = reopen;
+  }
+
+  accept(answer: Answer, arrival: Arrival): void {
+    switch (answer.type) {
+      case "drawn":
+        this.#draw(answer, arrival);
+        break;
+      case "painted":
+        this.#paint(answer);
+        break;
+      case "inspected":
+        this.#store.set({ details: answer });
+        break;
+      case "found":
+        this.#store.set({ found: answer });
+        break;
+      case "refused":
+        this.#store.set({ status: { kind: "refused", text: answer.why }, warned: answer.ops });
+        break;
+      default:
+        assertNever(answer);
+    }
+  }
+
+  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival): void {
+    const scene = decodeScene(answer.fields, answer.buffer);
+    const paint = decodePaint(answer.fields, answer.buffer, scene.length);
+    const room = moved(this.#store.value, answer.state);
+    const change = { paint, state: answer.state, ...room?.change, ...spoken(answer.state.notice) };
+    this.#stage.show(scene, change, { ...arrival, focus: answer.focus, entrance: room?.entrance });
+  }
+
+  #paint(answer: Painted & { buffer: DataView }): void {
+    const { scene, state } = this.#store.value;
+    const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
+    if (scene?.length === length && scene && roomOf(state) === roomOf(answer.state)) {
+      const paint = decodePaint(answer.fields, answer.buffer, scene.length);
+      this.#store.set({ state: answer.state, ...spoken(answer.state.notice), paint, drawn: false });
+    } else {
+      // Another view has opened a scope or entered a function meanwhile: this is for a drawing that we do not have.
+      this.#store.set(spoken(answer.state.notice));
+      this.#reopen();
+    }
+  }
+}
+
+function spoken(notice: string): Pick<Screen, "status" | "warned"> {
+  return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
+}

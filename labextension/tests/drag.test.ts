@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { type Camera, panned } from "../src/render/camera";
+import { listenToDrags } from "../src/render/drag";
+import type { Region } from "../src/render/region";
+import type { Stage } from "../src/render/stage";
+import { Store, type Tool } from "../src/store";
+
+type Held = { shiftKey?: boolean; ctrlKey?: boolean; altKey?: boolean; button?: number; pointerId?: number };
+
+/** A canvas to press on, in a store with a tool; what was selected. */
+function canvas(tool: Tool) {
+  const store = new Store();
+  store.set({ tool, camera: { x: 100, y: 0, zoom: 2 } });
+  const target = Object.assign(new EventTarget(), {
+    setPointerCapture: () => undefined,
+    classList: { add: () => undefined, remove: () => undefined },
+  });
+  const setCamera = (camera: Camera) => store.set({ camera });
+  const stage = { canvas: target, itemAt: () => 0, setCamera } as unknown as Stage;
+  const selected: Region[] = [];
+  const drags = { hover: () => undefined, select: (region: Region) => void selected.push(region) };
+  const moved = listenToDrags(stage, store, drags);
+  const send = (type: string, x: number, y: number, held: Held = {}) => {
+    const about = { button: 0, pointerId: 1, offsetX: x, offsetY: y, ...held };
+    target.dispatchEvent(Object.assign(new Event(type), about));
+  };
+  return { store, selected, moved, send };
+}
+
+describe("dragging", () => {
+  test("pans, from where it was pressed", () => {
+    const { store, selected, moved, send } = canvas("pan");
+    const before = store.value.camera;
+    send("pointerdown", 10, 10);
+    send("pointermove", 12, 10);
+    expect(moved()).toBe(false);
+    send("pointermove", 40, 10);
+    send("pointerup", 40, 10);
+    expect(store.value.camera).toEqual(panned(before, 30, 0));
+    expect([moved(), selected]).toEqual([true, []]);
+  });
+
+  test("with the box tool draws a box in the world's coordinates, and selects when it is let go", () => {
+    const { store, selected, send } = canvas("box");
+    send("pointerdown", 10, 10);
+    send("pointermove", 30, 50);
+    expect(store.value.region?.points).toEqual([
+      { x: 105, y: 5 },
+      { x: 115, y: 25 },
+    ]);
+    send("pointerup", 30, 50, { ctrlKey: true });
+    expect(store.value.region).toBeNull();
+    expect(selected).toMatchObject([{ shape: "box", verb: "add" }]);
+  });
+
+  test("with Shift draws a box too; the preview knows which keys are held", () => {
+    const { store, send } = canvas("pan");
+    send("pointerdown", 10, 10, { shiftKey: true });
+    send("pointermove", 30, 50, { shiftKey: true, altKey: true });
+    expect(store.value.region).toMatchObject({ shape: "box", verb: "remove" });
+  });
+
+  test("with the middle button pans whatever the tool", () => {
+    const { store, send } = canvas("lasso");
+    const before = store.value.camera;
+    send("pointerdown", 10, 10, { button: 1 });
+    send("pointermove", 30, 50, { button: -1 });
+    expect(store.value.camera).toEqual(panned(before, 20, 40));
+  });
+
+  test("a press that does not move is a click and draws nothing", () => {
+    const { store, selected, moved, send } = canvas("lasso");
+    send("pointerdown", 10, 10);
+    send("pointermove", 12, 11);
+    send("pointerup", 12, 11);
+    expect([moved(), store.value.region, selected]).toEqual([false, null, []]);
+  });
+
+  test("given up half-way, it selects nothing and draws no more", () => {
+    const { store, selected, send } = canvas("lasso");
+    send("pointerdown", 10, 10);
+    send("pointermove", 60, 10);
+    store.set({ region: null });
+    send("pointermove", 60, 60);
+    expect(store.value.region).toBeNull();
+    send("pointerup", 60, 60);
+    expect(selected).toEqual([]);
+  });
+
+  test("taken away by the browser, it selects nothing", () => {
+    const { store, selected, send } = canvas("box");
+    send("pointerdown", 10, 10);
+    send("pointermove", 60, 10);
+    send("pointercancel", 60, 10);
+    expect([store.value.region, selected]).toEqual([null, []]);
+  });
+
+  test("a second finger zooms instead", () => {
+    const { store, selected, send } = canvas("box");
+    send("pointerdown", 100, 100);
+    send("pointermove", 120, 100);
+    send("pointerdown", 200, 100, { pointerId: 2 });
+    expect(store.value.region).toBeNull();
+    send("pointermove", 280, 100, { pointerId: 2 });
+    expect(store.value.camera.zoom).toBeCloseTo(4);
+    send("pointerup", 280, 100, { pointerId: 2 });
+    send("pointerup", 120, 100);
+    expect(selected).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+// Actions with a made-up kernel behind them, on the graph of made_up.ts.
+import { Actions } from "../src/actions";
+import type { Answer, Channel } from "../src/channel";
+import type { Request } from "../src/protocol";
+import type { Arrival } from "../src/render/arrival";
+import type { Scene } from "../src/scene";
+import { type Screen, Store } from "../src/store";
+import { drawn } from "./made_up";
+
+export const INPUT = 1;
+export const OPEN_SCOPE = 2;
+export const CLOSED_SCOPE = 3;
+/** It is a door, too. */
+export const OP_IN_SCOPE = 4;
+
+export const NOTHING = new DataView(new ArrayBuffer(0));
+
+export const refused = (why: string, ops: string[] = []): Answer => ({
+  type: "refused",
+  why,
+  ops,
+  buffer: NOTHING,
+});
+
+/** Actions on a store, with a kernel that answers from a list and a stage that only stores the scene. */
+export async function opened(...answers: (Answer | Error)[]) {
+  return openedOn(drawn(), ...answers);
+}
+
+/** The same, with `first` as the answer to "open". */
+export async function openedOn(first: Answer, ...answers: (Answer | Error)[]) {
+  const sent: Request[] = [];
+  const arrivals: Arrival[] = [];
+  const queue: (Answer | Error)[] = [first, ...answers];
+  const channel: Channel = {
+    request: async (message) => {
+      sent.push(message);
+      await Promise.resolve();
+      const next = queue.shift() ?? refused("The test has no more answers.");
+      if (next instanceof Error) throw next;
+      return next;
+    },
+    close: () => undefined,
+  };
+  const store = new Store();
+  const show = (scene: Scene, change: Partial<Screen>, arrival: Arrival) => {
+    arrivals.push(arrival);
+    store.set({ ...change, scene });
+  };
+  const actions = new Actions(store, channel, { show });
+  await actions.open();
+  sent.length = 0;
+  arrivals.length = 0;
+  return { store, actions, sent, arrivals };
+}

@@ -1,0 +1,229 @@
+"""Functions as rooms; files, functions and models as a person opens them with `tgw.edit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION, INCEPTION_OUTPUT, v1
+from tfgraphwidget import protocol as p
+from tfgraphwidget.answer import Answers
+from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
+
+
+class Doubler(tf.Module):
+    """w * x, doubled until it is large; the loop is a function, and its branch another."""
+
+    def __init__(self) -> None:
+        super().__init__(name="doubler")
+        self.w = tf.Variable([1.0, 2.0], name="scale/w")
+        self.quiet = tf.Variable(3.0, name="quiet", trainable=False)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="rows")])
+    def __call__(self, rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        """A While around an If."""
+        scaled = self.inner(rows)
+
+        def body(i: tf.Tensor, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, tf.cond(i % 2 == 0, lambda: v * 2.0, lambda: v + self.quiet)
+
+        return {"large": tf.while_loop(lambda i, _: i < 5, body, [0, scaled])[1]}
+
+    @tf.function
+    def inner(self, rows: tf.Tensor) -> tf.Tensor:
+        """A function of its own, so that it is called."""
+        return rows * self.w
+
+
+@pytest.fixture(scope="module")
+def doubler() -> Doubler:
+    return Doubler()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("saved") / "doubler"
+    module = Doubler()
+    tf.saved_model.save(module, str(path), signatures={"scale": module.__call__, "serving_default": module.__call__})
+    return path
+
+
+def types(editor: tgw.GraphEditor) -> set[str]:
+    return set(editor.index.types)
+
+
+def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    names = set(editor.index.names)
+    assert "scale/w" in names
+    assert "VarHandleOp" in types(editor)
+    assert {v.handle for v in (~editor.ops()).variables} == {"scale/w", "quiet"}
+    assert list(editor.trainable()) == ["scale/w"]
+
+
+def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    assert {door.label for door in editor.doors(loop)} == {"body", "cond"}
+    editor.enter(loop, "body")
+    assert len(editor.breadcrumb) == 2
+    branch = next(iter(editor.where(lambda op: op.type.endswith("If"))))
+    editor.enter(branch, "else_branch")
+    assert editor.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
+    assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], "captured through two functions, still by name"
+    editor.selection = editor.of_type("ReadVariableOp")
+    editor.leave()
+    assert "If" in types(editor) or "StatelessIf" in types(editor)
+    editor.leave(0)
+    assert len(editor.breadcrumb) == 1
+    with pytest.raises(NothingTo):
+        editor.leave()
+    editor.enter(loop, "body")
+    editor.enter(branch, "else_branch")
+    assert editor.selection is not None, "a room remembers what was chosen in it"
+
+
+def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    with pytest.raises(UnknownName, match="'body' or 'cond'"):
+        editor.enter(loop, "boddy")
+    with pytest.raises(UnknownName, match="calls no function"):
+        editor.enter("rows")
+    with pytest.raises(UnknownName, match="no op 'nowhere'"):
+        editor.enter("nowhere")
+    assert len(editor.breadcrumb) == 1
+
+
+def test_a_function_cannot_be_edited_in_place(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    with pytest.raises(NotRunnable, match="edit"):
+        editor.clone("rows:0", editor.room.body.returns["large"], "copy")
+    assert editor.read_only()
+
+
+def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
+    editor = tgw.edit(saved)
+    assert len(editor.breadcrumb) > 1
+    assert any(kind.endswith("While") for kind in types(editor))
+    handles = {v.handle for v in (~editor.ops()).variables}
+    assert handles == {"scale/w", "quiet"}
+    assert {s.name for s in editor.signatures} == {"scale", "serving_default"}
+    with pytest.raises(NotRunnable, match=r"leave it \(editor\.leave\(0\)\)"):
+        editor.clone("rows:0", "rows:0", "copy")
+    editor.leave(0)
+    assert "StatefulPartitionedCall" in types(editor)
+    with pytest.raises(UnknownName, match="serving_default"):
+        tgw.edit(saved, signature="serving_defualt")
+
+
+def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
+    editor = tgw.edit(INCEPTION)
+    assert len(editor.index) == 3379
+    assert editor._source.graph is None
+    before = editor.between("input:0", INCEPTION_OUTPUT)
+    copy = editor.clone("input:0", INCEPTION_OUTPUT, "copy", init="initial")
+    assert len(copy.variables) == 378
+    assert set(before.on(editor.index)) == set(before), "what was chosen before the import is still chosen"
+    rows = np.zeros((1, 299, 299, 3), np.float32)
+    assert editor.session.run(copy[INCEPTION_OUTPUT], {"input:0": rows}).shape == (1, 1001)
+    editor.undo()
+    editor.save(tmp_path / "again.pb")
+    assert len(tgw.edit(tmp_path / "again.pb").index) == 3379
+
+
+def test_a_meta_file_with_its_checkpoint_clones_the_values(mlp: tf.Graph, session: v1.Session, tmp_path: Path) -> None:
+    with mlp.as_default():
+        v1.train.Saver().save(session, str(tmp_path / "model"))
+    batch = np.ones((2, 3), np.float32)
+    wanted = session.run("net/logits:0", {"x:0": batch})
+    editor = tgw.edit(tmp_path / "model.meta", checkpoint=tmp_path / "model")
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    assert np.allclose(editor.session.run(copy["net/logits:0"], {"x:0": batch}), wanted)
+
+
+def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
+    graph_def = v1.GraphDef()
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    graph_def.node.add(name="mystery", op="MyOwnKernel", input=["x"])
+    (tmp_path / "m.pb").write_bytes(graph_def.SerializeToString())
+    editor = tgw.edit(tmp_path / "m.pb")
+    assert any("MyOwnKernel" in notice for notice in editor.notices)
+    assert set(editor.downstream("x")) == {"x", "mystery"}
+    assert editor.scene().names
+    with pytest.raises(NotRunnable, match="mystery"):
+        editor.clone("x:0", "mystery:0", "copy")
+    assert len(editor.index) == 2
+    assert editor.history.done == ()
+
+
+def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    assert not editor.is_behind()
+    with line.as_default():
+        tf.square(line.get_tensor_by_name("c:0"), name="d")
+    assert editor.is_behind()
+    assert "d" in editor.scene().names
+    assert not editor.is_behind()
+
+
+def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    assert "b" in editor.upstream("c")
+    line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("x:0"))
+    editor.refresh()
+    assert "b" not in editor.upstream("c")
+
+
+def test_the_page_goes_in_and_out(saved: Path) -> None:
+    answers = Answers(tgw.edit(saved))
+    drawn, _ = answers.to(p.Open())
+    assert isinstance(drawn, p.Drawn)
+    depth = len(drawn.state.path)
+    loop = next(
+        n for n, t in zip(answers._editor.index.names, answers._editor.index.types, strict=True) if "While" in t
+    )
+    inspected, _ = answers.to(p.Inspect(loop))
+    assert isinstance(inspected, p.Inspected)
+    assert [door.label for door in inspected.doors] == ["body", "cond"]
+    assert all(door.ops > 1 for door in inspected.doors)
+    inside, _ = answers.to(p.Enter(loop))
+    assert isinstance(inside, p.Drawn)
+    assert inside.state.path[-1] == f"{loop}:body"
+    assert inside.state.editable
+    outside, _ = answers.to(p.Leave(depth - 1))
+    assert isinstance(outside, p.Drawn)
+    assert outside.state.path == drawn.state.path
+
+
+def test_the_page_selects(mlp: tf.Graph) -> None:
+    answers = Answers(tgw.edit(mlp))
+
+    def state(request: p.Request) -> p.State:
+        reply, _ = answers.to(request)
+        assert isinstance(reply, p.Drawn | p.Painted)
+        return reply.state
+
+    answers.to(p.Open())
+    assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.scope('net/one'))"
+    assert state(p.Select("remove", (), ("net/one",))).selected_ops == 1
+    assert state(p.Select("toggle", ("net/logits",), ())).selected_ops == 2
+    assert state(p.Derive("shortest")).expression == "editor.path('x', 'net/logits')"
+    assert state(p.Derive("invert")).expression == "~editor.path('x', 'net/logits')"
+    assert state(p.Derive("clear")).expression == ""
+    assert state(p.Derive("invert")).selected_ops == len(mlp.get_operations())
+    assert state(p.Select("set", ("net/one/out",), ())).selected_ops == 1
+    for verb in ("upstream", "downstream", "scope", "grow"):
+        state(p.Select("set", ("net/one/out",), ()))
+        assert state(p.Derive(verb)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
+    state(p.Select("set", (), ("net/one",)))
+    assert state(p.Derive("shrink")).expression == "editor.scope('net/one').shrink()"
+    state(p.Select("set", (), ("net/one",)))
+    marked = state(p.Select("toggle", ("net/one/out",), ()))
+    assert marked.expression == "(editor.scope('net/one') - editor.ops('net/one/out'))"
+    with pytest.raises(NothingTo, match="two selected ops"):
+        answers.to(p.Derive("path"))

@@ -1,0 +1,131 @@
+"""Selecting: every way to say in Python which ops are meant. GraphEditor is one of these."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from os import PathLike
+from typing import Any
+
+from tfgraphwidget.graph import between, frames, select
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.tensors import ShapePattern
+
+
+class Selecting(ABC):
+    """What gives selections on one index.
+
+    Where ops and tensors are asked for, names will do ("net/dense/MatMul", "x:0"), and so will the `tf.Operation`s,
+    `tf.Tensor`s and variables themselves, and other selections. All raise UnknownName for what is not in this graph.
+    """
+
+    @property
+    @abstractmethod
+    def index(self) -> GraphIndex:
+        """The graph as it is now."""
+
+    @abstractmethod
+    def _names(self, given: Any) -> tuple[str, ...]:
+        """The names of what was given, checked."""
+
+    def ops(self, *names: Any) -> Selection:
+        """The named ops; a tensor's name chooses that tensor, see `Selection.passthroughs`."""
+        return select.ops(self.index, *self._names(names))
+
+    def between(self, inputs: Any, outputs: Any) -> Selection:
+        """The ops between two boundaries of tensors or ops; see `graph.between.between`."""
+        return between.between(self.index, self._names(inputs), self._names(outputs))
+
+    def paths(self, first: Any, last: Any) -> Selection:
+        """All ops on any path from one op or tensor to another, both ends included. Raises NoPath."""
+        return between.paths(self.index, *self._names([first]), *self._names([last]))
+
+    def path(self, first: Any, last: Any) -> Selection:
+        """The ops of one shortest path. Raises NoPath."""
+        return between.path(self.index, *self._names([first]), *self._names([last]))
+
+    def upstream(
+        self,
+        *names: Any,
+        stop_at: Any = (),
+        within: Selection | None = None,
+        controls: bool = True,
+        inclusive: bool = True,
+    ) -> Selection:
+        """The given ops and everything they need, along tensors and, with `controls`, control inputs.
+
+        A tensor stands for the op that makes it. Tensors of `stop_at` are not crossed; what is not `within` is not
+        reached. Without `inclusive`, the given ops are left out.
+        """
+        how = {"within": within, "controls": controls, "inclusive": inclusive}
+        return select.upstream(self.index, *self._names(names), stop_at=self._names(stop_at), **how)  # type: ignore[arg-type]
+
+    def downstream(
+        self,
+        *names: Any,
+        stop_at: Any = (),
+        within: Selection | None = None,
+        controls: bool = True,
+        inclusive: bool = True,
+    ) -> Selection:
+        """The given ops and everything that needs them; a tensor stands for the ops that read it.
+
+        The options are those of `upstream`.
+        """
+        how = {"within": within, "controls": controls, "inclusive": inclusive}
+        return select.downstream(self.index, *self._names(names), stop_at=self._names(stop_at), **how)  # type: ignore[arg-type]
+
+    def enclosed(self, seeds: Any, by: Any, *, inclusive: bool = True, controls: bool = False) -> Selection:
+        """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`."""
+        ends = self._names(seeds), self._names(by)
+        return select.enclosed(self.index, *ends, inclusive=inclusive, controls=controls)
+
+    def scope(self, *names: str) -> Selection:
+        """All ops inside the name scopes, nested scopes included."""
+        return select.scope(self.index, *names)
+
+    def matching(self, pattern: str) -> Selection:
+        """Ops in whose name the regular expression is found."""
+        return select.matching(self.index, pattern)
+
+    def of_type(self, *types: str) -> Selection:
+        """Ops of the given types, for example "Conv2D"."""
+        return select.of_type(self.index, *types)
+
+    def where(self, holds: Callable[[Op], object]) -> Selection:
+        """The ops for which a function of a `graph.op.Op` says true: `editor.where(lambda op: op.device == "")`."""
+        return select.where(self.index, holds)
+
+    def fan_out(self, at_least: int) -> Selection:
+        """Ops whose tensors are read by so many ops or more."""
+        return select.fan_out(self.index, at_least)
+
+    def trainable(self) -> Selection:
+        """The handles of the trainable variables; `.variables` says more of each."""
+        return select.trainable(self.index)
+
+    def producing(self, *, dtype: str = "*", shape: ShapePattern = "*") -> Selection:
+        """Ops with an output of such a dtype and static shape.
+
+        `dtype` is a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown rank, or one
+        entry for each dimension: its size, None for an unknown one, "*" for any, ... for any number of them.
+        """
+        return select.producing(self.index, dtype=dtype, shape=shape)
+
+    def load(self, path: str | PathLike[str]) -> Selection:
+        """The selection that `Selection.save` wrote. Raises UnknownName when an op of it is not in this graph."""
+        return select.load(self.index, path)
+
+    def loops(self) -> dict[str, Selection]:
+        """The v1 while loops by name, outermost first; each with all that runs in it. `graph.frames` says more."""
+        return self._framed("loops", frames.loops(self.index))
+
+    def conditionals(self) -> dict[str, Selection]:
+        """The v1 conditionals by name, outermost first; each with its Switches, branches and Merges."""
+        return self._framed("conditionals", frames.conditionals(self.index))
+
+    def _framed(self, what: str, found: Iterable[frames.Loop | frames.Conditional]) -> dict[str, Selection]:
+        index = self.index
+        return {f.name: Selection.of(index, sorted(f.ops), f"editor.{what}()[{f.name!r}]") for f in found}

@@ -1,0 +1,83 @@
+"""A checkpoint on disk: which of its files are missing, which values it has."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import did_you_mean
+
+_FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
+_SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint by its prefix: "m.ckpt" for m.ckpt.index and m.ckpt.data-00000-of-00001."""
+
+    prefix: str
+
+    @classmethod
+    def of(cls, given: Any) -> Checkpoint:
+        """What a person means: a prefix, one of the files, or a directory, of which it is the latest."""
+        if not isinstance(given, str | os.PathLike):
+            raise GraphEditError(
+                f"checkpoint={given!r} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
+            )
+        path = os.fspath(given)
+        latest = tf.train.latest_checkpoint(path) if Path(path).is_dir() else None
+        return cls(latest or _FILE.sub("", str(path)))
+
+    @classmethod
+    def of_saved_model(cls, folder: Path) -> Checkpoint:
+        """The values of a SavedModel."""
+        return cls(str(folder / "variables" / "variables"))
+
+    def missing(self) -> list[str]:
+        """The files that should be there and are not."""
+        path = Path(self.prefix)
+        if not Path(f"{path}.index").is_file():
+            return [] if path.is_file() else [f"{path}.index"]  # TensorFlow 0.x wrote one file
+        shards = [found for entry in path.parent.iterdir() if (found := self._shard(entry.name))]
+        if not shards:
+            return [f"{path}.data-00000-of-00001"]
+        count = max(int(total) for _, total in shards)
+        there = {int(number) for number, total in shards if int(total) == count}
+        return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in there]
+
+    def _shard(self, name: str) -> tuple[str, str] | None:
+        found = _SHARD.search(name)
+        return (found[1], found[2]) if found and name[: found.start()] == Path(self.prefix).name else None
+
+    def hint(self) -> str:
+        """The end of a sentence, "Did you mean ...?", when a checkpoint of nearly that name is beside."""
+        folder = Path(self.prefix).parent
+        beside = [entry.name[: -len(".index")] for entry in folder.glob("*.index")] if folder.is_dir() else []
+        near = [name for name in beside if name != Path(self.prefix).name]
+        return did_you_mean(Path(self.prefix).name, near) if near else ""
+
+    @cached_property
+    def shapes(self) -> Mapping[str, Any]:
+        """Name of each value -> its shape; GraphEditError when TensorFlow cannot read the checkpoint."""
+        try:
+            shapes: Mapping[str, Any] = self._reader.get_variable_to_shape_map()
+        except (tf.errors.OpError, ValueError, RuntimeError) as error:
+            message = str(error).splitlines()[0][:200].rstrip(".")
+            raise GraphEditError(f"Checkpoint {self.prefix!r} cannot be read: {message}; copy it again.") from error
+        return shapes
+
+    def value(self, name: str) -> Any:
+        """The numpy value of that name."""
+        return self._reader.get_tensor(name)
+
+    @cached_property
+    def _reader(self) -> Any:
+        return tf.train.load_checkpoint(self.prefix)

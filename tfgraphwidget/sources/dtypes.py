@@ -1,0 +1,127 @@
+"""The dtypes of an op's outputs, told from its NodeDef: by the registered OpDef, a function's signature, or a guess.
+
+Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tensorflow.core.framework import types_pb2
+from tensorflow.python.framework import op_def_registry
+
+# No op has more outputs; a damaged attribute may say so.
+MOST_OUTPUTS = 1 << 15
+NAMES: dict[int, str] = {number: tf.as_dtype(number).name for number in types_pb2.DataType.values() if number}
+
+
+class Output(NamedTuple):
+    """One output argument of an op: how many tensors it is, and of which dtypes."""
+
+    name: str
+    dtypes: tuple[str, ...]
+
+
+def dtype_name(number: int) -> str:
+    """A DataType's name, "" for none or one that TensorFlow does not know."""
+    return NAMES.get(number, "")
+
+
+class OpTypes:
+    """The dtypes of outputs of ops of any type; `function` finds the FunctionDef behind an op type that is one's name.
+
+    Op types whose outputs do not depend on attributes are looked up once.
+    """
+
+    def __init__(self, function: Callable[[str], Any]) -> None:
+        self._function = function
+        self._fixed: dict[str, tuple[str, ...]] = {}
+        self._definitions: dict[str, Any] = {}
+        self._by_type: dict[str, tuple[str, str]] = {}
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        fixed = self._fixed.get(node.op)
+        if fixed is not None:
+            return fixed
+        simple = self._by_type.get(node.op)
+        if simple is not None:
+            attributes = node.attr
+            if simple[0] in attributes:
+                dtype = NAMES.get(attributes[simple[0]].type, "")
+                return (dtype and dtype + simple[1],)
+        return self._told(node)
+
+    def outputs(self, node: Any) -> tuple[Output, ...] | None:
+        """The output arguments of a NodeDef, in order; None when nobody has told what the op is."""
+        definition = self.definition(node.op)
+        if definition is None:
+            return None
+        return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type or of the function of that name; None when there is neither."""
+        found = self._definitions.get(op_type)
+        if found is None:  # not remembered: its library may be loaded, or the function added, later
+            found = self._look_up(op_type)
+            if found is not None:
+                self._definitions[op_type] = found
+        return found
+
+    def _look_up(self, op_type: str) -> Any:
+        registered = op_def_registry.get(op_type)
+        if registered is not None:
+            return registered
+        try:
+            return self._function(op_type).signature
+        except KeyError:
+            return None
+
+    def _told(self, node: Any) -> tuple[str, ...]:
+        outputs = self.outputs(node)
+        if outputs is None:
+            return _guessed(node)
+        told = tuple(dtype for output in outputs for dtype in output.dtypes)
+        arguments = self.definition(node.op).output_arg
+        if all(arg.type and not arg.number_attr for arg in arguments):
+            self._fixed[node.op] = told
+        elif len(arguments) == 1 and not arguments[0].number_attr and arguments[0].type_attr:
+            self._by_type[node.op] = (arguments[0].type_attr, "_ref" if arguments[0].is_ref else "")
+        return told
+
+
+def _dtypes(arg: Any, node: Any, definition: Any) -> tuple[str, ...]:
+    """The dtypes of the tensors of one output argument."""
+    ref = "_ref" if arg.is_ref else ""
+    if arg.type_list_attr:
+        return tuple(map(dtype_name, _attribute(node, definition, arg.type_list_attr).list.type[:MOST_OUTPUTS]))
+    number = arg.type or _attribute(node, definition, arg.type_attr).type
+    dtype = dtype_name(number)
+    count = _attribute(node, definition, arg.number_attr).i if arg.number_attr else 1
+    return ((dtype + ref) if dtype else "",) * (count if 0 <= count <= MOST_OUTPUTS else 0)
+
+
+def _attribute(node: Any, definition: Any, name: str) -> Any:
+    """A NodeDef's attribute, or the OpDef's default of it."""
+    if name in node.attr:
+        return node.attr[name]
+    return next((held.default_value for held in definition.attr if held.name == name), tf.compat.v1.AttrValue())
+
+
+def _guessed(node: Any) -> tuple[str, ...]:
+    """What the attributes of an op that nobody has told of give away.
+
+    "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names those of outputs
+    ("Tout", "output_types", "dtype", "T") their dtypes.
+    """
+    attributes = node.attr
+    shapes = len(attributes["_output_shapes"].list.shape) if "_output_shapes" in attributes else None
+    for name in ("Tout", "Toutputs", "output_types"):
+        if name in attributes and attributes[name].list.type:
+            return tuple(map(dtype_name, attributes[name].list.type[:MOST_OUTPUTS]))
+    one = next((dtype_name(attributes[n].type) for n in ("Tout", "dtype", "T") if n in attributes), "")
+    if shapes is None:
+        return (one,) if one else ()
+    return (one if shapes == 1 else "",) * min(shapes, MOST_OUTPUTS)

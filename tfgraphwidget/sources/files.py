@@ -1,0 +1,126 @@
+"""Files, and GraphDefs, MetaGraphDefs and SavedModels however they came: opened as data, nothing of them is run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources.body import Source
+from tfgraphwidget.sources.checkpoints import Checkpoint
+from tfgraphwidget.sources.notices import File, obstacles
+from tfgraphwidget.sources.objects import object_variables
+from tfgraphwidget.sources.parsing import GRAPH, LARGEST, META, SAVED, holds_graph, parse
+from tfgraphwidget.sources.protos import ProtoBody, ProtoLibrary, checked
+from tfgraphwidget.sources.reviving import revive
+from tfgraphwidget.sources.signatures import broken, chosen, entrance, signatures_of
+from tfgraphwidget.sources.variables import collections_of
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller of open_source chose."""
+
+    signature: Any = None
+    checkpoint: Any = None
+    tags: Any = None
+
+
+def path_source(path: str | os.PathLike[str], wanted: Wanted) -> Source:
+    """The source of a file or a SavedModel directory.
+
+    Raises UnknownName for a path that is not there, NotAGraph for what holds no graph.
+    """
+    given = Path(path)
+    title = str(given)
+    if not os.path.lexists(given):
+        near = did_you_mean(given.name, _neighbours(given.parent))
+        raise UnknownName(f"There is no file or directory {title!r}.{near}")
+    file = _saved_model_file(given) if given.is_dir() else given
+    proto = parse(_content(file), file.name, f"File {str(file)!r}")
+    # A saved_model.pb with its variables beside it is its folder; without, it is a graph alone.
+    alone = not given.is_dir() and Checkpoint.of_saved_model(file.parent).missing()
+    folder = file.parent if isinstance(proto, SAVED) and not alone else None
+    return proto_source(proto, title, f"File {title!r}", wanted, folder)
+
+
+def _neighbours(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []
+
+
+def _saved_model_file(folder: Path) -> Path:
+    for name in ("saved_model.pb", "saved_model.pbtxt"):
+        if (folder / name).is_file():
+            return folder / name
+    inside = [n for n in _neighbours(folder) if n.endswith((".meta", ".pb", ".pbtxt")) or (folder / n).is_dir()]
+    hint = f"; did you mean {str(folder / inside[0])!r}?" if inside else "; give the one that model.export wrote."
+    raise NotAGraph(f"Directory {str(folder)!r} is no SavedModel: it has no saved_model.pb{hint}")
+
+
+def _content(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise NotAGraph(
+                f"File {str(file)!r} is over 2 GB, which no protobuf can be; save the graph without its variables' "
+                "values, and the values in a checkpoint."
+            )
+        return file.read_bytes()
+    except OSError as error:
+        raise GraphEditError(f"File {str(file)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Path | None = None) -> Source:
+    """The source of a GraphDef, MetaGraphDef or SavedModel; `folder` is the directory of a SavedModel with values.
+
+    `where` begins the sentences about it.
+    """
+    if not holds_graph(proto):
+        raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
+    meta = _meta_graph(proto, wanted.tags, where) if isinstance(proto, SAVED) else proto
+    if not isinstance(proto, SAVED) and wanted.tags is not None:
+        raise GraphEditError(f"{where} is no SavedModel, so it has no tags; leave tags= out.")
+    graph_def, meta = (meta, META()) if isinstance(meta, GRAPH) else (meta.graph_def, meta)
+    nodes = checked(graph_def.node, where)
+    library = ProtoLibrary.of(graph_def.library)
+    ops_there = {node.name for node in nodes}
+    held = collections_of(meta, ops_there)
+    told, called = object_variables(meta, nodes)
+    if not held[1]:
+        held = {**held[0], **told[0]}, told[1]
+    signatures = signatures_of(meta, ops_there)
+    signature = chosen(signatures, wanted.signature, where)
+    checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
+    if wanted.checkpoint is not None:
+        checkpoint, folder = Checkpoint.of(wanted.checkpoint), None
+    file = File(where, graph_def, meta, ProtoBody(nodes, library, held, called=called), checkpoint, folder)
+    return Source(
+        title,
+        file.body,
+        notices=(*(obstacle.why for obstacle in obstacles(file)), *broken(meta, signatures)),
+        signatures=signatures,
+        signature=signature,
+        entrance=entrance(signature, nodes, library),
+        revive=lambda: revive(file),
+    )
+
+
+def _meta_graph(saved_model: Any, tags: Any, where: str) -> Any:
+    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one."""
+    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in saved_model.meta_graphs}
+    listed = " or ".join(f"tags={list(held)!r}" for held in by_tags)
+    if tags is not None:
+        wanted = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
+        if wanted not in by_tags:
+            raise UnknownName(f"{where} has no graph with tags {list(wanted)!r}; give {listed}.")
+        return by_tags[wanted]
+    if len(saved_model.meta_graphs) == 1:
+        return saved_model.meta_graphs[0]
+    if ("serve",) in by_tags:
+        return by_tags["serve",]
+    raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {listed}.")

@@ -1,0 +1,117 @@
+"""A library function's body as a graph, the ops that hold its captured state shown as what they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef, build
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.names import did_you_mean, free_name
+from tfgraphwidget.sources.body import Body, Collections
+from tfgraphwidget.sources.calls import fed_handles
+from tfgraphwidget.sources.converted import converted
+from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources.protos import ProtoBody, checked
+from tfgraphwidget.sources.renaming import rename_inputs, renamed_tensor
+from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]")
+
+
+def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
+    """The body of a function of `library`; `caller` and `op` say which op of which graph calls it.
+
+    An argument that the call feeds from a variable, or from another op that holds state, is shown as that op. Raises
+    UnknownName when the library has no such function, GraphEditError when its body is damaged.
+    """
+    try:
+        definition = library.function(name)
+    except KeyError:
+        hint = did_you_mean(name, library.functions())
+        raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
+    types = OpTypes(library.function)
+    called_by = None if caller is None or op is None else caller.nodes[op]
+    body = converted(definition, types, {} if called_by is None else called_by.attr)
+    handles: dict[str, Any] = {}
+    alias: dict[str, str] = {}
+    variables: dict[str, VariableDef | None] = {}
+    if caller is not None and op is not None:
+        fed = fed_handles(definition.signature, types, caller, op)
+        alias, handles = _shown_as(definition, fed, caller, library.called, {node.name for node in body.nodes})
+        variables = {alias[n]: caller.defined_variables.get(caller.names[fed[k]]) for k, n in _named(definition, fed)}
+    nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
+    kept = [node for node in nodes if node is not None]
+    rename_inputs(kept, alias)
+    checked(kept, f"Function {name!r}")
+    return ProtoBody(
+        kept,
+        getattr(library, "library", library),
+        _variables(kept, variables),
+        tuple(f"{a}:0" for a in body.arguments if a not in alias),
+        {key: renamed_tensor(tensor, alias) for key, tensor in body.returns.items()},
+        alias,
+    )
+
+
+def _named(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
+    return [(k, definition.signature.input_arg[k].name) for k in numbers]
+
+
+def _shown_as(
+    definition: Any, fed: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """(argument -> name it is shown by, that name -> NodeDef) for the arguments fed from the ops `fed` of `caller`."""
+    taken = {name.lower() for name in names}
+    alias: dict[str, str] = {}
+    nodes: dict[str, Any] = {}
+    shown: dict[int, str] = {}
+    for argument, name in _named(definition, fed):
+        handle = fed[argument]
+        if handle not in shown:
+            own = caller.names[handle]
+            shown[handle] = free_name(_NOT_IN_NAMES.sub("_", called.get(own, own)), taken)
+            taken.add(shown[handle].lower())
+            nodes[shown[handle]] = _stateful(caller.nodes[handle], shown[handle])
+        alias[name] = shown[handle]
+    return alias, nodes
+
+
+def _stateful(original: Any, name: str) -> Any:
+    """An op that holds state, alone in another graph."""
+    node = tf.compat.v1.NodeDef()
+    node.CopyFrom(original)
+    node.name = name
+    del node.input[:]
+    if "_class" in node.attr:
+        del node.attr["_class"]
+    return node
+
+
+def _variables(nodes: list[Any], told: Mapping[str, VariableDef | None]) -> Collections:
+    """The variables of a body: what the caller knows of them, and the reads that the body has."""
+    index = build(nodes)
+    handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
+    found = []
+    for variable in definitions(index, handles).values():
+        known = told.get(variable.handle)
+        found.append(
+            variable
+            if known is None
+            else replace(
+                variable,
+                trainable=known.trainable,
+                synchronization=known.synchronization,
+                aggregation=known.aggregation,
+            )
+        )
+    members = {
+        VARIABLES: tuple(Member("variable", v.name) for v in found),
+        TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
+    }
+    return {key: held for key, held in members.items() if held}, tuple(found)

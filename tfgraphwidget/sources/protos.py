@@ -1,0 +1,120 @@
+"""ProtoBody: a graph that is known as NodeDefs only, from a file or out of a function library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.names import did_you_mean, split_input
+from tfgraphwidget.sources.body import Collections
+from tfgraphwidget.sources.dtypes import MOST_OUTPUTS, OpTypes
+from tfgraphwidget.sources.shapes import ProtoTyping
+
+
+class Library(Protocol):
+    """Functions by name."""
+
+    def functions(self) -> frozenset[str]:
+        """The names."""
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProtoLibrary:
+    """The functions of a FunctionDefLibrary."""
+
+    by_name: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, proto: Any) -> ProtoLibrary:
+        """The library of a GraphDef."""
+        return cls({function.signature.name: function for function in proto.function})
+
+    def functions(self) -> frozenset[str]:
+        """The names."""
+        return frozenset(self.by_name)
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+        return self.by_name[name]
+
+
+@dataclass(frozen=True, eq=False)
+class ProtoBody:
+    """NodeDefs that do not change any more; see `Body` for what the fields are."""
+
+    protos: Sequence[Any]
+    library: Library
+    held: Collections = ({}, ())
+    arguments: tuple[str, ...] = ()
+    returns: Mapping[str, str] = field(default_factory=dict)
+    alias: Mapping[str, str] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def typing(self) -> Typing:
+        """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
+        return ProtoTyping(self.protos, OpTypes(self.function), self._all_functions)
+
+    def _all_functions(self) -> list[Any]:
+        return [self.function(name) for name in self.functions()]
+
+    def stamp(self) -> int:
+        """Always the same."""
+        return 0
+
+    def nodes(self, known: int = 0) -> list[Any]:
+        """The NodeDefs after the first `known` ones."""
+        return list(self.protos[known:])
+
+    def collections(self) -> Collections:
+        """What the file's collections hold."""
+        return self.held
+
+    def functions(self) -> frozenset[str]:
+        """The names of the library's functions."""
+        return self.library.functions()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when the library has none."""
+        return self.library.function(name)
+
+
+def checked(protos: Iterable[Any], where: str) -> list[Any]:
+    """The NodeDefs, when they make a graph: ops with names of their own that read each other.
+
+    Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
+    """
+    nodes = list(protos)
+    names: set[str] = set()
+    for number, node in enumerate(nodes):
+        name = node.name
+        if not name or ":" in name or name[0] == "^":
+            raise GraphEditError(f"{where} is damaged: op number {number}, of type {node.op!r}, is named {name!r}.")
+        if name in names:
+            raise GraphEditError(f"{where} is damaged: two of its ops are named {name!r}.", [name])
+        names.add(name)
+    for node in nodes:
+        for text in node.input:
+            if text not in names and not _reads(text, names):
+                op = text.removeprefix("^").rpartition(":")[0] or text.removeprefix("^")
+                hint = did_you_mean(op, names)
+                raise UnknownName(
+                    f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold.{hint}",
+                    [node.name],
+                )
+    return nodes
+
+
+def _reads(text: str, names: set[str]) -> bool:
+    """Whether an input that is more than an op's name reads an op of the graph, at a port that an op can have."""
+    if len(text) - text.rfind(":") > len(str(MOST_OUTPUTS)) + 1 and text[:1] != "^":
+        return False
+    op, port = split_input(text)
+    return op in names and port < MOST_OUTPUTS

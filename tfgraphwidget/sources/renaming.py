@@ -1,0 +1,34 @@
+"""Ops shown under other names than TensorFlow's: all that names them is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfgraphwidget.names import as_input, split_input, split_tensor
+
+_CLASS = "_class"
+_LOC = b"loc:@"
+
+
+def renamed_tensor(name: str, alias: Mapping[str, str]) -> str:
+    """A tensor's name "a:0" with its op's new name."""
+    op, port = split_tensor(name)
+    return name if op not in alias else f"{alias[op]}:{port}"
+
+
+def rename_inputs(nodes: Sequence[Any], alias: Mapping[str, str]) -> None:
+    """Rewrite, in place, every input, control input and colocation of NodeDefs that names an op of `alias`."""
+    if not alias:
+        return
+    for node in nodes:
+        for k, text in enumerate(node.input):
+            op, port = split_input(text)
+            if op in alias:
+                node.input[k] = as_input(alias[op], port)
+        if _CLASS in node.attr:
+            held = node.attr[_CLASS].list
+            for k, value in enumerate(held.s):
+                op = value.removeprefix(_LOC).decode("utf-8", "replace")
+                if value.startswith(_LOC) and op in alias:
+                    held.s[k] = _LOC + alias[op].encode()

@@ -1,0 +1,85 @@
+"""A file's graph in TensorFlow: imported, with a session, its variables loaded; or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import meta_graph
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+
+from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.sources.body import Revived
+from tfgraphwidget.sources.checkpoints import Checkpoint
+from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.notices import File, lacking_names, obstacles
+from tfgraphwidget.sources.restored import assigns, keys_by_handle, sliced, variables_of
+from tfgraphwidget.sources.traced import first_line
+
+
+def revive(file: File) -> Revived:
+    """The graph, a session on it, and what the checkpoint has of its variables.
+
+    Raises NotRunnable, naming what stands in the way; nothing is left open then.
+    """
+    for obstacle in obstacles(file):
+        if obstacle.stops:
+            raise NotRunnable(obstacle.why, obstacle.ops)
+    graph = tf.Graph()
+    # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
+    session = tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+    try:
+        with graph.as_default():
+            _fill(file, graph, session)
+    except NotRunnable:
+        session.close()
+        raise
+    except Exception as error:  # whatever TensorFlow finds wrong with a file
+        session.close()
+        raise NotRunnable(
+            f"TensorFlow cannot import {file.where}: {first_line(error)}; it can be looked at only."
+        ) from error
+    return Revived(GraphBody(graph, called=file.body.called), graph, session)
+
+
+def _fill(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    if file.folder is not None:
+        SavedModelLoader(str(file.folder)).load(session, list(file.meta.meta_info_def.tags))
+        return
+    meta = file.meta
+    if meta.HasField("meta_info_def") or meta.collection_def:
+        meta_graph.import_scoped_meta_graph(meta)
+    else:
+        tf.import_graph_def(file.graph_def, name="")
+    if file.checkpoint is not None:
+        _load(file, file.checkpoint, graph, session)
+
+
+def _load(file: File, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what is assigned."""
+    saver = file.meta.saver_def
+    if saver.restore_op_name and not lacking_names(file, checkpoint):
+        session.run(saver.restore_op_name, {saver.filename_tensor_name: checkpoint.prefix})
+        return
+    variables = variables_of(file.body)
+    keys = keys_by_handle(file.body.protos, variables)
+    waiting = [v for v in variables if keys[v.handle] in checkpoint.shapes]
+    while waiting:
+        feeds: dict[str, Any] = {}
+        run, later = [], []
+        for variable in waiting:
+            assign = assigns(graph, variable)
+            if assign is None:
+                raise NotRunnable(
+                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot be loaded; leave "
+                    "checkpoint= out to edit the graph without values.",
+                    [variable.handle],
+                )
+            fed = assign.inputs[1].name
+            if fed in feeds:  # two variables of one initial value: each takes its own run
+                later.append(variable)
+            else:
+                feeds[fed] = sliced(checkpoint.value(keys[variable.handle]), variable)
+                run.append(assign)
+        session.run(run, feeds)
+        waiting = later

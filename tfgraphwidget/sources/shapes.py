@@ -1,0 +1,121 @@
+"""Static shapes of a graph that is known as NodeDefs only.
+
+What the nodes say themselves is taken first. For the rest the nodes are imported once, when the first such shape is
+asked for, into a graph of their own in which nothing can run; where TensorFlow refuses that, shapes stay unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import c_api_util
+
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.sources.dtypes import OpTypes
+
+_OUTPUT_SHAPES = "_output_shapes"
+# TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
+# then (tests/sources/test_typing.py). An op that asks for a kernel which nobody has cannot run.
+_KERNEL = "_kernel"
+
+
+@dataclass(eq=False)
+class ProtoTyping:
+    """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call."""
+
+    nodes: Sequence[Any]
+    types: OpTypes
+    library: Callable[[], list[Any]]
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.types.dtypes(node)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type, or of the function of that name; None when nobody has told."""
+        return self.types.definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output; None when it is not known."""
+        node = self._by_name.get(op)
+        if node is None:
+            return None
+        if _OUTPUT_SHAPES in node.attr:
+            shapes = node.attr[_OUTPUT_SHAPES].list.shape
+            told = from_proto(shapes[port]) if 0 <= port < len(shapes) else None
+            if told is not None:
+                return told
+        own = _own_shape(node)
+        return own if own is not None else self._inferred(op, port)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Any]:
+        return {node.name: node for node in self.nodes}
+
+    def _inferred(self, op: str, port: int) -> Shape:
+        return None if self._scratch is None else tensor_shape(self._scratch, op, port)
+
+    @cached_property
+    def _scratch(self) -> tf.Graph | None:
+        graph_def = tf.compat.v1.GraphDef(node=self.nodes)
+        graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
+        graph_def.library.function.extend(self.library())
+        for node in graph_def.node:
+            node.attr[_KERNEL].s = b"none"
+        try:
+            return _imported(graph_def)
+        except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
+            return None
+
+
+def _imported(graph_def: Any) -> tf.Graph:
+    """The nodes in a graph of their own.
+
+    Through the C API that `tf.import_graph_def` uses: its Python half takes most of the time, and checks what only
+    matters for running.
+    """
+    graph = tf.Graph()
+    options = c_api_util.ScopedTFImportGraphDefOptions()
+    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
+    buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
+    try:
+        with graph._c_graph.get() as c_graph:
+            results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
+            c_api_util.ScopedTFImportGraphDefResults(results)
+        graph._add_new_tf_operations(compute_devices=False)
+    finally:
+        c_api.TF_DeleteBuffer(buffer)
+    return graph
+
+
+def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
+    """The static shape of a live tensor; None when it is not known or not there."""
+    try:
+        outputs = graph._get_operation_by_name(op).outputs
+    except KeyError:
+        return None
+    if not 0 <= port < len(outputs):
+        return None
+    shape = outputs[port].shape
+    return None if shape.rank is None else tuple(shape.as_list())
+
+
+def from_proto(proto: Any) -> Shape:
+    """The shape that a TensorShapeProto says."""
+    if proto.unknown_rank:
+        return None
+    return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
+
+
+def _own_shape(node: Any) -> Shape:
+    """What a source's own attributes say; () may mean unknown in old files, so TensorFlow is asked about it."""
+    if node.op == "Const" and "value" in node.attr:
+        return from_proto(node.attr["value"].tensor.tensor_shape)
+    if node.op in ("Placeholder", "PlaceholderWithDefault", "VariableV2", "Variable") and "shape" in node.attr:
+        return from_proto(node.attr["shape"].shape) or None
+    return () if node.op == "VarHandleOp" else None

@@ -1,0 +1,103 @@
+"""tf.functions, their traces, and Keras models: the body that runs when they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import func_graph
+from tensorflow.python.util import nest
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.sources.body import Source
+from tfgraphwidget.sources.captures import Captures, Told
+from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.renaming import renamed_tensor
+
+FUNCTION = type(tf.function(lambda: None))
+CONCRETE = tf.types.experimental.ConcreteFunction
+
+
+def function_source(
+    graph: func_graph.FuncGraph, title: str, way_out: str = "", told: Mapping[int, Told] | None = None
+) -> Source:
+    """The source of a function's graph, which can be looked at and not edited in place; `told` as for Captures."""
+    refusal = (
+        f"{title} is a function's graph, which TensorFlow does not let anyone edit in place; open "
+        f"{way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
+    )
+    return Source(title, _function_body(graph, told or {}), refusal=refusal)
+
+
+def _function_body(graph: func_graph.FuncGraph, told: Mapping[int, Told]) -> GraphBody:
+    captured = {tensor.name for tensor in graph.internal_captures}
+    captures = Captures.of(graph, told)
+    arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured)
+    returns = {name: renamed_tensor(tensor, captures.alias) for name, tensor in _returns(graph).items()}
+    return GraphBody(graph, arguments=arguments, returns=returns, captures=captures)
+
+
+def _returns(graph: func_graph.FuncGraph) -> dict[str, str]:
+    """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no key."""
+    structured = graph.structured_outputs
+    pairs = nest.flatten_with_tuple_paths(structured, expand_composites=True)
+    tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
+    if not tensors:
+        tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
+    found: dict[str, str] = {}
+    for number, (path, tensor) in enumerate(tensors):
+        keyed = path and isinstance(path[0], str)
+        found["/".join(map(str, path)) if keyed else f"output_{number}"] = tensor.name
+    return found
+
+
+def concrete_of(function: Any, signature: Any, title: str) -> Any:
+    """The trace of a tf.function that is meant.
+
+    Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
+    """
+    traces = list(function._function_cache.values())
+    if isinstance(signature, int) and not isinstance(signature, bool):
+        if not 0 <= signature < len(traces):
+            raise UnknownName(f"{title} has no trace {signature}; {_listed(title, traces)}")
+        return traces[signature]
+    if signature is not None:
+        return _traced(function, signature, title)
+    if function.input_signature is not None:
+        return _traced(function, (), title)
+    if not traces:
+        raise GraphEditError(
+            f"{title} has never been called, so it has no graph yet; call it once, or give "
+            "signature=[tf.TensorSpec(...)] with one spec for each argument."
+        )
+    if len(traces) > 1:
+        raise GraphEditError(f"{title} has several graphs; {_listed(title, traces)}")
+    return traces[0]
+
+
+def _listed(title: str, traces: Iterable[Any]) -> str:
+    told = [f"signature={k} for {trace.function_type!s}".partition(" -> ")[0] for k, trace in enumerate(traces)]
+    return f"give {' or '.join(told)}." if told else f"call {title} once first."
+
+
+def _traced(function: Any, signature: Any, title: str) -> Any:
+    positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
+    if isinstance(positional, str) or not isinstance(positional, Iterable):
+        raise UnknownName(
+            f"{title} has no signature {signature!r}; give the number of a trace or a list of tf.TensorSpec."
+        )
+    try:
+        return function.get_concrete_function(*positional, **named)
+    except Exception as error:
+        raise GraphEditError(
+            f"{title} cannot be traced with signature={signature!r}: {first_line(error)}; call it once on data, and "
+            "open it after that."
+        ) from error
+
+
+def first_line(error: BaseException) -> str:
+    """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("File ", "in user code", "Traceback"))]
+    return (told or [type(error).__name__])[0].rstrip(".;: ")[:300]

@@ -1,0 +1,80 @@
+"""Collections and variables as a MetaGraphDef or a live graph tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.framework import variable_pb2
+from tensorflow.python.framework import ops
+
+from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.body import Collections
+
+VARIABLES = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
+TRAINABLE = tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES
+
+
+def definition(proto: Any, constraint: Any = None) -> VariableDef:
+    """The VariableDef that TensorFlow's own VariableDef proto says."""
+    return VariableDef(
+        handle=proto.variable_name.rpartition(":")[0],
+        initial_value=proto.initial_value_name or None,
+        initializer=proto.initializer_name or None,
+        snapshot=proto.snapshot_name or None,
+        resource=proto.is_resource,
+        trainable=proto.trainable,
+        synchronization=proto.synchronization,
+        aggregation=proto.aggregation,
+        slice_info=proto.save_slice_info_def if proto.HasField("save_slice_info_def") else None,
+        constraint=constraint,
+    )
+
+
+def collections_of(meta: Any, ops_there: Container[str]) -> Collections:
+    """What the collections of a MetaGraphDef hold, as far as it is in the graph."""
+    held: dict[str, tuple[Member, ...]] = {}
+    variables: dict[str, VariableDef] = {}
+    for key, collection in sorted(meta.collection_def.items()):
+        found = _variables(key, collection, ops_there)
+        variables.update((variable.handle, variable) for variable in found)
+        names = [name for name in collection.node_list.value if split_tensor(name)[0] in ops_there]
+        members = [Member("op" if split_tensor(name)[1] is None else "tensor", name) for name in names]
+        members += [Member("variable", variable.name) for variable in found]
+        if members:
+            held[key] = tuple(members)
+    # Protos of old releases do not say which variables are trainable; the collection does.
+    trainable = {member.name for member in held.get(TRAINABLE, ())}
+    told = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
+    return held, tuple(told)
+
+
+def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[VariableDef]:
+    """The variables of a collection, less those that are not in the graph."""
+    if ops.get_collection_proto_type(key) is not variable_pb2.VariableDef:
+        return []
+    found = []
+    for data in collection.bytes_list.value:
+        try:
+            variable = definition(variable_pb2.VariableDef.FromString(data))
+        except DecodeError:
+            continue
+        if variable.handle in ops_there:
+            found.append(_as_far_as_there(variable, ops_there))
+    return found
+
+
+def _as_far_as_there(variable: VariableDef, ops_there: Container[str]) -> VariableDef:
+    def kept(name: str | None) -> str | None:
+        return name if name is not None and split_tensor(name)[0] in ops_there else None
+
+    return replace(
+        variable,
+        initial_value=kept(variable.initial_value),
+        initializer=kept(variable.initializer),
+        snapshot=kept(variable.snapshot),
+    )
