@@ -119,7 +119,12 @@ class Answers:
                 raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
         match verb:
             case "boundary":
-                editor.mark(old.inputs, old.outputs)
+                inputs, outputs = old.ends
+                if not outputs:
+                    raise NoPath(
+                        "No tensor comes in, goes through the selected ops and out again; select more of them."
+                    )
+                editor.mark(inputs, outputs)
             case "path" | "shortest":
                 editor.selection = self._joined(old, every=verb == "path")
             case "invert":
@@ -170,7 +175,7 @@ class Answers:
             selected_variables=len(selection.variables) if selection else 0,
             copied_ops=self._copied_ops(selection),
             outside=(selection.inputs + selection.control_inputs)[:_MOST_NAMES] if selection else (),
-            shared=selection.shared(editor.inputs)[:_MOST_NAMES] if selection else (),
+            shared=selection.shared(editor.inputs or selection.ends[0])[:_MOST_NAMES] if selection else (),
             proposal=editor.free_scope(),
             undo=code.line(history.done[-1].command) if history.done else "",
             redo=code.line(history.undone[-1].command) if history.undone else "",

@@ -108,13 +108,16 @@ class GraphEditor(Looking):
                 f"{self.room.title!r} is a function that the graph calls, and its ops cannot be changed in place; "
                 "leave it (editor.leave(0)) to edit the graph itself."
             )
-        return self._source.refusal
+        # A library of ops may have been loaded since: `do` tries again, and says why not.
+        return self._source.refusal or ("" if self._source.graph is not None else self._source.stopped)
 
     def do(self, command: Clone) -> Copy:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
-        if self.read_only():
+        if len(self.breadcrumb) > 1:
             raise NotRunnable(self.read_only())
         self._names((*command.inputs, *command.outputs))
+        if self._source.graph is None:
+            command.plan(self.index)  # what is refused is refused before a file is imported
         self._live.graph()
         index = self.index
         patch = command.plan(index)

@@ -67,7 +67,7 @@ class Looking(Selecting):
         self.changed()
 
     def leave(self, depth: int | None = None) -> None:
-        """Go back out: one room, or to the one at this place of `breadcrumb` (0: the graph itself). Raises NothingTo."""
+        """Go back one room, or to the one at this place of `breadcrumb` (0: the graph itself). Raises NothingTo."""
         self._rooms.leave(depth)
         self.changed()
 

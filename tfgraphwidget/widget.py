@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,11 +48,10 @@ class GraphWidget(anywidget.AnyWidget):
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
-        try:
+        self._watching: asyncio.Task[None] | None = None
+        with contextlib.suppress(RuntimeError):  # no kernel around: a script, a test
             # Kept on the widget: asyncio itself holds tasks weakly.
             self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
-        except RuntimeError:  # no kernel around: a script, a test
-            self._watching = None
 
     def catch_up(self) -> None:
         """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""

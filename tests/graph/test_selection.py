@@ -58,6 +58,15 @@ def test_the_unread_tensor_of_an_op_with_several_is_an_output() -> None:
     assert part.outputs == ("split:1", "p:0")
 
 
+def test_ends_are_those_that_a_path_joins(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    part = editor.scope("net/two") | editor.ops("net/logits")
+    inputs, outputs = part.ends
+    assert inputs == ("net/one/out:0",)
+    assert outputs == ("net/logits:0",)
+    assert set(editor.between(inputs, outputs)) <= set(part)
+
+
 def test_growing_and_shrinking(two: GraphEditor) -> None:
     assert set(two.ops("b").grow()) == {"a", "b", "b/y", "c"}
     assert set(two.ops("b").grow().grow()) == {"x", "a/y", "a", "b", "b/y", "c", "c/y"}

@@ -11,7 +11,7 @@ This holds for graphs that TensorFlow 1 built and for frozen functions, whose Wh
 same ops. What breaks the rules (a damaged file) gives some answer, and no more work.
 """
 
-# Over 300 because the walk and the telling apart are one thought; neither is of use without the other.
+# Over 300 because the walk that finds contexts and the telling apart of what they hold are of no use alone.
 
 from __future__ import annotations
 
@@ -265,11 +265,10 @@ class _Contexts:
         name = attr["frame_name"].s.decode(errors="replace") if "frame_name" in attr else ""
         # By the loop around, since not every Enter of a loop in a branch need be in that branch.
         loop = self._context(here, self.frame(reversed(self.path(here))), name)
-        if _shared([self.path(self.parent[loop]), self.path(here)]) < min(
-            len(self.path(self.parent[loop])), len(self.path(here))
-        ):
+        known, asked = self.path(self.parent[loop]), self.path(here)
+        if known[: len(asked)] != asked[: len(known)]:
             return self._context(here, here, name)  # imported once for each branch
-        if len(self.path(here)) > len(self.path(self.parent[loop])) and loop not in self.path(here):
+        if len(asked) > len(known) and loop not in asked:
             self.parent[loop] = here
             self._paths, self._deeper = {_OUTSIDE: ()}, {}
         return loop
@@ -422,7 +421,7 @@ class _Blocks:
         its ops, as its gradient does, but have Merges of their own. A loop is never divided.
         """
         scopes = {scope for op in switches.intersection(ops) for scope in self._started_by(op)}
-        if len(scopes) == 1 and all(self._under(op, scopes) for op in (switches | merges).intersection(ops)):
+        if len(scopes) == 1 and None not in {self._under(op, scopes) for op in (switches | merges).intersection(ops)}:
             return dict.fromkeys(ops, *scopes)
         found: dict[int, str | int] = {}
         loops = self._loops_of(ops, depth)

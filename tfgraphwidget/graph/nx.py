@@ -1,33 +1,85 @@
-"""An index as a networkx graph."""
+"""An index as a networkx graph, for networkx's algorithms and file formats."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 
+from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.tensors import Shape, shape_text
 
 
-def networkx(index: GraphIndex) -> nx.MultiDiGraph:
-    """Ops as nodes by name, and an edge for each tensor read and each control input.
+def networkx(index: GraphIndex, *, text: bool = False) -> nx.MultiDiGraph:
+    """Ops as nodes by name, in graph order, and an edge for each tensor read and each control input.
 
-    Nodes, in graph order, have `op` (the type), `scope`, `device`, and `attributes`, a dict from names to Python values
-    as `graph.op.Op.attr` gives them. Edges from who makes to who reads have `control`; those of tensors also `tensor`
-    ("a:0"), `dtype`, `shape` (a tuple with None for unknown dimensions; None for an unknown rank) and `slot`, the
-    input that the tensor is.
+    Nodes have `op` (the type), `scope` and `device` ("" for none), and `attributes`: name -> str, number, bool, a
+    dtype's name, a shape (as below), a function's name, or a list of these; of a constant only "tensor (2, 3)".
+
+    Edges go from who makes to who reads, and all have `control` and `tensor` ("a:0", or "^a" of a control input).
+    Those of tensors also have `dtype` ("" where it is not known), `shape` (a tuple with None for unknown dimensions;
+    None for an unknown rank) and `slot`, the input that the tensor is, which is the edge's key too. The keys of
+    control inputs are "^0", "^1" and so on.
+
+    The graph has `variables` and `functions` (tuples of names) and `collections` (key -> tuple of names).
+
+    With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and `write_gexf` want it:
+    shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]".
     """
-    graph = nx.MultiDiGraph()
-    for i in range(len(index)):
+    graph = nx.MultiDiGraph(**_about(index, text=text))
+    for i, name in enumerate(index.names):
         op = Op(index, i)
-        attributes = {name: op.attr(name) for name in index.nodes[i].attr}
-        graph.add_node(op.name, op=op.type, scope=op.scope, device=op.device, attributes=attributes)
+        attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
+        told = {f"attr.{key}": str(value) for key, value in attributes.items()} if text else {"attributes": attributes}
+        graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **told)
+    known: dict[tuple[int, int], dict[str, Any]] = {}
+    start, to, port = (column.tolist() for column in index.sources)
     for i, reader in enumerate(index.names):
-        start = index.inputs.start[i]
-        for slot, source in enumerate(index.input_lists[i]):
-            port = int(index.ports[start + slot])
-            tensor, dtype = f"{index.names[source]}:{port}", index.dtypes(source)[port]
-            about = {"tensor": tensor, "dtype": dtype, "shape": index.shape(source, port), "slot": slot}
-            graph.add_edge(index.names[source], reader, control=False, **about)
-        for waited in index.control_lists[i]:
-            graph.add_edge(index.names[waited], reader, control=True)
+        slots = len(index.input_lists[i])
+        # Of each op the tensors come first, in slot order, then the control inputs.
+        for k, edge in enumerate(range(start[i], start[i + 1])):
+            tensor = to[edge], port[edge]
+            if tensor not in known:
+                known[tensor] = _tensor(index, *tensor, text=text)
+            key, at = (k, {"slot": k}) if k < slots else (f"^{k - slots}", {})
+            graph.add_edge(index.names[tensor[0]], reader, str(key) if text else key, **at, **known[tensor])
     return graph
+
+
+def _about(index: GraphIndex, *, text: bool) -> dict[str, Any]:
+    """What the graph as a whole tells; as text without the collections, whose names would make one endless line."""
+    variables = tuple(variable.handle for variable in index.variable_defs)
+    functions = tuple(sorted(index.functions))
+    if text:
+        return {"variables": " ".join(variables), "functions": " ".join(functions)}
+    held = {key: tuple(member.name for member in members) for key, members in index.collections.items()}
+    return {"variables": variables, "functions": functions, "collections": held}
+
+
+def _tensor(index: GraphIndex, op: int, port: int, *, text: bool) -> dict[str, Any]:
+    """What an edge tells of the tensor that it carries."""
+    if port == CONTROL:
+        return {"tensor": f"^{index.names[op]}", "control": True}
+    shape = index.shape(op, port)
+    told = {"tensor": f"{index.names[op]}:{port}", "dtype": index.dtypes(op)[port], "control": False}
+    return {**told, "shape": shape_text(shape) if text else shape}
+
+
+def _plain(value: Any) -> Any:
+    """An attribute's value without protos and bytes."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    kind = type(value).__name__
+    if kind == "TensorShapeProto":
+        return _shape(value)
+    if kind == "TensorProto":
+        return f"tensor {shape_text(_shape(value.tensor_shape))}"
+    return value.name if kind == "NameAttrList" else value
+
+
+def _shape(proto: Any) -> Shape:
+    return None if proto.unknown_rank else tuple(None if d.size < 0 else d.size for d in proto.dim)

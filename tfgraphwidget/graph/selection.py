@@ -51,8 +51,12 @@ class Selection:
     @cached_property
     def _read(self) -> dict[Tensor, None]:
         """The tensors that ops inside read, in the order of first use."""
-        owner = np.repeat(np.arange(len(self.index), dtype=np.int32), np.diff(self.index.inputs.start))
-        return self._tensors(self.index.inputs.values, self.index.ports, self.mask[owner])
+        return self._tensors(self.index.inputs.values, self.index.ports, self.mask[self._owners])
+
+    @cached_property
+    def _owners(self) -> Ids:
+        """For each data edge the op that reads."""
+        return np.repeat(np.arange(len(self.index), dtype=np.int32), np.diff(self.index.inputs.start))
 
     @staticmethod
     def _tensors(ops: Ids, ports: Ids, wanted: Mask) -> dict[Tensor, None]:
@@ -81,6 +85,16 @@ class Selection:
         read, told, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
         made = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(told(nodes[i]))))
         return self._named(sorted({*outward, *(t for t in made if t not in read)})) + self.passthroughs
+
+    @cached_property
+    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The inputs and outputs that a path inside joins: what a boundary around these ops would name."""
+        source, owner = self.index.inputs.values, self._owners
+        entering = self.mask[owner] & ~self.mask[source]
+        reached = walks.forward(self.index, owner[entering], within=self.mask)
+        outputs = tuple(name for name in self.outputs if reached[self.index.op(name)])
+        used = walks.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
+        return self._named(self._tensors(source, self.index.ports, entering & used[owner])), outputs
 
     @cached_property
     def passthroughs(self) -> tuple[str, ...]:

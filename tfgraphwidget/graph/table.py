@@ -8,27 +8,30 @@ from typing import Any
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph.variables import definitions, handles, own_ops
+
+COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outputs", "readers", "variable")
 
 
 def table(index: GraphIndex) -> Any:
     """A pandas DataFrame when pandas is installed, else the same rows as a list of dicts, in graph order.
 
-    Columns: name, type, scope, device; inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of
-    texts "float32 (None, 3)", in port order); readers (how many ops read one of its tensors).
+    The columns are COLUMNS: inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
+    "float32 (None, 3)", in port order); readers (how many ops read one of its tensors); variable (the one that the op
+    is a part of, as handle, assign, read or check; "" for all others).
     """
-    rows = [_row(Op(index, i)) for i in range(len(index))]
+    found = definitions(index, handles(index))
+    variable = {op: held.handle for held in found.values() for op in own_ops(index, held)}
+    rows = [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
     try:
-        import pandas as pd
+        pandas = import_module("pandas")
     except ImportError:
         return rows
-    return pd.DataFrame(rows, columns=list(_COLUMNS))
+    return pandas.DataFrame(rows, columns=list(COLUMNS))
 
 
-_COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outputs", "readers")
-
-
-def _row(op: Op) -> dict[str, Any]:
+def _row(op: Op, variable: str) -> dict[str, Any]:
     tensors = zip(op.dtypes, op.shapes, strict=True)
     outputs = tuple(f"{dtype or 'unknown'} {shape_text(shape)}" for dtype, shape in tensors)
-    told = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.readers))
-    return dict(zip(_COLUMNS, told, strict=True))
+    told = (op.name, op.type, op.scope, op.device, op.inputs, op.control_inputs, outputs, len(op.readers), variable)
+    return dict(zip(COLUMNS, told, strict=True))

@@ -79,6 +79,7 @@ class Source:
 
     `graph` is the live `tf.Graph` that can be edited, and `session` runs it; both are None for a file until `live` is
     called, and `graph` stays None for functions (`refusal` then says why, as one sentence with a way out).
+    `stopped` is the sentence that `live` would have refused with when the file was opened, or "".
     `notices` are sentences about what can only be looked at. `signature` is the one that was chosen. `entrance` are
     the ops to enter, outermost first, to stand in the body that does the signature's work: a TensorFlow 2 SavedModel
     wraps it in one or two calls.
@@ -93,6 +94,7 @@ class Source:
     signature: Signature | None = None
     entrance: tuple[str, ...] = ()
     refusal: str = ""
+    stopped: str = ""
     revive: Callable[[], Revived] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:

@@ -99,10 +99,12 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     if wanted.checkpoint is not None:
         checkpoint, folder = Checkpoint.of(wanted.checkpoint), None
     file = File(where, graph_def, meta, ProtoBody(nodes, library, held, called=called), checkpoint, folder)
+    found = obstacles(file)
     return Source(
         title,
         file.body,
-        notices=(*(obstacle.why for obstacle in obstacles(file)), *broken(meta, signatures)),
+        notices=(*(obstacle.why for obstacle in found), *broken(meta, signatures)),
+        stopped=next((obstacle.why for obstacle in found if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
         entrance=entrance(signature, nodes, library),
