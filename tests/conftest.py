@@ -21,6 +21,14 @@ INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 
+@pytest.fixture(autouse=True)
+def tensorflow_2() -> Iterator[None]:
+    """Whatever a test does to TensorFlow's switches, the next one finds them as TensorFlow 2 has them."""
+    yield
+    v1.enable_control_flow_v2()
+    v1.enable_resource_variables()
+
+
 @pytest.fixture
 def line() -> tf.Graph:
     """x -> a -> b -> c, each doubling."""

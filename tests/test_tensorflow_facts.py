@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -79,3 +81,36 @@ def test_an_initial_value_can_be_fed(mlp: tf.Graph, session: v1.Session) -> None
     session.run(assign, {assign.inputs[1]: np.arange(4.0)})
     variable = next(v for v in mlp.get_collection("variables") if v.name == "net/one/b:0")
     assert session.run(variable).tolist() == [0, 1, 2, 3]
+
+
+def test_the_private_names_that_are_relied_on_are_there(line: tf.Graph) -> None:
+    op = line.get_operations()[-1]
+    for name in ("_inputs_val", "_control_outputs", "_id", "_update_input", "_c_op"):
+        assert hasattr(op, name), name
+    assert hasattr(line, "_functions")
+    function = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([]))
+    outer = tf.Graph()
+    with outer.as_default():
+        function(tf.constant(1.0))
+    assert [held.cached_definition.signature.name for held in outer._functions.values()] == list(outer._functions)
+
+
+def test_an_op_without_a_kernel_is_not_run_by_shape_inference(tmp_path: Path) -> None:
+    secret = tmp_path / "dims"
+    secret.write_bytes(np.array([3, 5], np.int32).tobytes())
+
+    def shape_of(**attributes: object) -> tf.TensorShape:
+        graph_def = v1.GraphDef()
+        with tf.Graph().as_default() as graph:
+            dims = tf.io.decode_raw(tf.io.read_file(str(secret)), tf.int32)
+            tf.reshape(v1.placeholder(tf.float32, name="x"), dims, name="y")
+            graph_def.CopyFrom(graph.as_graph_def())
+        for node in graph_def.node:
+            for name, value in attributes.items():
+                node.attr[name].s = str(value).encode()
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(graph_def, name="")
+            return graph.get_tensor_by_name("y:0").shape
+
+    assert shape_of() == [3, 5], "TensorFlow read the file to know the shape"
+    assert shape_of(_kernel="none").rank != 2

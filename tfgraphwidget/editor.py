@@ -113,7 +113,7 @@ class GraphEditor(Looking):
 
     def do(self, command: Clone) -> Copy:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
-        if len(self.breadcrumb) > 1:
+        if len(self.breadcrumb) > 1 or self._source.refusal:
             raise NotRunnable(self.read_only())
         self._names((*command.inputs, *command.outputs))
         if self._source.graph is None:

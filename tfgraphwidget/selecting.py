@@ -12,6 +12,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import ShapePattern
+from tfgraphwidget.names import free_name
 
 
 class Selecting(ABC):
@@ -127,5 +128,8 @@ class Selecting(ABC):
         return self._framed("conditionals", frames.conditionals(self.index))
 
     def _framed(self, what: str, found: Iterable[frames.Loop | frames.Conditional]) -> dict[str, Selection]:
-        index = self.index
-        return {f.name: Selection.of(index, sorted(f.ops), f"editor.{what}()[{f.name!r}]") for f in found}
+        named: dict[str, Selection] = {}
+        for block in found:
+            name = free_name(block.name, {known.lower() for known in named})  # after two imports, two have one name
+            named[name] = Selection.of(self.index, sorted(block.ops), f"editor.{what}()[{name!r}]")
+        return named

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -381,20 +382,20 @@ def test_nothing_outside_of_frames_is_told_to_be_inside() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*.meta")), ids=lambda path: path.stem)
-def test_a_models_loops_are_those_of_its_collection(path: Any) -> None:
+def test_a_models_loops_are_those_of_its_collection(path: Path) -> None:
     meta = v1.MetaGraphDef.FromString(path.read_bytes())
     index = build(meta.graph_def.node)
     found = {loop.name: loop for loop in loops(index)}
-    protos = meta.collection_def["while_context"].bytes_list.value if "while_context" in meta.collection_def else ()
-    for text in protos:
-        context = control_flow_pb2.WhileContextDef.FromString(text)
+    held = meta.collection_def["while_context"].bytes_list.value if "while_context" in meta.collection_def else ()
+    for context in map(control_flow_pb2.WhileContextDef.FromString, held):
         loop = found[context.context_name]
+        # A context's values are the tensors made inside, and those that came in from outside.
+        came_in = {index.names[source] for enter in loop.enters for source in index.input_lists[enter]}
         inside = {index.names[i] for i in loop.ops}
-        outside = {value.to_proto() for value in ()} | set(context.values_def.external_values)
-        assert {n.partition(":")[0] for n in context.values_def.values} - {
-            n.partition(":")[0] for n in outside
-        } <= inside
-    assert bool(found) == any(kind in {"Enter", "RefEnter"} for kind in index.types)
+        assert {value.partition(":")[0] for value in context.values_def.values} <= inside | came_in
+        assert f"{index.names[loop.condition or 0]}:0" == context.pivot_name
+        assert {f"{index.names[i]}:0" for i in loop.exits} == set(context.loop_exit_names)
+    assert bool(found) == bool({"Enter", "RefEnter"}.intersection(index.types))
 
 
 def test_a_graph_without_control_flow_has_none(line: tf.Graph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -73,10 +74,9 @@ def test_an_empty_graph_has_no_rows(no_pandas: None) -> None:
 
 
 def test_with_pandas_it_is_a_frame_of_the_same_rows(graph: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed, and none of our extras brings it")
     index = index_of(graph)
     frame = table(index)
-    assert isinstance(frame, pandas.DataFrame)
+    assert isinstance(frame, pd.DataFrame)
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert frame.to_dict("records") == table(index)
     assert tuple(frame.columns) == COLUMNS

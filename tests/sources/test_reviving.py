@@ -83,7 +83,7 @@ def test_without_a_saver_the_values_are_fed_to_what_assigns(checkpoint: Path, re
 def test_what_a_checkpoint_has_is_loaded_when_it_lacks_some(checkpoint: Path) -> None:
     graph = build_mlp(resource=True)
     with graph.as_default():
-        v1.get_variable("more", [2])
+        v1.get_variable("more", [2], use_resource=True)
         v1.train.Saver()
         meta = v1.train.export_meta_graph(saver_def=v1.train.Saver().saver_def)
     with live(open_source(meta, checkpoint=checkpoint)) as session:

@@ -82,9 +82,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     """
     if not holds_graph(proto):
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
-    meta = _meta_graph(proto, wanted.tags, where) if isinstance(proto, SAVED) else proto
-    if not isinstance(proto, SAVED) and wanted.tags is not None:
-        raise GraphEditError(f"{where} is no SavedModel, so it has no tags; leave tags= out.")
+    meta = _meta_graph(proto, wanted.tags, where)
     graph_def, meta = (meta, META()) if isinstance(meta, GRAPH) else (meta.graph_def, meta)
     nodes = checked(graph_def.node, where)
     library = ProtoLibrary.of(graph_def.library)
@@ -112,17 +110,21 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     )
 
 
-def _meta_graph(saved_model: Any, tags: Any, where: str) -> Any:
-    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one."""
-    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in saved_model.meta_graphs}
+def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
+    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
+    if not isinstance(proto, SAVED):
+        if tags is not None:
+            raise GraphEditError(f"{where} is no SavedModel, so it has no tags; leave tags= out.")
+        return proto
+    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
     listed = " or ".join(f"tags={list(held)!r}" for held in by_tags)
     if tags is not None:
         wanted = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
         if wanted not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(wanted)!r}; give {listed}.")
         return by_tags[wanted]
-    if len(saved_model.meta_graphs) == 1:
-        return saved_model.meta_graphs[0]
+    if len(proto.meta_graphs) == 1:
+        return proto.meta_graphs[0]
     if ("serve",) in by_tags:
         return by_tags["serve",]
     raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {listed}.")
