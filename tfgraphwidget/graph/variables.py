@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW, V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.frames import V1_CONTROL_FLOW, V1_LOOPS
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.names import split_tensor
 
