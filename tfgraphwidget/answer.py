@@ -184,7 +184,9 @@ class Answers:
         )
 
     def _copied_ops(self, selection: Selection | None) -> int:
-        """How many ops a clone of the selection copies; counted once for each selection."""
+        """How many ops a clone of the selection copies; counted once for each selection that a boundary gives."""
+        if not self._editor.outputs:
+            return 0
         if selection is not self._counted[0]:
             self._counted = (
                 selection,
