@@ -146,7 +146,7 @@ def test_a_failure_half_way_leaves_the_old_file(
 
     with monkeypatch.context() as patched:
         patched.setattr(v1.saved_model.Builder, "save", fail)
-        with pytest.raises(OSError, match="disk full"):
+        with pytest.raises(GraphEditError, match="cannot be written: disk full"):
             editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
     assert (tmp_path / "sm" / "saved_model.pb").read_bytes() == old
     assert [path.name for path in tmp_path.iterdir()] == ["sm"]
@@ -165,7 +165,7 @@ def test_an_old_model_survives_a_move_that_fails(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", fail)
-        with pytest.raises(OSError, match="busy"):
+        with pytest.raises(GraphEditError, match="cannot be written: busy"):
             editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
     assert list(serve(tmp_path / "sm")(x=tf.zeros([1, 3]))) == ["logits"]
 

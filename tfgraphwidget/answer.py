@@ -17,7 +17,6 @@ from tfgraphwidget.view import scene as scenes
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.graph.doors import Door
-    from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.graph.selection import Selection
 
 _LONGEST = 20_000  # characters of an expression
@@ -32,7 +31,6 @@ class Answers:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._scene: scenes.Scene | None = None
-        self._drawn_index: GraphIndex | None = None
         self._counted: tuple[Selection | None, int] = (None, 0)
         self.revision = 0
 
@@ -148,12 +146,11 @@ class Answers:
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:
         editor = self._editor
         self._scene = scene = editor.scene()
-        self._drawn_index = editor.index
         fields, data = scenes.to_bytes({**scene.arrays(), **editor.paint(scene).arrays()})
         return p.Drawn(self._state(notice), _fields(fields), focus), [data]
 
     def _painted(self) -> Answer:
-        if self._scene is None or self._drawn_index is not self._editor.index:
+        if self._scene is None or self._scene.index is not self._editor.index:
             return self._drawn()  # other cells have added ops since
         fields, data = scenes.to_bytes(self._editor.paint(self._scene).arrays())
         return p.Painted(self._state(""), _fields(fields)), [data]
@@ -161,6 +158,8 @@ class Answers:
     def _state(self, notice: str) -> p.State:
         editor, index = self._editor, self._editor.index
         selection, history = editor.selection, editor.history
+        outside = selection.inputs + selection.control_inputs if selection else ()
+        shared = selection.shared(editor.inputs or selection.ends[0]) if selection else ()
         return p.State(
             revision=self.revision,
             path=editor.breadcrumb,
@@ -174,8 +173,11 @@ class Answers:
             selected_ops=len(selection) if selection else 0,
             selected_variables=len(selection.variables) if selection else 0,
             copied_ops=self._copied_ops(selection),
-            outside=(selection.inputs + selection.control_inputs)[:_MOST_NAMES] if selection else (),
-            shared=selection.shared(editor.inputs or selection.ends[0])[:_MOST_NAMES] if selection else (),
+            outside=outside[:_MOST_NAMES],
+            outside_total=len(outside),
+            shared=shared[:_MOST_NAMES],
+            shared_total=len(shared),
+            values=editor.values(),
             proposal=editor.free_scope(),
             undo=code.line(history.done[-1].command) if history.done else "",
             redo=code.line(history.undone[-1].command) if history.undone else "",

@@ -111,6 +111,12 @@ class GraphEditor(Looking):
         # A library of ops may have been loaded since: `do` tries again, and says why not.
         return self._source.refusal or ("" if self._source.graph is not None else self._source.stopped)
 
+    def values(self) -> Literal["current", "initial", "none"]:
+        """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
+        if self._source.graph is None or self._source.session is not None:
+            return "current" if self._source.has_values else "initial"
+        return "none"
+
     def do(self, command: Clone) -> Copy:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
         if len(self.breadcrumb) > 1 or self._source.refusal:
@@ -183,6 +189,7 @@ class GraphEditor(Looking):
         """
         what = export.Export(
             index=self.index,
+            envelope=self.room.body.envelope,
             graph=lambda: self.graph,
             session=lambda: self.session,
             inputs=self.inputs if inputs is None else self._names(inputs),

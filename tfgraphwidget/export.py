@@ -17,7 +17,7 @@ from tfgraphwidget.edits.values import check_session, current_values, load
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import pairs
+from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.names import as_input, colocated_with, free_name, last_part, split_input, split_tensor
 from tfgraphwidget.view import draw
@@ -30,11 +30,13 @@ _SIGNATURE = "serving_default"
 class Export:
     """All that an export can need: the visible graph, its boundary, its picture.
 
-    `graph` and `session` are asked for when they are needed: a file is imported into TensorFlow then. `read_only` is
-    the sentence that says why there is no graph that can run, or "".
+    `envelope` gives the versions and the function library around the ops. `graph` and `session` are asked for when they
+    are needed: a file is imported into TensorFlow then. `read_only` is the sentence that says why there is no graph
+    that can run, or "".
     """
 
     index: GraphIndex
+    envelope: Callable[[], tf.compat.v1.GraphDef]
     graph: Callable[[], tf.Graph]
     session: Callable[[], tf.compat.v1.Session | None]
     inputs: tuple[str, ...]
@@ -45,6 +47,21 @@ class Export:
 
 def save(path: Path, what: Export, *, folder: bool) -> Path:
     """Write `what` to `path` in the kind that its suffix names; a folder is a SavedModel. The path written."""
+    try:
+        write = _writer(path, folder=folder)
+        _check_place(path, is_folder=write is _saved_model)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:60]}-") as beside:
+            written = Path(beside) / (path.name or "saved_model")
+            write(written, what)
+            _move(written, path, Path(beside))
+    except (OSError, ValueError) as error:  # no permission, no room, a name too long or with a NUL in it
+        reason = getattr(error, "strerror", None) or error
+        raise GraphEditError(f"{str(path)[:200]!r} cannot be written: {reason}; give another place.") from error
+    return path
+
+
+def _writer(path: Path, *, folder: bool) -> Callable[[Path, Export], None]:
+    """What writes the kind of file that a path names."""
     kinds: dict[str, Callable[[Path, Export], None]] = {
         ".pb": _graph_def,
         ".pbtxt": _graph_def_text,
@@ -59,12 +76,7 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
         raise GraphEditError(
             f"{path.suffix!r} is no kind of file that can be written; use {known}, or a folder for a SavedModel."
         )
-    _check_place(path, is_folder=write is _saved_model)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as beside:
-        written = Path(beside) / (path.name or "saved_model")
-        write(written, what)
-        _move(written, path, Path(beside))
-    return path
+    return write
 
 
 def _check_place(path: Path, *, is_folder: bool) -> None:
@@ -92,8 +104,9 @@ def _move(written: Path, path: Path, beside: Path) -> None:
 
 def _whole(what: Export) -> tf.compat.v1.GraphDef:
     """Every op the editor shows; ops hidden by undo are left out."""
-    whole = what.graph().as_graph_def()
-    del whole.node[:]
+    whole = what.envelope()
+    if not whole.library.ByteSize():
+        whole.ClearField("library")  # as TensorFlow leaves it out
     whole.node.extend(what.index.nodes)
     return whole
 

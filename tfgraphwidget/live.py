@@ -30,8 +30,8 @@ class LiveGraph:
             values.check_session(source.session, source.graph)
         self._built_on_hidden: set[str] = set()
         self._known = 0  # nodes of the body that the index was told of
-        self._stamp = self._present_stamp()
-        self._index = self._read()
+        self._index: GraphIndex
+        self.reread()
 
     @property
     def index(self) -> GraphIndex:
@@ -39,8 +39,7 @@ class LiveGraph:
         if self.is_behind():
             stamp = self._present_stamp()
             grew = stamp[1:] == self._stamp[1:]  # else another editor has hidden ops, or shown them again
-            self._index = self._read(self._index) if grew else self._read()
-            self._stamp = stamp
+            self._take(stamp, grown=grew)
         return self._index
 
     def is_behind(self) -> bool:
@@ -49,7 +48,7 @@ class LiveGraph:
 
     def reread(self) -> None:
         """Read the whole graph anew, edges that other code has changed in place included."""
-        self._stamp, self._index = self._present_stamp(), self._read()
+        self._take(self._present_stamp(), grown=False)
 
     def graph(self) -> Any:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
@@ -65,25 +64,28 @@ class LiveGraph:
     def _present_stamp(self) -> tuple[Hashable, int, int]:
         return self.source.body.stamp(), self._record().generation, id(self.source.body)
 
-    def _read(self, base: GraphIndex | None = None) -> GraphIndex:
-        """The index of what is not hidden; only ops that came since are read when there is a `base`."""
+    def _take(self, stamp: tuple[Hashable, int, int], *, grown: bool) -> None:
+        """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
+        base = self._index if grown else None
+        known = self._known if grown else 0
+        built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
-        nodes = body.nodes(0 if base is None else self._known)
-        self._known = len(nodes) + (0 if base is None else self._known)
-        collections, variables = body.collections()
-        if base is None:
-            self._built_on_hidden = set()
+        read = body.nodes(known)
+        nodes, (collections, variables) = read, body.collections()
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
-            self._built_on_hidden |= reading(nodes, hidden | self._built_on_hidden)
-            hidden = hidden | self._built_on_hidden
+            built_on_hidden |= reading(nodes, hidden | built_on_hidden)
+            hidden = hidden | built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = shown(collections, variables, hidden)
+        functions = body.functions()
         if base is not None:
-            return base.extended(nodes, collections, variables, body.functions())
-        typing, functions = body.typing, body.functions()
-        taken = reserved(hidden)
-        return build(nodes, collections, variables, taken, typing=typing, functions=functions, origin=self)
+            index = base.extended(nodes, collections, variables, functions)
+        else:
+            taken = reserved(hidden)
+            index = build(nodes, collections, variables, taken, typing=body.typing, functions=functions, origin=self)
+        self._index, self._stamp, self._known = index, stamp, known + len(read)
+        self._built_on_hidden = built_on_hidden
 
     def carry_out(self, patch: Patch, fill: Callable[[], None]) -> None:
         """Apply and fill; if either fails, the inverse is applied and the graph is as before."""
@@ -96,10 +98,11 @@ class LiveGraph:
             apply.apply_live(patch.inverse(), graph)
             self.reread()
             raise
-        self._stamp, self._known = self._present_stamp(), graph.version
         # Ops that are shown again come back at their old places in graph order.
-        again = bool(patch.add.nodes) and self._stamp[1] != generation
-        self._index = self._read() if again else patched(before, patch)
+        if patch.add.nodes and self._record().generation != generation:
+            self.reread()
+        else:
+            self._stamp, self._known, self._index = self._present_stamp(), graph.version, patched(before, patch)
 
     def prepared(self, command: Clone, patch: Patch) -> Callable[[], None]:
         """Everything that can be refused before the graph changes; what is left to do once the ops are there."""

@@ -9,6 +9,7 @@ from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.doors import Door
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
 from tfgraphwidget.rooms import Rooms
 from tfgraphwidget.selecting import Selecting
@@ -56,14 +57,14 @@ class Looking(Selecting):
 
     def doors(self, op: Any) -> tuple[Door, ...]:
         """The functions that an op calls, each with what the op uses it as ("body", "cond", "f")."""
-        return self._rooms.doors(self._names(op)[0])
+        return self._rooms.doors(self._one(op))
 
     def enter(self, op: Any, label: str = "") -> None:
         """Stand in the function that an op calls: `editor.enter("while", "body")`; without a label, the first one.
 
         A function of the graph's library can be entered by its own name too. Raises UnknownName.
         """
-        self._rooms.enter(op if isinstance(op, str) and op in self.index.functions else self._names(op)[0], label)
+        self._rooms.enter(op if isinstance(op, str) and op in self.index.functions else self._one(op), str(label))
         self.changed()
 
     def leave(self, depth: int | None = None) -> None:
@@ -101,8 +102,8 @@ class Looking(Selecting):
         return self.room.selection
 
     @selection.setter
-    def selection(self, chosen: Selection | None) -> None:
-        self.room.choose(chosen)
+    def selection(self, chosen: Any) -> None:
+        self.room.choose(chosen if chosen is None or isinstance(chosen, Selection) else self.ops(*self._names(chosen)))
         self.changed()
 
     # What is seen
@@ -136,10 +137,12 @@ class Looking(Selecting):
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary and the last edit, per item of a scene."""
-        index, selection = self.index, self.selection
+        index, selection, boundary = scene.index, self.selection, self.room.boundary
         fresh = walks.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
-        inputs, outputs = ([index.op(name) for name in side] for side in self.room.boundary)
-        chosen = walks.mask_of(index, ()) if selection is None else selection.mask
+        # Another thread may have added ops since the scene was made: what is painted is what is drawn.
+        known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
+        inputs, outputs = ([index.op(name) for name in side] for side in known)
+        chosen = walks.mask_of(index, ()) if selection is None else selection.on(index).mask
         return scenes.paint(scene, chosen, inputs, outputs, fresh)
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _IDENTIFIER = re.compile(r"\W+")
 
 
@@ -19,7 +20,7 @@ def split_tensor(name: str) -> tuple[str, int | None]:
     (('a/b', 1), ('a/b', None))
     """
     op, colon, port = name.rpartition(":")
-    if colon and port.isdecimal():
+    if colon and port.isdecimal() and port.isascii() and len(port) <= _MOST_DIGITS:
         return op, int(port)
     return name, None
 

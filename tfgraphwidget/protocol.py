@@ -58,7 +58,9 @@ class Search:
 
 @dataclasses.dataclass(frozen=True)
 class Select:
-    """Make these ops and scopes the selection, add them to it, or remove them; toggle adds or removes each.
+    """Make these ops and scopes the selection, add them to it, or remove them.
+
+    toggle adds them, or removes them when all are in it already.
 
     Box and lasso say set or add, a Ctrl-click says toggle.
     """
@@ -109,22 +111,8 @@ class Redo:
     """Do again what was undone last."""
 
 
-Request = (
-    Open
-    | Toggle
-    | Reveal
-    | Boundary
-    | Inspect
-    | Search
-    | Select
-    | Derive
-    | Enter
-    | Leave
-    | Refresh
-    | Clone
-    | Undo
-    | Redo
-)
+Edit = Clone | Undo | Redo
+Request = Open | Toggle | Reveal | Boundary | Inspect | Search | Select | Derive | Enter | Leave | Refresh | Edit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,13 +129,12 @@ class Field:
 class State:
     """What the panel shows beside the drawing.
 
-    `proposal` is a scope name still free; `code` the lines of Python that do what was done so far, oldest first;
-    `copied_ops` how many ops a clone with variables of its own copies; `outside` the tensors (and, as "^op", control
-    inputs) that come into the selection from elsewhere, `shared` the variables that a copy would go on reading by
-    way of them; `notice` one sentence about what just happened, or "".
-    `path` names the rooms one stands in, from the graph itself to the innermost function; `warnings` are sentences
-    about what can only be looked at; `editable` is "" when Clone will work here, else the sentence that says why not.
-    `expression` is the Python that gives the selection, or "".
+    `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
+    `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
+    `copied_ops` is how many ops a clone copies; `outside` the tensors (and, as "^op", control inputs) that come in from
+    elsewhere, `shared` the variables that a copy would go on reading by way of them: the first 200, and how many there
+    are. `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
+    Python that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
     """
 
     revision: int
@@ -163,8 +150,11 @@ class State:
     selected_variables: int
     copied_ops: int
     outside: tuple[str, ...]
+    outside_total: int
     shared: tuple[str, ...]
+    shared_total: int
     proposal: str
+    values: Literal["current", "initial", "none"]
     undo: str
     redo: str
     code: tuple[str, ...]

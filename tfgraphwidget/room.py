@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.select import check_ports
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.named import check_ports
+from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import enclosing_scopes, split_tensor
 from tfgraphwidget.view import visible
 
@@ -79,7 +79,7 @@ class Room:
 
     def choose(self, selection: Selection | None) -> None:
         """Choose these ops; the boundary is then empty."""
-        self._chosen = None if selection is None else selection.on(self.index)
+        self._chosen = None if selection is None else as_selection(selection).on(self.index)
         self._boundary = ((), ())
 
     # What is open
@@ -98,6 +98,8 @@ class Room:
     def reveal(self, name: str) -> str:
         """Open the scopes around an op, a tensor or a scope; the name of the op or scope."""
         index = self.index
+        if not isinstance(name, str):
+            raise UnknownName(f"{str(name)[:60]!r} is no name; write that of an op, a tensor or a scope.")
         is_scope = name.rstrip("/") in index.scopes.ids and name not in index.ids
         found = name.rstrip("/") if is_scope else index.names[index.op(name)]
         around = set(enclosing_scopes(found)) | ({found} if found in index.scopes.ids and not is_scope else set())
@@ -111,16 +113,23 @@ class Room:
 
         Raises UnknownName.
         """
-        many = given if isinstance(given, list | tuple | set | frozenset | Iterator | Selection) else [given]
-        flat = (name for item in many for name in (item if isinstance(item, Selection) else [item]))
+        # A tensor is an Iterable too, and says so only when it is asked for its first row.
+        single = isinstance(given, str | Selection) or hasattr(given, "name") or not hasattr(given, "__iter__")
         index, body = self.index, self.body
+        flat: list[Any] = []
+        for item in [given] if single else given:
+            if isinstance(item, Selection):
+                here = item.on(index)  # refuses those of other rooms and editors
+                flat += (*here.ops, *here.tensors)
+            else:
+                flat.append(item)
         names = tuple(_name(item, index, body) for item in flat)
         check_ports(index, names)
         return names
 
 
 def _name(item: Any, index: GraphIndex, body: Body) -> str:
-    name = item if isinstance(item, str) else getattr(item, "name", None)
+    name = str(item) if isinstance(item, str) else getattr(item, "name", None)
     if not isinstance(name, str):
         raise UnknownName(f"{str(item)[:60]!r} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
     mine = getattr(body, "graph", None)

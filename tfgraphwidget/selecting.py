@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
+from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import between, frames, select
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.tensors import ShapePattern
+from tfgraphwidget.graph.selection import Selection, Walk
 from tfgraphwidget.names import free_name
 
 
@@ -31,6 +32,13 @@ class Selecting(ABC):
     def _names(self, given: Any) -> tuple[str, ...]:
         """The names of what was given, checked."""
 
+    def _one(self, given: Any) -> str:
+        """The name of the one op or tensor that was given."""
+        names = self._names(given)
+        if len(names) != 1:
+            raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
+        return names[0]
+
     def ops(self, *names: Any) -> Selection:
         """The named ops; a tensor's name chooses that tensor, see `Selection.passthroughs`."""
         return select.ops(self.index, *self._names(names))
@@ -41,11 +49,11 @@ class Selecting(ABC):
 
     def paths(self, first: Any, last: Any) -> Selection:
         """All ops on any path from one op or tensor to another, both ends included. Raises NoPath."""
-        return between.paths(self.index, *self._names([first]), *self._names([last]))
+        return between.paths(self.index, self._one(first), self._one(last))
 
     def path(self, first: Any, last: Any) -> Selection:
         """The ops of one shortest path. Raises NoPath."""
-        return between.path(self.index, *self._names([first]), *self._names([last]))
+        return between.path(self.index, self._one(first), self._one(last))
 
     def upstream(
         self,
@@ -60,8 +68,9 @@ class Selecting(ABC):
         A tensor stands for the op that makes it. Tensors of `stop_at` are not crossed; what is not `within` is not
         reached. Without `inclusive`, the given ops are left out.
         """
-        how = {"within": within, "controls": controls, "inclusive": inclusive}
-        return select.upstream(self.index, *self._names(names), stop_at=self._names(stop_at), **how)  # type: ignore[arg-type]
+        stops = self._names(stop_at)
+        how = Walk.of(self.index, stop_at=stops, within=within, controls=controls, inclusive=inclusive)
+        return select.upstream(self.index, *self._names(names), **vars(how))
 
     def downstream(
         self,
@@ -75,8 +84,9 @@ class Selecting(ABC):
 
         The options are those of `upstream`.
         """
-        how = {"within": within, "controls": controls, "inclusive": inclusive}
-        return select.downstream(self.index, *self._names(names), stop_at=self._names(stop_at), **how)  # type: ignore[arg-type]
+        stops = self._names(stop_at)
+        how = Walk.of(self.index, stop_at=stops, within=within, controls=controls, inclusive=inclusive)
+        return select.downstream(self.index, *self._names(names), **vars(how))
 
     def enclosed(self, seeds: Any, by: Any, *, inclusive: bool = True, controls: bool = False) -> Selection:
         """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`."""
@@ -87,7 +97,7 @@ class Selecting(ABC):
         """All ops inside the name scopes, nested scopes included."""
         return select.scope(self.index, *names)
 
-    def matching(self, pattern: str) -> Selection:
+    def matching(self, pattern: str | re.Pattern[str]) -> Selection:
         """Ops in whose name the regular expression is found."""
         return select.matching(self.index, pattern)
 
@@ -107,11 +117,12 @@ class Selecting(ABC):
         """The handles of the trainable variables; `.variables` says more of each."""
         return select.trainable(self.index)
 
-    def producing(self, *, dtype: str = "*", shape: ShapePattern = "*") -> Selection:
+    def producing(self, *, dtype: Any = "*", shape: Any = "*") -> Selection:
         """Ops with an output of such a dtype and static shape.
 
-        `dtype` is a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown rank, or one
-        entry for each dimension: its size, None for an unknown one, "*" for any, ... for any number of them.
+        `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
+        rank, or one entry for each dimension: its size, None for an unknown one, "*" for any, once ... for any number.
+        Shapes that a file does not tell are inferred by TensorFlow at the first question: seconds for 50,000 ops.
         """
         return select.producing(self.index, dtype=dtype, shape=shape)
 
@@ -125,7 +136,8 @@ class Selecting(ABC):
 
     def conditionals(self) -> dict[str, Selection]:
         """The v1 conditionals by name, outermost first; each with its Switches, branches and Merges."""
-        return self._framed("conditionals", frames.conditionals(self.index))
+        # The gradient of a branch that was not taken leaves a Switch by itself: no conditional to a person.
+        return self._framed("conditionals", (block for block in frames.conditionals(self.index) if block.merges))
 
     def _framed(self, what: str, found: Iterable[frames.Loop | frames.Conditional]) -> dict[str, Selection]:
         named: dict[str, Selection] = {}

@@ -1,14 +1,19 @@
 // From gesture to store or request. Edits go one after another, so that each starts from the state the last one left.
-import type { Channel } from "./channel";
+import type { Answer, Channel } from "./channel";
 import type { CloneRequest, Request, SelectRequest } from "./protocol";
 import type { Anchor, Arrival } from "./render/arrival";
 import type { Region, Taken } from "./render/region";
 import { Replies, type Show } from "./replies";
 import { at, CLOSED, keyOf, OP } from "./scene";
-import { type Verb, whyNot } from "./selecting";
+import { isSelecting, type Verb, whyNot } from "./selecting";
 import type { Mode, Status, Store, Tool } from "./store";
 
 export type Side = "inputs" | "outputs";
+/** What becomes of an answer, or of there being none. */
+interface Handlers {
+  accept(answer: Answer): void;
+  fail(error: unknown): void;
+}
 type CloneForm = Pick<CloneRequest, "into" | "variables" | "init">;
 
 /** An answer that comes later than this, in milliseconds, is worth a word. */
@@ -93,16 +98,15 @@ export class Actions {
   pick(item: number): Promise<void> {
     const { scene } = this.#store.value;
     if (scene && item > 0) return this.inspect(keyOf(scene, item));
-    this.#inspecting.abort();
+    this.#lookElsewhere();
     this.#store.set({ picked: "", details: null });
     return Promise.resolve();
   }
 
   async inspect(key: string): Promise<void> {
-    this.#inspecting.abort();
-    this.#inspecting = new AbortController();
+    const signal = this.#lookElsewhere();
     this.#store.set({ picked: key });
-    await this.#ask({ type: "inspect", name: key }, this.#inspecting.signal);
+    await this.#ask({ type: "inspect", name: key }, signal);
   }
 
   async search(text: string): Promise<void> {
@@ -162,7 +166,7 @@ export class Actions {
 
   /** Neither a selection nor a boundary any more. */
   clearSelection(): Promise<void> {
-    void this.#edit(() => (this.#store.value.state?.selected_ops ? { type: "derive", verb: "clear" } : null));
+    void this.#edit(() => (isSelecting(this.#store.value.state) ? { type: "derive", verb: "clear" } : null));
     return this.#edit(() => {
       const { inputs, outputs } = this.#boundary();
       return inputs.length + outputs.length > 0 ? { type: "boundary", inputs: [], outputs: [] } : null;
@@ -229,20 +233,50 @@ export class Actions {
   #edit(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(async () => {
       const message = request();
-      if (message && !this.#closed.signal.aborted) await this.#ask(message, this.#closed.signal, arrival);
+      if (!message || this.#closed.signal.aborted) return;
+      const { scene } = this.#store.value;
+      await this.#ask(message, this.#closed.signal, arrival);
+      // Whoever reveals an op looks at that one next.
+      if (this.#store.value.scene !== scene && message.type !== "reveal") void this.#lookAgain();
     });
     return this.#lastTurn;
   }
 
-  async #ask(message: Request, signal?: AbortSignal, arrival: Arrival = {}): Promise<void> {
+  /** Nobody waits for what was inspected last; the signal for the next. */
+  #lookElsewhere(): AbortSignal {
+    this.#inspecting.abort();
+    this.#inspecting = new AbortController();
+    return this.#inspecting.signal;
+  }
+
+  /** After a new drawing: what the inspector shows may have changed, or be gone, which is nothing to complain of. */
+  async #lookAgain(): Promise<void> {
+    const signal = this.#lookElsewhere();
+    const { picked } = this.#store.value;
+    if (picked === "") return;
+    const gone = () => this.#store.set({ picked: "", details: null });
+    await this.#send({ type: "inspect", name: picked }, signal, {
+      accept: (answer) => (answer.type === "inspected" ? this.#replies.accept(answer, {}) : gone()),
+      fail: gone,
+    });
+  }
+
+  #ask(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
+    return this.#send(message, signal, {
+      accept: (answer) => this.#replies.accept(answer, arrival),
+      fail: (error) =>
+        this.say({ kind: "error", text: error instanceof Error ? error.message : String(error) }),
+    });
+  }
+
+  async #send(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
     this.#store.set({ pending: this.#store.value.pending + 1 });
     const late = setTimeout(() => this.#store.set({ slow: true }), SLOW);
     try {
-      this.#replies.accept(await this.#channel.request(message, signal ? { signal } : {}), arrival);
+      accept(await this.#channel.request(message, { signal }));
     } catch (error) {
       // Given up for a newer question: nobody waits for this answer.
-      if (!signal?.aborted)
-        this.say({ kind: "error", text: error instanceof Error ? error.message : String(error) });
+      if (!signal.aborted) fail(error);
     } finally {
       clearTimeout(late);
       const pending = this.#store.value.pending - 1;

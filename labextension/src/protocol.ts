@@ -23,8 +23,11 @@ export interface State {
   selected_variables: number;
   copied_ops: number;
   outside: string[];
+  outside_total: number;
   shared: string[];
+  shared_total: number;
   proposal: string;
+  values: "current" | "initial" | "none";
   undo: string;
   redo: string;
   code: string[];
@@ -96,7 +99,7 @@ export interface SearchRequest {
   limit: number;
 }
 
-/** Make these ops and scopes the selection, add them to it, or remove them; toggle adds or removes each. */
+/** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
   verb: "set" | "add" | "remove" | "toggle";

@@ -1,6 +1,6 @@
 // From reply to store: what Python said becomes what the screen shows.
 import { type Answer, assertNever } from "./channel";
-import type { Drawn, Painted } from "./protocol";
+import type { Drawn, Inspected, Painted } from "./protocol";
 import type { Arrival } from "./render/arrival";
 import { moved, roomOf } from "./rooms";
 import { decodePaint, decodeScene, type Scene } from "./scene";
@@ -32,7 +32,8 @@ export class Replies {
         this.#paint(answer);
         break;
       case "inspected":
-        this.#store.set({ details: answer });
+        // Asked again after a drawing it mostly says the same: whoever reads it there is left in peace.
+        if (!same(answer, this.#store.value.details)) this.#store.set({ details: answer });
         break;
       case "found":
         this.#store.set({ found: answer });
@@ -65,6 +66,13 @@ export class Replies {
       this.#reopen();
     }
   }
+}
+
+/** Whether they say the same; the number of the message and its empty buffer are not part of it. */
+function same(a: Inspected, b: Inspected | null): boolean {
+  const text = (said: Inspected | null) =>
+    JSON.stringify(said, (key, value) => (key === "id" || key === "buffer" ? undefined : value));
+  return text(a) === text(b);
 }
 
 function spoken(notice: string): Pick<Screen, "status" | "warned"> {

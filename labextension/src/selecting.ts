@@ -36,13 +36,25 @@ export const DERIVATIONS: readonly Derivation[] = [
 
 const NOTHING = "Nothing is selected: draw a box (b) or a lasso (l), or Ctrl-click an op.";
 
+const ONLY_TENSORS = "Only tensors are selected, and this is made of ops: Ctrl-click an op.";
+
+/** Whether anything is selected; it may be tensors alone, which are no ops. */
+export function isSelecting(state: State | null): boolean {
+  return state !== null && (state.selected_ops > 0 || state.expression !== "");
+}
+
 /** "" when it works, else the sentence that says what is missing. */
 export function whyNot(verb: Verb, state: State | null): string {
-  const ops = state?.selected_ops ?? 0;
   const marked = state ? state.inputs.length + state.outputs.length : 0;
-  if (verb === "clear") return ops + marked > 0 ? "" : "Nothing is selected.";
+  if (verb === "clear") return isSelecting(state) || marked > 0 ? "" : "Nothing is selected.";
   if (verb === "invert") return state?.ops ? "" : "There is nothing to select.";
-  if (ops === 0) return NOTHING;
+  return isSelecting(state) ? whyNotOf(verb, state?.selected_ops ?? 0) : NOTHING;
+}
+
+/** The same, of a selection with this many ops. */
+function whyNotOf(verb: Verb, ops: number): string {
+  if (verb === "upstream" || verb === "downstream") return "";
+  if (ops === 0) return ONLY_TENSORS;
   if ((verb === "path" || verb === "shortest") && ops !== 2)
     return `A path joins two ops, and ${counted(ops)} selected: Ctrl-click until there are two.`;
   return "";

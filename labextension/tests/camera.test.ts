@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   anchored,
   between,
+  FARTHEST,
   fitted,
   inView,
   opening,
   panned,
-  READABLE,
   resized,
   toScreen,
   toWorld,
@@ -58,13 +58,45 @@ describe("camera", () => {
     expect(toScreen(first, 350, 0).y).toBe(24);
   });
 
-  test("the first look at a huge drawing is still readable", () => {
-    expect(opening({ x: 0, y: 0, width: 50_000, height: 50_000 }, viewport).zoom).toBe(READABLE);
+  test("the first look at a larger drawing is all of it, as long as that is not too far away", () => {
+    const box = { x: 0, y: 0, width: 2000, height: 1400 };
+    expect(opening(box, viewport)).toEqual(fitted(box, viewport));
+    expect(fitted(box, viewport).zoom).toBeGreaterThan(FARTHEST);
+  });
+
+  test("the first look at a huge drawing is its upper left corner, with a margin, not from far away", () => {
+    const first = opening({ x: 300, y: 70, width: 50_000, height: 50_000 }, viewport);
+    expect(first.zoom).toBe(FARTHEST);
+    const corner = toScreen(first, 300, 70);
+    expect(corner.x).toBeCloseTo(24);
+    expect(corner.y).toBeCloseTo(24);
+  });
+
+  test.each([
+    ["at the left edge", 100],
+    ["near it", 700],
+    ["in the middle", 5000],
+    ["at the right edge", 9900],
+  ])("no side is blank while the drawing goes on at the other: reading starts %s", (_, start) => {
+    const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
+    const first = opening(box, viewport, () => ({ left: 80, right: 9950, start }));
+    const margin = 24 / first.zoom + 1e-6;
+    const seen = inView(first, viewport);
+    expect(seen.x).toBeGreaterThanOrEqual(80 - margin);
+    expect(seen.x + seen.width).toBeLessThanOrEqual(9950 + margin);
+    expect(start).toBeGreaterThan(seen.x);
+    expect(start).toBeLessThan(seen.x + seen.width);
+  });
+
+  test("an upper part that is narrower than the view is in its middle", () => {
+    const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
+    const first = opening(box, viewport, () => ({ left: 4000, right: 4600, start: 4100 }));
+    expect(toScreen(first, 4300, 0)).toEqual({ x: expect.closeTo(400), y: expect.closeTo(24) });
   });
 
   test("flying to a small box brings it to the middle at a readable zoom", () => {
     const there = towards({ x: 5000, y: 5000, width: 100, height: 30 }, viewport, { x: 0, y: 0, zoom: 0.05 });
-    expect(there.zoom).toBeGreaterThan(READABLE);
+    expect(there.zoom).toBeGreaterThan(0.5);
     expect(toScreen(there, 5050, 5015)).toEqual({ x: 400, y: 300 });
   });
 

@@ -4,7 +4,7 @@ import { emptyText } from "../src/panels/empty";
 import { crumbsOf } from "../src/panels/path";
 import { unread } from "../src/panels/warnings";
 import { destination, firstLook } from "../src/render/arrival";
-import { fitted } from "../src/render/camera";
+import { FARTHEST, fitted } from "../src/render/camera";
 import { roomOf } from "../src/rooms";
 import { boxOf, decodeScene } from "../src/scene";
 import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, opened, openedOn } from "./kernel";
@@ -111,6 +111,15 @@ describe("where the camera goes", () => {
       y: 90,
       zoom: 2,
     });
+  });
+
+  test("first, in a large drawing, to what there is in its upper part", () => {
+    const large = { ...scene, box: Float32Array.from(scene.box, (side) => side * 20) };
+    const { x, y, zoom } = firstLook(large, viewport);
+    expect(zoom).toBe(FARTHEST);
+    // Only the input, which lies between 1000 and 2600, is in view.
+    expect(x).toBeCloseTo(1800 - viewport.width / zoom / 2);
+    expect(y).toBeCloseTo(-24 / zoom);
   });
 
   test("to all there is when there is nothing where the eye was", () => {

@@ -74,6 +74,14 @@ describe("what can be made of a selection", () => {
     expect(whyNot("shortest", state({ selected_ops: 1234 }))).toContain("1,234 are selected");
   });
 
+  test("of tensors alone what leads on from them", () => {
+    const tensors = { expression: "editor.ops('input:0')" };
+    const some = verbs.filter((verb) => whyNot(verb, state(tensors)) === "");
+    expect(some).toEqual(["upstream", "downstream", "invert"]);
+    expect(whyNot("grow", state(tensors))).toContain("Only tensors are selected");
+    expect(whyNot("clear", state(tensors))).toBe("");
+  });
+
   test("a boundary without a selection can be cleared", () => {
     expect(whyNot("clear", state())).not.toBe("");
     expect(whyNot("clear", state({ inputs: ["input"] }))).toBe("");
@@ -101,6 +109,7 @@ describe("what can be made of a selection", () => {
 
   test.each([
     ["a selection", { selected_ops: 3 }, ["derive"]],
+    ["tensors", { expression: "editor.ops('input:0')" }, ["derive"]],
     ["a boundary", { inputs: ["input"] }, ["boundary"]],
     ["nothing", {}, []],
   ])("clearing %s sends what is needed", async (_, change, types) => {

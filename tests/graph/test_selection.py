@@ -290,3 +290,154 @@ def test_ops_and_tensors_themselves_will_do(two: GraphEditor, line: tf.Graph) ->
     assert two.ops(a, b).tensors == ("b:0",)
     assert two.between(a, b) == two.between("a", "b:0")
     assert set(two.upstream(two.ops("a", "b"))) == {"x", "a/y", "a", "b/y", "b"}
+
+
+def same_again(editor: GraphEditor, part: Selection) -> bool:
+    return bool(eval(part.expression, {"editor": editor}) == part)
+
+
+def test_what_it_prints_is_true_after_the_graph_grew(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    editor.selection = ~editor.ops("a")
+    kept = editor.scope("b")
+    with line.as_default():
+        tf.square(line.get_tensor_by_name("c:0"), name="d")
+    assert "d" not in editor.selection
+    assert same_again(editor, editor.selection)
+    assert kept.on(editor.index).expression == "editor.scope('b')", "still true, so still said"
+
+
+def test_what_it_prints_is_true_after_an_undo(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    editor.clone("x:0", "net/logits:0", "copy", init="none")
+    editor.selection = editor.scope("copy").grow() | editor.ops("x")
+    editor.undo()
+    assert "x" in editor.selection
+    assert same_again(editor, editor.selection)
+
+
+def test_what_250_clicks_chose_can_be_pasted() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        for k in range(260):
+            tf.constant(k, name=f"c{k}")
+    editor = tgw.edit(graph)
+    chosen = editor.ops("c0")
+    for k in range(1, 250):
+        chosen = chosen | editor.ops(f"c{k}") if k % 3 else chosen - editor.ops(f"c{k - 1}")
+    assert same_again(editor, chosen)
+
+
+def test_functions_that_cannot_be_written_down_give_the_list_of_their_ops(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    wanted = "MatMul"
+    matmuls = "editor.ops('net/one/MatMul', 'net/two/MatMul')"
+    assert editor.where(lambda op: op.type == wanted).expression == matmuls
+    first, second = (lambda op: op.type == "MatMul"), (lambda op: op.type == "Relu")
+    assert editor.where(first).expression == "editor.where(lambda op: op.type == 'MatMul')"
+    assert editor.where(second).expression == "editor.where(lambda op: op.type == 'Relu')"
+
+    class IsMatMul:
+        def __call__(self, op: object) -> bool:
+            return getattr(op, "type", "") == "MatMul"
+
+    assert editor.where(IsMatMul()).expression == matmuls
+
+
+@pytest.mark.parametrize("name", ["a.b", "it's", "a\\b", "über", "A", "x" * 300, np.str_("numpy")])
+def test_nasty_names_print_as_python(name: str) -> None:
+    editor = tgw.edit(v1.GraphDef(node=[v1.NodeDef(name=n, op="NoOp") for n in dict.fromkeys(["k", str(name)])]))
+    for part in (editor.ops(name), editor.upstream(name), ~editor.ops(name, "k"), editor.enclosed([name], by=[])):
+        assert same_again(editor, part)
+
+
+def test_masks_and_arrays_cannot_be_written(two: GraphEditor) -> None:
+    for array in (two.ops("a").mask, two.index.inputs.values, two.index.readers.to, two.index.sources.port):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_one_tensor_of_several_is_where_a_path_begins() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        first, second = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
+        tf.square(first, name="p")
+        tf.square(second, name="q")
+    editor = tgw.edit(graph)
+    assert list(editor.path("split:1", "q")) == ["split", "q"]
+    for way in (editor.path, editor.paths):
+        with pytest.raises(NoPath, match="'split:1' to 'p'"):
+            way("split:1", "p")
+    assert set(editor.ops("split:1").downstream()) == {"q"}
+    assert editor.downstream(editor.ops("split:1")) == editor.downstream("split:1")
+
+
+def test_equal_is_who_has_the_same_ops_of_the_same_graph(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = editor.ops("a")
+    with line.as_default():
+        tf.square(line.get_tensor_by_name("c:0"), name="d")
+    assert before == editor.ops("a")
+    assert len({before, editor.ops("a")}) == 1
+    assert before != tgw.edit(line).ops("b")
+
+
+def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [4], name="x")
+        tf.function(lambda x: tf.square(x, name="p"))(tf.square(x, name="p"))
+    editor = tgw.edit(graph)
+    editor.enter(editor.of_type("PartitionedCall"))
+    inside = editor.ops("p")
+    editor.leave()
+    for use in (editor.ops, editor.upstream, lambda part: editor.clone(part, part, "copy"), editor.mark):
+        with pytest.raises(GraphEditError, match="another graph"):
+            use(inside)
+
+
+def test_types_that_nobody_knows_are_judged_one_by_one() -> None:
+    def part(*tables: str) -> set[str]:
+        known = {"t1": v1.NodeDef(name="t1", op="MyTable"), "t2": v1.NodeDef(name="t2", op="MyTable")}
+        known["t1"].attr["shared_name"].s = b"key"
+        nodes = [v1.NodeDef(name="x", op="Placeholder"), *(known[t] for t in tables)]
+        editor = tgw.edit(v1.GraphDef(node=[*nodes, v1.NodeDef(name="y", op="MyLookup", input=["x", "t1", "t2"])]))
+        return set(editor.between("x", "y"))
+
+    assert part("t1", "t2") == part("t2", "t1") == {"y", "t2"}
+
+
+BAD = {
+    "a selection that is a name": lambda e: setattr(e, "selection", 5),
+    "within a list": lambda e: e.upstream("a", within=["b"]),
+    "a tensor it has not": lambda e: e.ops("a").upstream(stop_at=["a:7"]),
+    "no scope": lambda e: e.scope(None),
+    "a list of scopes": lambda e: e.scope(["a"]),
+    "a list of types": lambda e: e.of_type(["Mul"]),
+    "no number": lambda e: e.fan_out("a"),
+    "no dtype": lambda e: e.producing(dtype=None),
+    "no shape": lambda e: e.producing(shape=[np.array([1, 2])]),
+    "two ...": lambda e: e.producing(shape=[..., 3, ...]),
+    "bytes": lambda e: e.matching(b"a"),
+    "no function": lambda e: e.where(3),
+    "no place": lambda e: e.ops("a").save("/nonexistent/folder/a"),
+    "no op": lambda e: e.enter([]),
+    "nothing to reveal": lambda e: e.reveal(None),
+    "a NUL": lambda e: e.save("a\0.pb"),
+    "a long name": lambda e: e.save("x" * 300 + ".pb"),
+    "many digits": lambda e: e.ops("a:" + "9" * 5000),
+}
+
+
+@pytest.mark.parametrize("ask", BAD.values(), ids=BAD.keys())
+def test_what_makes_no_sense_is_refused_in_a_sentence(two: GraphEditor, ask: object) -> None:
+    with pytest.raises(GraphEditError):
+        ask(two)  # type: ignore[operator]
+
+
+def test_names_in_one_go_take_what_holds_names(two: GraphEditor) -> None:
+    assert set(two.ops(*{"a": 1, "b": 2})) == {"a", "b"}
+    two.selection = ["a", "b"]
+    assert repr(two.selection) == "editor.ops('a', 'b')"
+    assert two.upstream("b", stop_at={"a:0": 1}.keys()) == two.upstream("b", stop_at="a:0")
+    assert two.producing(dtype=tf.float32, shape=tf.TensorShape([None, 2])) == two.producing(shape=[None, np.int64(2)])

@@ -14,8 +14,8 @@ from tests.graph_editor.corpus import names
 def test_a_view_prints_what_it_holds(net):
     view = ge.sgv(net.c.op, net.f)
     assert str(view) == (
-        f"SubGraphView (graphid={id(net.graph)}):\n** ops[1]:\nfoo/c\n** inputs[3]:\na:0\nfoo/b:0\nfoo/bar/e:1 *\n"
-        "** outputs[2]:\nfoo/c:0\nfoo/bar/e:1 *\n"
+        f"SubGraphView (graphid={id(net.graph)}):\n** ops[1]:\n  foo/c\n** inputs[3]:\n  a:0\n  foo/b:0\n"
+        "  foo/bar/e:1 *\n** outputs[2]:\n  foo/c:0\n  foo/bar/e:1 *\n"
     )
     assert "** inputs: empty\n" in str(view.remap_inputs([]))
     assert str(ge.sgv()) == "SubGraphView: empty"

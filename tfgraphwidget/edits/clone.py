@@ -22,7 +22,7 @@ from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.frames import inside_control_flow
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.selection import pairs
+from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.variables import HANDLES, completed, definitions, has_state, own_ops
 from tfgraphwidget.graph.walks import ANY_PORT
 from tfgraphwidget.names import as_input, free_name, is_scope_name, split_input, split_tensor

@@ -10,11 +10,14 @@ from tfgraphwidget.errors import NoPath
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection, pairs
+from tfgraphwidget.graph.named import pairs
+from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.spoken import call
 from tfgraphwidget.graph.variables import from_outside
 from tfgraphwidget.names import split_tensor
 
 
+@remade
 def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
     """The ops on a path from an input to an output, and the parameters that those ops read.
 
@@ -29,7 +32,7 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
         raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
     cut = pairs(index, inputs)
     walked = needed(index, inputs, outputs)
-    expression = f"editor.between({list(inputs)!r}, {list(outputs)!r})"
+    expression = call("between", [list(inputs), list(outputs)])
     if not cut:
         return Selection(index, walked & ~from_outside(index), expression)
     path = walked & walks.forward(index, walks.readers_of(index, cut))
@@ -42,24 +45,27 @@ def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str])
     return walks.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
 
 
+@remade
 def paths(index: GraphIndex, first: str, last: str) -> Selection:
     """All ops on any path of tensors or control edges from one op or tensor to another, both ends included.
 
     Raises UnknownName, and NoPath when there is none.
     """
-    a, b = index.op(first), index.op(last)
-    found = walks.forward(index, [a]) & walks.backward(index, [b])
-    if not found[a]:
+    (a, port), b = pairs(index, [first])[0], index.op(last)
+    after = [a] if port == walks.ANY_PORT else walks.readers_of(index, [(a, port)])
+    found = walks.forward(index, after) & walks.backward(index, [b])
+    if a != b and not found.any():
         raise _no_path(index, [first], [last])
-    return Selection(index, found, f"editor.paths({first!r}, {last!r})")
+    return Selection(index, found | walks.mask_of(index, [a]), call("paths", [first, last]))
 
 
+@remade
 def path(index: GraphIndex, first: str, last: str) -> Selection:
     """The ops of one shortest path; see `paths`."""
-    found = walks.shortest(index, index.op(first), index.op(last))
+    found = walks.shortest(index, pairs(index, [first])[0], index.op(last))
     if not found:
         raise _no_path(index, [first], [last])
-    return Selection.of(index, found, f"editor.path({first!r}, {last!r})")
+    return Selection.of(index, found, call("path", [first, last]))
 
 
 def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
@@ -74,8 +80,7 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
 
 def _read_by(index: GraphIndex, ops: Mask) -> Mask:
     """What some ops read or wait for."""
-    owner = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.sources.start))
-    return walks.mask_of(index, index.sources.to[ops[owner]])
+    return walks.mask_of(index, index.sources.to[ops[index.sources.owner]])
 
 
 def _check_paths(index: GraphIndex, inputs: tuple[str, ...], outputs: tuple[str, ...], path: Mask) -> None:
@@ -96,5 +101,5 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
     mend = (
         "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
     )
-    ops = [split_tensor(n)[0] for n in (*inputs, *outputs)]
+    ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
     return NoPath(f"No path leads from {sources} to {ends}; {mend}.", ops)

@@ -14,7 +14,8 @@ class Door(NamedTuple):
 
 
 def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
-    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition.
+    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition,
+    and what an If does before what it does else.
 
     An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
     """
@@ -27,4 +28,5 @@ def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
             found.append(Door(label, value.func.name))
         elif kind == "list":
             found += [Door(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
-    return tuple(sorted((d for d in found if d.function in functions), key=lambda door: (door.label == "cond", door)))
+    known = (door for door in found if door.function in functions)
+    return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))

@@ -28,6 +28,11 @@ class Csr(NamedTuple):
     start: Ids
     values: Ids
 
+    @property
+    def owner(self) -> Ids:
+        """For each value the row that it stands in."""
+        return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+
     def row(self, i: int) -> Ids:
         """The numbers of row i."""
         return self.values[self.start[i] : self.start[i + 1]]
@@ -65,11 +70,23 @@ class Edges(NamedTuple):
     to: Ids
     port: Ids
 
+    @property
+    def owner(self) -> Ids:
+        """For each edge the op that it is listed under."""
+        return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
+
+
+def frozen(*arrays: npt.NDArray[Any]) -> None:
+    """Make arrays read-only: an index and what it hands out never change."""
+    for array in arrays:
+        array.flags.writeable = False
+
 
 def turned(csr: Csr, rows: int) -> tuple[Ids, Ids, Ids]:
     """Start and values of the opposite direction, and where in `csr` each of them stands."""
     places = np.arange(len(csr.values), dtype=np.int32)
     turned = csr_matrix((places, csr.values, csr.start), shape=(len(csr.start) - 1, rows)).tocsc()
+    frozen(turned.indptr, turned.indices, turned.data)
     return turned.indptr, turned.indices, turned.data
 
 
@@ -81,7 +98,8 @@ def merged(a: Edges, b: Edges) -> Edges:
     for edges, before in ((a, b.start[:-1]), (b, a.start[1:])):
         at = np.arange(len(edges.to)) + np.repeat(before, np.diff(edges.start))
         to[at], port[at] = edges.to, edges.port
-    return Edges(a.start + b.start, to, port)
+    frozen(start := a.start + b.start, to, port)
+    return Edges(start, to, port)
 
 
 def control_edges(csr: Csr) -> Edges:

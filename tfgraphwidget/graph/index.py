@@ -16,7 +16,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.edges import Csr, Edges, Ids, Rows, control_edges, joined, merged, read, reverse, turned
+from tfgraphwidget.graph.edges import (
+    Csr,
+    Edges,
+    Ids,
+    Rows,
+    control_edges,
+    frozen,
+    joined,
+    merged,
+    read,
+    reverse,
+    turned,
+)
 from tfgraphwidget.graph.scopes import ScopeTree
 from tfgraphwidget.graph.tensors import Shape, Typing, Untold
 from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_tensor
@@ -35,15 +47,21 @@ class Member(NamedTuple):
         Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
         resource variable gives: it stands for the assign op.
         """
-        kinds = {kind.__name__ for kind in type(item).__mro__}
+        kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
         if "EagerTensor" in kinds:
             return None
         if kinds & {"Operation", "_UnreadVariable"}:
-            return cls("op", (item if "Operation" in kinds else item.op).name)
-        if kinds & {"RefVariable", "BaseResourceVariable"}:
-            return cls("variable", item.name)
-        # get_variable(regularizer=...) wraps its loss in an object of its own.
-        return cls("tensor", item.name) if kinds & {"Tensor", "_LazyEvalTensor"} else None
+            found = "op", item if "Operation" in kinds else item.op
+        elif kinds & {"RefVariable", "BaseResourceVariable"}:
+            found = "variable", item
+        elif kinds & {"Tensor", "_LazyEvalTensor"}:
+            # get_variable(regularizer=...) wraps its loss in an object of its own.
+            found = "tensor", item
+        else:
+            return None
+        # Another thread may be making a variable: it is in its collection before it has a name.
+        name = getattr(found[1], "name", None)
+        return cls(found[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -91,6 +109,9 @@ class GraphIndex:
     functions: frozenset[str] = frozenset()
     origin: object = field(default_factory=object)
     serial: int = field(init=False, default_factory=count().__next__)
+
+    def __post_init__(self) -> None:
+        frozen(self.inputs.start, self.inputs.values, self.ports, self.controls.start, self.controls.values)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -174,7 +195,7 @@ class GraphIndex:
         if found is None:
             found = self.ids.get(split_tensor(name)[0])
         if found is None:
-            wanted = split_tensor(name)[0]
+            wanted = split_tensor(name)[0][:200]
             raise UnknownName(f"This graph has no op {wanted!r}.{did_you_mean(wanted, self.names)}")
         return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,69 +18,87 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.selection import Selection, Walk, pairs
-from tfgraphwidget.graph.spoken import written
-from tfgraphwidget.graph.tensors import ShapePattern, check_pattern, suits
+from tfgraphwidget.graph.selection import Selection, Walk, remade
+from tfgraphwidget.graph.spoken import call, literal, written
+from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.names import did_you_mean, split_tensor
 
 _TRAINABLE = "trainable_variables"
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
 
+@remade
 def ops(index: GraphIndex, *names: str) -> Selection:
     """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
-    tensors = tuple(dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None))
+    tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
     check_ports(index, tensors)
-    chosen = Selection.of(index, [index.op(n) for n in names if n not in tensors], _call("ops", names))
-    return replace(chosen, tensors=tensors)
+    chosen = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
+    return replace(chosen, tensors=tuple(tensors))
 
 
+@remade
 def scope(index: GraphIndex, *names: str) -> Selection:
     """All ops inside the name scopes, nested scopes included."""
-    held = [index.scopes.ops(index.scopes.scope(name)) for name in names]
-    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), _call("scope", names))
+    held = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
+    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), call("scope", names))
 
 
-def matching(index: GraphIndex, pattern: str) -> Selection:
+@remade
+def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
     """Ops in whose name the regular expression is found."""
     try:
         compiled = re.compile(pattern)
+        found = [i for i, name in enumerate(index.names) if compiled.search(name)]
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
-    found = (i for i, name in enumerate(index.names) if compiled.search(name))
-    return Selection.of(index, found, _call("matching", [pattern]))
+    flags = "".join(sign for sign, flag in _FLAGS.items() if compiled.flags & flag)
+    text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
+    return Selection.of(index, found, call("matching", [text]))
 
 
+@remade
 def of_type(index: GraphIndex, *types: str) -> Selection:
     """Ops of the given types, for example "Conv2D"."""
     kinds, code = index.kinds
     for wanted in types:
-        if wanted not in kinds:
+        if _text(wanted, "op type") not in kinds:
             raise UnknownName(
                 f"No op here is of type {wanted!r}.{did_you_mean(wanted, kinds)} The types are "
                 f"{', '.join(sorted(kinds))[:200]}."
             )
     chosen = np.isin(code, [kinds.index(wanted) for wanted in types])
-    return Selection(index, chosen, _call("of_type", types))
+    return Selection(index, chosen, call("of_type", types))
 
 
+@remade
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
     """The ops for which a function of an `Op` says true."""
-    found = (i for i in range(len(index)) if holds(Op(index, i)))
-    return Selection.of(index, found, f"editor.where({written(holds)})")
+    if not callable(holds):
+        raise GraphEditError(f"{str(holds)[:60]!r} cannot be asked; give a function of an op: lambda op: op.type == …")
+    found = Selection.of(index, (i for i in range(len(index)) if holds(Op(index, i))), "")
+    text = written(holds)
+    return replace(found, expression=f"editor.where({text})" if text else call("ops", found.ops))
 
 
+@remade
 def fan_out(index: GraphIndex, at_least: int) -> Selection:
     """Ops whose tensors are read by so many ops or more."""
+    try:
+        at_least = operator.index(at_least)
+    except TypeError:
+        raise GraphEditError(f"{at_least!r} is no number of ops; write editor.fan_out(3).") from None
     edges = index.readers
-    owner = np.repeat(np.arange(len(index), dtype=np.int64), np.diff(edges.start))
+    owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL
     distinct = np.unique(owner[data] * len(index) + edges.to[data]) // max(len(index), 1)
     count = np.bincount(distinct, minlength=len(index))
-    return Selection(index, count >= at_least, _call("fan_out", [at_least]))
+    return Selection(index, count >= at_least, call("fan_out", [at_least]))
 
 
+@remade
 def trainable(index: GraphIndex) -> Selection:
     """The handles of the trainable variables: those in the collection of that name, or that say so themselves."""
     listed = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
@@ -88,61 +108,44 @@ def trainable(index: GraphIndex) -> Selection:
     return Selection.of(index, found, "editor.trainable()")
 
 
-def producing(index: GraphIndex, *, dtype: str = "*", shape: ShapePattern = "*") -> Selection:
+@remade
+def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selection:
     """Ops with an output of such a dtype and static shape.
 
-    `dtype` is a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown rank, or one entry
-    for each dimension: its size, None for an unknown one, "*" for any, ... for any number of them.
+    `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
+    rank, or one entry for each dimension: its size, None for an unknown one, "*" for any, once ... for any number.
     """
-    check_pattern(shape)
+    shape, dtype = pattern_of(shape), getattr(dtype, "name", dtype)
+    if not isinstance(dtype, str):
+        raise GraphEditError(f'{dtype!r} is no dtype; write its name, "float32", or a part of it, "float*".')
 
     def has_one(i: int) -> bool:
         kinds = enumerate(index.dtypes(i))
         return any(fnmatch.fnmatchcase(d, dtype) and suits(index.shape(i, port), shape) for port, d in kinds)
 
-    options = [f"dtype={dtype!r}"] if dtype != "*" else []
+    options = [f"dtype={literal(dtype)}"] if dtype != "*" else []
     options += [f"shape={_shape_written(shape)}"] if shape != "*" else []
     return Selection.of(index, filter(has_one, range(len(index))), f"editor.producing({', '.join(options)})")
 
 
-def upstream(
-    index: GraphIndex,
-    *names: str,
-    stop_at: Iterable[str] = (),
-    within: Selection | None = None,
-    controls: bool = True,
-    inclusive: bool = True,
-) -> Selection:
-    """The given ops and everything they need, along tensors and control inputs.
-
-    A tensor's name stands for the op that makes it. Tensors of `stop_at` are not crossed, nor control inputs
-    unless `controls`; what is not in `within` is not reached. Without `inclusive`, the given ops are left out.
-    """
-    check_ports(index, names)
-    how = Walk(tuple(stop_at), within, controls, inclusive)
-    seeds = walks.mask_of(index, [index.op(name) for name in names])
-    return Selection(index, how.taken(walks.backward, index, seeds), _call("upstream", names, how.written()))
+def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
+    """The given ops and everything they need; see `Selecting.upstream`."""
+    return _walked(index, "upstream", names, Walk.of(index, **how))
 
 
-def downstream(
-    index: GraphIndex,
-    *names: str,
-    stop_at: Iterable[str] = (),
-    within: Selection | None = None,
-    controls: bool = True,
-    inclusive: bool = True,
-) -> Selection:
-    """The given ops and everything that needs them; a tensor's name stands for the ops that read it.
-
-    The options are those of `upstream`.
-    """
-    check_ports(index, names)
-    how = Walk(tuple(stop_at), within, controls, inclusive)
-    first = [walks.readers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, names)]
-    seeds = walks.mask_of(index, [i for group in first for i in group])
-    return Selection(index, how.taken(walks.forward, index, seeds), _call("downstream", names, how.written()))
+def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
+    """The given ops and everything that needs them; see `Selecting.downstream`."""
+    return _walked(index, "downstream", names, Walk.of(index, **how))
 
 
+@remade
+def _walked(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
+    chosen = ops(index, *names)
+    walked = chosen.upstream(**vars(how)) if way == "upstream" else chosen.downstream(**vars(how))
+    return replace(walked, expression=call(way, names, how.written()))
+
+
+@remade
 def enclosed(
     index: GraphIndex, seeds: Iterable[str], by: Iterable[str], *, inclusive: bool = True, controls: bool = False
 ) -> Selection:
@@ -161,27 +164,29 @@ def enclosed(
     found = walks.flood(index, first, wall, controls_in=controls, controls_out=controls)
     options = [] if inclusive else ["inclusive=False"]
     options += ["controls=True"] if controls else []
-    text = _call("enclosed", [list(seeds), list(by)], options)
+    text = call("enclosed", [list(seeds), list(by)], options)
     return Selection(index, found if inclusive else found & ~wall, text)
 
 
+@remade
 def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
     """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
     try:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
-        ops, tensors = list(map(str, held["ops"])), tuple(map(str, held["tensors"]))
+        held_ops, tensors = list(map(str, held["ops"])), list(map(str, held["tensors"]))
     except FileNotFoundError:
         raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
-    gone = [name for name in (*ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
+    gone = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
     if gone:
         raise UnknownName(
             f"The selection in {str(path)!r} has op {gone[0]!r}{f' and {len(gone) - 1} more' if gone[1:] else ''}, "
             f"which this graph has not.{did_you_mean(gone[0], index.names)}"
         )
-    found = Selection.of(index, (index.ids[name] for name in ops), _call("load", [str(path)]))
-    return replace(found, tensors=tensors)
+    check_ports(index, tensors)
+    found = ops(index, *held_ops, *tensors)
+    return replace(found, expression=call("load", [str(path)]))
 
 
 def found(index: GraphIndex, text: str) -> list[int]:
@@ -203,20 +208,10 @@ def found(index: GraphIndex, text: str) -> list[int]:
     return ranked[0] + ranked[1] + ranked[2]
 
 
-def _call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
-    """The expression `editor.name(…)`."""
-    return f"editor.{name}({', '.join([*map(repr, arguments), *options])})"
-
-
-def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
-    """Raise UnknownName when the name of a tensor asks for an output that its op has not."""
-    for name in names:
-        op, port = (name, None) if name in index.ids else split_tensor(name)
-        count = len(index.dtypes(index.op(op)))
-        # Of an op that TensorFlow does not know, nobody can say what it has not.
-        if port is not None and port >= count and index.typing.definition(index.types[index.op(op)]) is not None:
-            has = f"has {count} output{'s' * (count > 1)}" if count else "has no output"
-            raise UnknownName(f"There is no tensor {name!r}: op {op!r} {has}; an op is named without ':'.", [op])
+def _text(given: object, what: str) -> str:
+    if not isinstance(given, str):
+        raise UnknownName(f"{str(given)[:60]!r} is no {what}; give its name, several as several arguments.")
+    return given
 
 
 def _shape_written(pattern: ShapePattern) -> str:

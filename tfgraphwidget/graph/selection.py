@@ -1,176 +1,130 @@
-"""Selection: some ops of one graph, as a value; it prints as the expression that made it."""
+"""Selection: some ops of one graph, as a value; it prints as the expression that made it.
+
+A selection also keeps how it was made, as `again`: on a later state of the graph the same ops may be another
+expression's (a scope is gone, `~` would hold more). Then it prints as the list of its ops, which is always true.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import wraps
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.named import check_ports, pairs, readers_of
+from tfgraphwidget.graph.part import Part
+from tfgraphwidget.graph.spoken import call, literal
 from tfgraphwidget.names import split_tensor
 
-Tensor = tuple[int, int]
+_DEEPEST = 50
+_Maker = TypeVar("_Maker", bound="Callable[..., Selection]")
+
+
+def remade(make: _Maker) -> _Maker:
+    """A function of an index, or of a selection, whose results know how they were made."""
+
+    @wraps(make)
+    def made(first: Any, *arguments: Any, **options: Any) -> Selection:
+        def again(index: GraphIndex) -> Selection:
+            return make(_on(first, index), *(_on(a, index) for a in arguments), **options)
+
+        return replace(make(first, *arguments, **options), again=again)
+
+    return cast("_Maker", made)
+
+
+def _on(thing: Any, index: GraphIndex) -> Any:
+    """What a maker was given, for another state of the graph: the index itself, or a selection made anew."""
+    if isinstance(thing, GraphIndex):
+        return index
+    if isinstance(thing, Selection):
+        return thing.on(index) if thing.again is None else thing.again(index)
+    return thing
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Part):
     """Ops of one index: `mask` has one bool per op; `expression` is the Python that gives it.
 
-    `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`.
+    `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
+    ops only. `again` makes the selection anew on another state of the graph; None when it was not made in Python.
     """
 
     index: GraphIndex
     mask: Mask
     expression: str
     tensors: tuple[str, ...] = ()
+    again: Callable[[GraphIndex], Selection] | None = None
+
+    def __post_init__(self) -> None:
+        frozen(self.mask)
 
     @classmethod
     def of(cls, index: GraphIndex, ops: Iterable[int], expression: str) -> Selection:
         """The selection of some op numbers."""
         return cls(index, walks.mask_of(index, ops), expression)
 
-    @cached_property
-    def ids(self) -> frozenset[int]:
-        """The numbers of the ops."""
-        return frozenset(np.flatnonzero(self.mask).tolist())
+    def upstream(self, **how: Any) -> Selection:
+        """These ops and everything they need; the options are those of `Selecting.upstream`."""
+        return self._walked("upstream", Walk.of(self.index, **how))
 
-    @cached_property
-    def ops(self) -> tuple[str, ...]:
-        """Names of the ops, in graph order."""
-        return tuple(self.index.names[i] for i in np.flatnonzero(self.mask).tolist())
+    def downstream(self, **how: Any) -> Selection:
+        """These ops and everything that needs them; the options are those of `Selecting.upstream`."""
+        return self._walked("downstream", Walk.of(self.index, **how))
 
-    @cached_property
-    def _read(self) -> dict[Tensor, None]:
-        """The tensors that ops inside read, in the order of first use."""
-        return self._tensors(self.index.inputs.values, self.index.ports, self.mask[self._owners])
-
-    @cached_property
-    def _owners(self) -> Ids:
-        """For each data edge the op that reads."""
-        return np.repeat(np.arange(len(self.index), dtype=np.int32), np.diff(self.index.inputs.start))
-
-    @staticmethod
-    def _tensors(ops: Ids, ports: Ids, wanted: Mask) -> dict[Tensor, None]:
-        return dict.fromkeys(zip(ops[wanted].tolist(), ports[wanted].tolist(), strict=True))
-
-    def _named(self, tensors: Iterable[Tensor]) -> tuple[str, ...]:
-        return tuple(f"{self.index.names[op]}:{port}" for op, port in tensors)
-
-    @cached_property
-    def inputs(self) -> tuple[str, ...]:
-        """Tensors read inside and produced outside, in the order of first use; then the passthroughs."""
-        return self._named(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
-
-    @cached_property
-    def inside(self) -> tuple[str, ...]:
-        """Tensors produced and read inside, in the order of first use; one that is read outside too is an output."""
-        return self._named(t for t in self._read if self.mask[t[0]])
-
-    @cached_property
-    def outputs(self) -> tuple[str, ...]:
-        """Tensors produced inside and read outside, or by no op at all, in graph order; then the passthroughs."""
-        edges = self.index.readers
-        owner = np.repeat(np.arange(len(self.index), dtype=np.int32), np.diff(edges.start))
-        data = self.mask[owner] & (edges.port != CONTROL)
-        outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
-        read, told, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
-        made = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(told(nodes[i]))))
-        return self._named(sorted({*outward, *(t for t in made if t not in read)})) + self.passthroughs
-
-    @cached_property
-    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The inputs and outputs that a path inside joins: what a boundary around these ops would name."""
-        source, owner = self.index.inputs.values, self._owners
-        entering = self.mask[owner] & ~self.mask[source]
-        reached = walks.forward(self.index, owner[entering], within=self.mask)
-        outputs = tuple(name for name in self.outputs if reached[self.index.op(name)])
-        used = walks.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
-        return self._named(self._tensors(source, self.index.ports, entering & used[owner])), outputs
-
-    @cached_property
-    def passthroughs(self) -> tuple[str, ...]:
-        """The chosen tensors that no op inside produces or reads: they go in and come out as they are."""
-        pairs = {name: (self.index.op(name), split_tensor(name)[1]) for name in self.tensors}
-        return tuple(name for name, t in pairs.items() if not self.mask[t[0]] and t not in self._read)
-
-    @cached_property
-    def control_inputs(self) -> tuple[str, ...]:
-        """Ops outside that ops inside wait for, as "^op", in the order of first use."""
-        owner = np.repeat(np.arange(len(self.index), dtype=np.int32), np.diff(self.index.controls.start))
-        waited = self.index.controls.values[self.mask[owner]]
-        return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
-
-    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
-        """Variables outside that the part reads by way of tensors that are not in `boundary`: a copy shares them."""
-        given = {self.index.op(name) for name in boundary}
-        ends = {self.index.op(name) for name in (*self.inputs, *(c[1:] for c in self.control_inputs))}
-        walked = walks.backward(self.index, sorted(ends - given), stop=pairs(self.index, boundary)) & ~self.mask
-        return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
-
-    @cached_property
-    def variables(self) -> tuple[VariableDef, ...]:
-        """The variables whose state lies inside, in graph order."""
-        held = [i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES]
-        return tuple(definitions(self.index, held).values())
-
-    def upstream(
-        self,
-        *,
-        stop_at: Iterable[str] = (),
-        within: Selection | None = None,
-        controls: bool = True,
-        inclusive: bool = True,
-    ) -> Selection:
-        """These ops and everything they need; see `graph.select.upstream` for the options."""
-        how = Walk(tuple(stop_at), within, controls, inclusive)
-        return self._walked("upstream", how.taken(walks.backward, self.index, self.mask), how)
-
-    def downstream(
-        self,
-        *,
-        stop_at: Iterable[str] = (),
-        within: Selection | None = None,
-        controls: bool = True,
-        inclusive: bool = True,
-    ) -> Selection:
-        """These ops and everything that needs them; see `graph.select.upstream` for the options."""
-        how = Walk(tuple(stop_at), within, controls, inclusive)
-        return self._walked("downstream", how.taken(walks.forward, self.index, self.mask), how)
-
-    def _walked(self, way: str, mask: Mask, how: Walk) -> Selection:
+    @remade
+    def _walked(self, way: str, how: Walk) -> Selection:
+        first = pairs(self.index, self.tensors)
+        up = way == "upstream"
+        beside = walks.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
+        walk = walks.backward if up else walks.forward
+        mask = how.taken(walk, self.index, self.mask | beside)
         return Selection(self.index, mask, f"{self._term}.{way}({', '.join(how.written())})")
 
+    @remade
     def grow(self, *, controls: bool = False) -> Selection:
         """With the ops one edge away, up and down; `controls` follows control edges too."""
         near = walks.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
 
+    @remade
     def shrink(self, *, controls: bool = False) -> Selection:
         """Without the ops that are one edge away from an op outside; the opposite of `grow`."""
         near = walks.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
 
+    @remade
     def around(self) -> Selection:
-        """All ops in the name scopes that these ops lie in, nested scopes included."""
+        """With all ops in the name scopes that these ops lie in, nested scopes included; the graph itself is none."""
         tree = self.index.scopes
-        held = np.zeros(len(self.index), dtype=bool)
-        for scope in np.unique(tree.scope_of[self.mask]).tolist():
+        held = self.mask.copy()
+        for scope in set(tree.scope_of[self.mask].tolist()) - {0}:
             held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
         return self._with(held, f"{self._term}.around()")
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops."""
+        """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.
+
+        Raises GraphEditError when the file cannot be written; an old file is then as it was.
+        """
         held = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
-        Path(path).write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+        file = Path(path)
+        beside = file.with_name(f".{file.name}.new")
+        try:
+            beside.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+            beside.replace(file)
+        except OSError as error:
+            raise GraphEditError(f"{str(path)!r} cannot be written: {error.strerror}; give another place.") from error
 
     def on(self, index: GraphIndex) -> Selection:
         """The same ops by name on another state of the same graph, less those that are gone."""
@@ -178,9 +132,13 @@ class Selection:
             return self
         if index.origin is not self.index.origin:
             raise GraphEditError(f"{self} is a selection on another graph than this one; make it again on this one.")
-        kept = tuple(name for name in self.tensors if split_tensor(name)[0] in index.ids)
-        ids = (index.ids[name] for name in self.ops if name in index.ids)
-        return replace(Selection.of(index, ids, self.expression), tensors=kept)
+        tensors = tuple(name for name in self.tensors if split_tensor(name)[0] in index.ids)
+        ids = [index.ids[name] for name in self.ops if name in index.ids]
+        same = replace(Selection.of(index, ids, ""), tensors=tensors)
+        with contextlib.suppress(GraphEditError, RecursionError):
+            if self.again is not None and (made := self.again(index)) == same:
+                return made
+        return same._listed()
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.mask))
@@ -195,34 +153,44 @@ class Selection:
         return isinstance(name, str) and name in self.index.ids and bool(self.mask[self.index.ids[name]])
 
     def __eq__(self, other: object) -> bool:
+        """The same ops and tensors of the same graph, on whatever state of it."""
         return (
             isinstance(other, Selection)
-            and self.index is other.index
-            and np.array_equal(self.mask, other.mask)
+            and self.index.origin is other.index.origin
+            and (np.array_equal(self.mask, other.mask) if self.index is other.index else self.ops == other.ops)
             and set(self.tensors) == set(other.tensors)
         )
 
     def __hash__(self) -> int:
-        return hash(self.mask.tobytes())
+        first = np.flatnonzero(self.mask)[:1].tolist()
+        return hash((len(self), *(self.index.names[i] for i in first)))
 
     def __repr__(self) -> str:
         return self.expression
 
     def __or__(self, other: Selection) -> Selection:
-        a, b = self._beside(other)
-        both = tuple(dict.fromkeys(a.tensors + b.tensors))
-        return Selection(a.index, a.mask | b.mask, f"({self} | {other})", both)
+        return self._joined("|", other)
 
     def __and__(self, other: Selection) -> Selection:
-        a, b = self._beside(other)
-        return Selection(a.index, a.mask & b.mask, f"({self} & {other})", _less(a.tensors, _less(a.tensors, b.tensors)))
+        return self._joined("&", other)
 
     def __sub__(self, other: Selection) -> Selection:
-        a, b = self._beside(other)
-        return Selection(a.index, a.mask & ~b.mask, f"({self} - {other})", _less(a.tensors, b.tensors))
+        return self._joined("-", other)
 
+    def _joined(self, sign: str, other: Selection) -> Selection:
+        made = _join(*self._beside(other), sign)
+        # Python takes 200 parentheses inside each other, no more: a click more or less at a time soon makes them.
+        deep = len(made.expression) - len(made.expression.lstrip("(")) > _DEEPEST
+        return made._listed() if deep else made
+
+    def _listed(self) -> Selection:
+        """The same ops, as a list of their names."""
+        return replace(self, expression=call("ops", [*self.ops, *self.tensors]), again=None)
+
+    @remade
     def __invert__(self) -> Selection:
-        return Selection(self.index, ~self.mask, f"~{self}")
+        text = self.expression.removeprefix("~") if self.expression.startswith("~") else f"~{self.expression}"
+        return Selection(self.index, ~self.mask, text)
 
     @property
     def _term(self) -> str:
@@ -234,26 +202,27 @@ class Selection:
 
     def _beside(self, other: object) -> tuple[Selection, Selection]:
         """Both selections, on the later one's state of the graph."""
-        if not isinstance(other, Selection):
-            raise GraphEditError(f"{str(other)[:60]!r} is no selection; write editor.ops({str(other)[:60]!r}).")
+        other = as_selection(other)
         index = max(self.index, other.index, key=lambda index: index.serial)
         return self.on(index), other.on(index)
 
 
-def pairs(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
-    """(op, port) of each name; ANY_PORT for an op's name, which stands for every tensor of it."""
-    ports = ((name, walks.ANY_PORT if name in index.ids else split_tensor(name)[1]) for name in names)
-    return [(index.op(name), walks.ANY_PORT if port is None else port) for name, port in ports]
-
-
 @dataclass(frozen=True)
 class Walk:
-    """The options of a walk; see `graph.select.upstream`."""
+    """The options of a walk; see `Selecting.upstream`."""
 
     stop_at: tuple[str, ...] = ()
     within: Selection | None = None
     controls: bool = True
     inclusive: bool = True
+
+    @classmethod
+    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: Any = None, **how: bool) -> Walk:
+        """The options as they were given: names or tensors, one or many."""
+        many = [stop_at] if isinstance(stop_at, str) or hasattr(stop_at, "name") else list(stop_at)
+        names = tuple(str(getattr(item, "name", item)) for item in many)
+        check_ports(index, names)
+        return cls(names, None if within is None else as_selection(within), **how)
 
     def taken(self, walk: Callable[..., Mask], index: GraphIndex, seeds: Mask) -> Mask:
         """What `walk` (walks.forward or walks.backward) reaches from the seeds with these options."""
@@ -265,11 +234,25 @@ class Walk:
 
     def written(self) -> list[str]:
         """As Python writes them; those at their default are left out."""
-        options = [f"stop_at={list(self.stop_at)!r}"] if self.stop_at else []
+        options = [f"stop_at={literal(list(self.stop_at))}"] if self.stop_at else []
         options += [f"within={self.within}"] if self.within is not None else []
         options += [] if self.controls else ["controls=False"]
         return options + ([] if self.inclusive else ["inclusive=False"])
 
 
-def _less(names: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name not in others)
+def as_selection(thing: object) -> Selection:
+    """`thing`, when it is a selection; GraphEditError otherwise."""
+    if isinstance(thing, Selection):
+        return thing
+    raise GraphEditError(f"{str(thing)[:60]!r} is no selection; write editor.ops({str(thing)[:60]!r}).")
+
+
+@remade
+def _join(a: Selection, b: Selection, sign: str) -> Selection:
+    theirs = set(b.tensors)
+    mask, kept = {
+        "|": (a.mask | b.mask, [*a.tensors, *b.tensors]),
+        "&": (a.mask & b.mask, [t for t in a.tensors if t in theirs]),
+        "-": (a.mask & ~b.mask, [t for t in a.tensors if t not in theirs]),
+    }[sign]
+    return Selection(a.index, mask, f"({a.expression} {sign} {b.expression})", tuple(dict.fromkeys(kept)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Protocol
@@ -61,7 +62,7 @@ def suits(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 
     "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size, None for an
-    unknown one, "*" for any, ... for any number of dimensions.
+    unknown one, "*" for any, once ... for any number of dimensions.
 
     >>> suits((None, 7, 7, 64), [None, ..., 64]), suits((2, 3), ["*", 4]), suits(None, [...])
     (True, False, False)
@@ -72,20 +73,28 @@ def suits(shape: Shape, pattern: ShapePattern) -> bool:
         return False
     if ... in pattern:
         at = list(pattern).index(...)
-        head, tail = pattern[:at], pattern[at + 1 :]
-        return suits(shape[:at], head) and any(suits(shape[k:], tail) for k in range(at, len(shape) + 1))
+        tail = pattern[at + 1 :]
+        short = len(shape) < at + len(tail)
+        return not short and suits(shape[:at], pattern[:at]) and suits(shape[len(shape) - len(tail) :], tail)
     pairs = zip(shape, pattern, strict=False)
     return len(shape) == len(pattern) and all(wanted in ("*", size) for size, wanted in pairs)
 
 
-def check_pattern(pattern: object) -> None:
-    """Raise GraphEditError unless this is a shape pattern."""
-    if pattern is None or pattern == "*":
-        return
-    entries = pattern if isinstance(pattern, list | tuple) else [pattern]
-    wrong = [e for e in entries if not (e is None or e is ... or e == "*" or (isinstance(e, int) and e >= 0))]
-    if wrong or entries is not pattern:
+def pattern_of(given: Any) -> ShapePattern:
+    """A shape pattern as `suits` takes it, of a list, a tuple, a `tf.TensorShape`; GraphEditError for anything else."""
+    if given is None or (isinstance(given, str) and given == "*"):
+        return given
+    if hasattr(given, "rank"):
+        return None if given.rank is None else tuple(given.as_list())
+    try:
+        entries = [e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in given]
+    except TypeError:
+        entries = [-1]
+    sizes = [e for e in entries if isinstance(e, int)]
+    texts = [e for e in entries if isinstance(e, str)]
+    if isinstance(given, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
         raise GraphEditError(
-            f"{pattern!r} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
-            '"*" for any, ... for any number of them.'
+            f"{given!r} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
+            '"*" for any, and once ... for any number of them.'
         )
+    return tuple(entries)

@@ -48,6 +48,8 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         return own[0] if own else None
 
     assign, read = pick(_ASSIGN), pick(_READ)
+    if assign is not None and len(index.input_lists[assign]) < 2:
+        assign = None  # of a damaged file
     if read is None:
         # As tf.raw_ops leave it: no read under the variable's name. One that waits for another op will not do, since
         # whoever asks for the value would run that op too.
@@ -167,12 +169,16 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 
 def from_outside(index: GraphIndex) -> Mask:
-    """`comes_from_outside` for all ops: the answer is the same for all ops of one type."""
+    """`comes_from_outside` for all ops."""
     kinds, code = index.kinds
     first = np.zeros(len(kinds), dtype=np.int64)
     first[code[::-1]] = np.arange(len(code))[::-1]
-    brings = [comes_from_outside(index, i) for i in first.tolist()]
-    return np.array(brings, dtype=bool)[code] if kinds else np.zeros(0, dtype=bool)
+    # One answer for all ops of a type, but for types that TensorFlow does not know: there each NodeDef may differ.
+    found: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
+    unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
+    for i in np.flatnonzero(np.isin(code, unknown)).tolist():
+        found[i] = comes_from_outside(index, i)
+    return found
 
 
 def has_state(node: Any) -> bool:

@@ -76,13 +76,20 @@ def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, contr
     return found
 
 
-def shortest(index: GraphIndex, first: int, last: int) -> list[int]:
-    """The ops of a shortest path of tensors or control edges from one op to another, both included; else []."""
-    edges = index.readers
-    matrix = csr_matrix((np.ones(len(edges.to), dtype=bool), edges.to, edges.start), shape=(len(index),) * 2)
-    _, before = breadth_first_order(matrix, first)
+def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:
+    """The ops of a shortest path of tensors or control edges from one op to another, both included; else [].
+
+    `first` is an op and a port: one output alone, or ANY_PORT.
+    """
+    edges, (op, port) = index.readers, first
+    kept = np.ones(len(edges.to), dtype=bool)
+    if port != ANY_PORT:
+        kept[edges.start[op] : edges.start[op + 1]] = False
+        kept[_leaving(edges, [first])] = True
+    start, to = _less(edges, kept)
+    _, before = breadth_first_order(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(len(index),) * 2), op)
     path = [last]
-    while path[-1] != first:
+    while path[-1] != op:
         path.append(int(before[path[-1]]))
         if path[-1] < 0:
             return []
@@ -101,9 +108,8 @@ def _numbers(ops: Iterable[int]) -> Ids:
 
 
 def readers_of(index: GraphIndex, tensors: Tensors) -> Ids:
-    """The ops that read one of the tensors, in graph order; those that wait for the op too, for ANY_PORT."""
-    found = mask_of(index, index.readers.to[_leaving(index.readers, tensors)])
-    return np.flatnonzero(found).astype(np.int32)
+    """The ops that read one of the tensors, and those that wait for the op, for ANY_PORT; once for each edge."""
+    return index.readers.to[_leaving(index.readers, tensors)]
 
 
 def _leaving(edges: Edges, tensors: Tensors) -> Ids:
@@ -145,14 +151,17 @@ def _kept(edges: Edges, dropped: Ids, within: Mask | None, controls: bool) -> Ma
 
 
 def _walk(edges: Edges, seeds: Iterable[int], kept: Mask | None) -> Mask:
-    start, to = edges.start, edges.to
-    if kept is not None:
-        start = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)])[start]
-        to = to[kept]
+    start, to = (edges.start, edges.to) if kept is None else _less(edges, kept)
     first = _numbers(seeds)
     n = len(start) - 1
     to, start = np.concatenate([to, first]), np.append(start, start[-1] + len(first)).astype(np.int32)
     return _reached(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(n + 1, n + 1)))
+
+
+def _less(edges: Edges, kept: Mask) -> tuple[Ids, Ids]:
+    """Start and end of some of the edges."""
+    start: Ids = np.concatenate([[0], np.cumsum(kept, dtype=np.int32)]).astype(np.int32)[edges.start]
+    return start, edges.to[kept]
 
 
 def _reached(matrix: csr_matrix) -> Mask:
@@ -167,7 +176,6 @@ def _both_ways(index: GraphIndex, *, controls_in: bool, controls_out: bool) -> t
     """The edges as (from, to), data edges either way."""
     parts = []
     for edges, controls in ((index.readers, controls_out), (index.sources, controls_in)):
-        owner = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(edges.start))
         kept = (edges.port >= 0) | controls
-        parts.append((owner[kept], edges.to[kept]))
+        parts.append((edges.owner[kept], edges.to[kept]))
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

@@ -60,6 +60,12 @@ def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
     return la
 
 
+def positions(ats: Iterable[Any], tensors: list[Any], kind: str) -> list[int]:
+    """The position of each; see `position`."""
+    first = {id(t): i for i, t in reversed(list(enumerate(tensors)))}
+    return [first[id(at)] if id(at) in first else position(at, tensors, kind) for at in ats]
+
+
 def position(at: Any, tensors: list[Any], kind: str) -> int:
     """The position in `tensors` that a number or a tensor tells; the first if it is there more than once.
 

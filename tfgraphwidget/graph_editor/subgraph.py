@@ -16,6 +16,7 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_op,
     make_list_of_t,
     position,
+    positions,
     unique,
 )
 from tfgraphwidget.graph_editor.select import (
@@ -119,12 +120,12 @@ class SubGraphView:
         """
         new = self.copy()
         if new_input_indices is not None:
-            at = [position(i, self._input_ts, "input") for i in new_input_indices]
+            at = positions(new_input_indices, self._input_ts, "input")
             if len(set(at)) < len(at):
                 raise ValueError(f"Found repetition in the inputs {at}; name each input once.")
             new._input_ts = [self._input_ts[i] for i in at]
         if new_output_indices is not None:
-            at = [position(i, self._output_ts, "output") for i in new_output_indices]
+            at = positions(new_output_indices, self._output_ts, "output")
             new._output_ts = [self._output_ts[i] for i in at]
         return new
 
@@ -255,7 +256,7 @@ class SubGraphView:
         lines = [f"SubGraphView (graphid={id(self._graph)}):"]
         for title, items in (("ops", self._ops), ("inputs", self._input_ts), ("outputs", self._output_ts)):
             lines.append(f"** {title}[{len(items)}]:" if items else f"** {title}: empty")
-            lines += [f"{item.name} *" if id(item) in through else item.name for item in items]
+            lines += [f"  {item.name} *" if id(item) in through else f"  {item.name}" for item in items]
         return "\n".join(lines) + "\n"
 
 

@@ -54,6 +54,9 @@ class Body(Protocol):
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when the library has none."""
 
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -79,10 +82,10 @@ class Source:
 
     `graph` is the live `tf.Graph` that can be edited, and `session` runs it; both are None for a file until `live` is
     called, and `graph` stays None for functions (`refusal` then says why, as one sentence with a way out).
-    `stopped` is the sentence that `live` would have refused with when the file was opened, or "".
-    `notices` are sentences about what can only be looked at. `signature` is the one that was chosen. `entrance` are
-    the ops to enter, outermost first, to stand in the body that does the signature's work: a TensorFlow 2 SavedModel
-    wraps it in one or two calls.
+    `stopped` is the sentence that `live` would have refused with when the file was opened, or ""; `has_values` is false
+    for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
+    that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
+    TensorFlow 2 SavedModel wraps it in one or two calls.
     """
 
     title: str
@@ -95,6 +98,7 @@ class Source:
     entrance: tuple[str, ...] = ()
     refusal: str = ""
     stopped: str = ""
+    has_values: bool = True
     revive: Callable[[], Revived] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:

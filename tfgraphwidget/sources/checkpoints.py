@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources.paths import path_of, reason, shortened
 
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
 _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
@@ -30,11 +31,23 @@ class Checkpoint:
         """What a person means: a prefix, one of the files, or a directory, of which it is the latest."""
         if not isinstance(given, str | os.PathLike):
             raise GraphEditError(
-                f"checkpoint={given!r} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
+                f"checkpoint={shortened(given)} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
             )
-        path = os.fspath(given)
-        latest = tf.train.latest_checkpoint(path) if Path(path).is_dir() else None
-        return cls(latest or _FILE.sub("", str(path)))
+        if not os.fspath(given):
+            raise GraphEditError("checkpoint='' is no path; give the prefix of a checkpoint's files, or leave it out.")
+        path = path_of(given, "checkpoint")
+        if not _is(Path.is_dir, path):
+            return cls(_FILE.sub("", str(path)))
+        try:
+            latest = tf.train.latest_checkpoint(str(path))
+        except Exception as error:  # a list of names that is none, a folder that may not be read
+            raise GraphEditError(f"Directory {shortened(str(path))} cannot be read: {reason(error)}.") from error
+        if latest is None:
+            raise GraphEditError(
+                f"Directory {shortened(str(path))} holds no list of checkpoints; give the prefix of a checkpoint's "
+                "files, 'model.ckpt'."
+            )
+        return cls(latest)
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
@@ -44,9 +57,9 @@ class Checkpoint:
     def missing(self) -> list[str]:
         """The files that should be there and are not."""
         path = Path(self.prefix)
-        if not Path(f"{path}.index").is_file():
-            return [] if path.is_file() else [f"{path}.index"]  # TensorFlow 0.x wrote one file
-        shards = [found for entry in path.parent.iterdir() if (found := self._shard(entry.name))]
+        if not _is(Path.is_file, Path(f"{path}.index")):
+            return [] if _is(Path.is_file, path) else [f"{path}.index"]  # TensorFlow 0.x wrote one file
+        shards = [found for name in _entries(path.parent) if (found := self._shard(name))]
         if not shards:
             return [f"{path}.data-00000-of-00001"]
         count = max(int(total) for _, total in shards)
@@ -60,7 +73,7 @@ class Checkpoint:
     def hint(self) -> str:
         """The end of a sentence, "Did you mean ...?", when a checkpoint of nearly that name is beside."""
         folder = Path(self.prefix).parent
-        beside = [entry.name[: -len(".index")] for entry in folder.glob("*.index")] if folder.is_dir() else []
+        beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
         near = [name for name in beside if name != Path(self.prefix).name]
         return did_you_mean(Path(self.prefix).name, near) if near else ""
 
@@ -71,7 +84,7 @@ class Checkpoint:
             shapes: Mapping[str, Any] = self._reader.get_variable_to_shape_map()
         except (tf.errors.OpError, ValueError, RuntimeError) as error:
             message = str(error).splitlines()[0][:200].rstrip(".")
-            raise GraphEditError(f"Checkpoint {self.prefix!r} cannot be read: {message}; copy it again.") from error
+            raise GraphEditError(f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again.") from error
         return shapes
 
     def value(self, name: str) -> Any:
@@ -81,3 +94,18 @@ class Checkpoint:
     @cached_property
     def _reader(self) -> Any:
         return tf.train.load_checkpoint(self.prefix)
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Whether a path is of a kind; not where nobody may look, nor for a name that cannot be one."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except (OSError, ValueError):
+        return []

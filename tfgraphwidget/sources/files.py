@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.notices import File, obstacles
 from tfgraphwidget.sources.objects import object_variables
 from tfgraphwidget.sources.parsing import GRAPH, LARGEST, META, SAVED, holds_graph, parse
+from tfgraphwidget.sources.paths import path_of, reason, shortened
 from tfgraphwidget.sources.protos import ProtoBody, ProtoLibrary, checked
 from tfgraphwidget.sources.reviving import revive
 from tfgraphwidget.sources.signatures import broken, chosen, entrance, signatures_of
@@ -34,45 +37,64 @@ def path_source(path: str | os.PathLike[str], wanted: Wanted) -> Source:
 
     Raises UnknownName for a path that is not there, NotAGraph for what holds no graph.
     """
-    given = Path(path)
+    given = path_of(path, "path")
     title = str(given)
-    if not os.path.lexists(given):
+    try:
+        given.lstat()
+        file = _saved_model_file(given) if given.is_dir() else given
+    except (FileNotFoundError, NotADirectoryError):
         near = did_you_mean(given.name, _neighbours(given.parent))
-        raise UnknownName(f"There is no file or directory {title!r}.{near}")
-    file = _saved_model_file(given) if given.is_dir() else given
-    proto = parse(_content(file), file.name, f"File {str(file)!r}")
+        raise UnknownName(f"There is no file or directory {shortened(title)}.{near}") from None
+    except (OSError, ValueError) as error:
+        raise GraphEditError(f"{shortened(title)} cannot be opened: {reason(error)}.") from error
+    proto = parse(_content(file), file.name, f"File {shortened(str(file))}")
     # A saved_model.pb with its variables beside it is its folder; without, it is a graph alone.
-    alone = not given.is_dir() and Checkpoint.of_saved_model(file.parent).missing()
+    alone = file == given and Checkpoint.of_saved_model(file.parent).missing()
     folder = file.parent if isinstance(proto, SAVED) and not alone else None
-    return proto_source(proto, title, f"File {title!r}", wanted, folder)
+    return proto_source(proto, title, f"File {shortened(title)}", wanted, folder)
 
 
 def _neighbours(folder: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in folder.iterdir())
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 
 def _saved_model_file(folder: Path) -> Path:
     for name in ("saved_model.pb", "saved_model.pbtxt"):
-        if (folder / name).is_file():
+        if os.path.lexists(folder / name):
             return folder / name
-    inside = [n for n in _neighbours(folder) if n.endswith((".meta", ".pb", ".pbtxt")) or (folder / n).is_dir()]
+    list(folder.iterdir())  # one that may not be listed says so here
+    inside = [name for name in _neighbours(folder) if _opens(folder / name)]
     hint = f"; did you mean {str(folder / inside[0])!r}?" if inside else "; give the one that model.export wrote."
-    raise NotAGraph(f"Directory {str(folder)!r} is no SavedModel: it has no saved_model.pb{hint}")
+    raise NotAGraph(f"Directory {shortened(str(folder))} is no SavedModel: it has no saved_model.pb{hint}")
+
+
+def _opens(path: Path) -> bool:
+    """Whether it looks like a file or folder that can be opened."""
+    suffixes = (".meta", ".pb", ".pbtxt")
+    if path.is_dir():
+        return any(os.access(path / f"saved_model{suffix}", os.R_OK) for suffix in suffixes[1:])
+    return path.name.endswith(suffixes) and path.is_file() and os.access(path, os.R_OK)
 
 
 def _content(file: Path) -> bytes:
     try:
-        if file.stat().st_size > LARGEST:
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise NotAGraph(
+                f"{shortened(str(file))} is neither a regular file nor a directory; give the file that the graph was "
+                "saved in."
+            )
+        if about.st_size > LARGEST:
             raise NotAGraph(
                 f"File {str(file)!r} is over 2 GB, which no protobuf can be; save the graph without its variables' "
                 "values, and the values in a checkpoint."
             )
         return file.read_bytes()
-    except OSError as error:
-        raise GraphEditError(f"File {str(file)!r} cannot be read: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:
+        raise GraphEditError(f"File {shortened(str(file))} cannot be read: {reason(error)}.") from error
 
 
 def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Path | None = None) -> Source:
@@ -85,7 +107,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     meta = _meta_graph(proto, wanted.tags, where)
     graph_def, meta = (meta, META()) if isinstance(meta, GRAPH) else (meta.graph_def, meta)
     nodes = checked(graph_def.node, where)
-    library = ProtoLibrary.of(graph_def.library)
+    library = ProtoLibrary.of(graph_def)
     ops_there = {node.name for node in nodes}
     held = collections_of(meta, ops_there)
     told, called = object_variables(meta, nodes)
@@ -102,6 +124,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
         title,
         file.body,
         notices=(*(obstacle.why for obstacle in found), *broken(meta, signatures)),
+        has_values=checkpoint is not None,
         stopped=next((obstacle.why for obstacle in found if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
@@ -119,6 +142,8 @@ def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
     by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
     listed = " or ".join(f"tags={list(held)!r}" for held in by_tags)
     if tags is not None:
+        if isinstance(tags, bytes) or not isinstance(tags, Iterable):
+            raise UnknownName(f"tags={shortened(tags)} are no tags; give {listed}.")
         wanted = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
         if wanted not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(wanted)!r}; give {listed}.")

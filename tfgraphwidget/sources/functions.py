@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,10 +17,8 @@ from tfgraphwidget.sources.calls import fed_handles
 from tfgraphwidget.sources.converted import converted
 from tfgraphwidget.sources.dtypes import OpTypes
 from tfgraphwidget.sources.protos import ProtoBody, checked
-from tfgraphwidget.sources.renaming import rename_inputs, renamed_tensor
+from tfgraphwidget.sources.renaming import rename_inputs, renamed_tensor, shown_name
 from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
-
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]")
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -67,19 +64,24 @@ def _shown_as(
     definition: Any, fed: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """(argument -> name it is shown by, that name -> NodeDef) for the arguments fed from the ops `fed` of `caller`."""
-    taken = {name.lower() for name in names}
-    alias: dict[str, str] = {}
-    nodes: dict[str, Any] = {}
+    wanted = {k: shown_name(called.get(name, name)) for k, name in _handles(caller, fed)}
+    inside = {name.lower() for name in names}
+    reserved = {name.lower() for name in wanted.values()} | {shown_name(name).lower() for name in called.values()}
     shown: dict[int, str] = {}
-    for argument, name in _named(definition, fed):
-        handle = fed[argument]
-        if handle not in shown:
-            own = caller.names[handle]
-            shown[handle] = free_name(_NOT_IN_NAMES.sub("_", called.get(own, own)), taken)
-            taken.add(shown[handle].lower())
-            nodes[shown[handle]] = _stateful(caller.nodes[handle], shown[handle])
-        alias[name] = shown[handle]
-    return alias, nodes
+    for handle in dict.fromkeys(fed.values()):
+        name = wanted[handle]
+        if name.lower() in inside:  # an op of the function has it: a name that no other variable has in any room
+            name = free_name(name, inside | reserved)
+        inside.add(name.lower())
+        shown[handle] = name
+    alias = {name: shown[fed[argument]] for argument, name in _named(definition, fed)}
+    return alias, {name: _stateful(caller.nodes[handle], name) for handle, name in shown.items()}
+
+
+def _handles(caller: GraphIndex, fed: Mapping[int, int]) -> list[tuple[int, str]]:
+    """(number, name) of all ops of a graph that hold state: its variables, and what it feeds."""
+    numbers = {*fed.values(), *(i for i, kind in enumerate(caller.types) if kind in HANDLES)}
+    return [(i, caller.names[i]) for i in sorted(numbers)]
 
 
 def _stateful(original: Any, name: str) -> Any:

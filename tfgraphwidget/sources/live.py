@@ -105,6 +105,11 @@ class GraphBody:
         """The FunctionDef of that name; KeyError when the library has none."""
         return self.graph._functions[name].cached_definition
 
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+        whole = self.graph.as_graph_def()
+        return tf.compat.v1.GraphDef(versions=whole.versions, library=whole.library)
+
     def _definition(self, variable: tf.Variable) -> VariableDef:
         """What the variable's own proto says; kept, since making protos takes most of the time."""
         known = self._definitions.get(id(variable))

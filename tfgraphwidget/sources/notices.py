@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.sources import devices
+from tfgraphwidget.sources.body import Body
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources.nested import ITSELF, TOO_DEEP, stopped
 from tfgraphwidget.sources.protos import ProtoBody
 from tfgraphwidget.sources.restored import keys_by_handle, restored_names, variables_of
 
@@ -43,7 +47,7 @@ class Obstacle(NamedTuple):
 
 def obstacles(file: File) -> list[Obstacle]:
     """All that stands in the way of running a file's graph, the gravest first."""
-    return [*_versions(file), *_unknown_ops(file.body), *_pinned(file), *_checkpoint(file)]
+    return [*_versions(file), *_unknown_ops(file.body), *_endless(file.body), *_pinned(file), *_checkpoint(file)]
 
 
 def _versions(file: File) -> Iterator[Obstacle]:
@@ -80,19 +84,50 @@ def _unknown_ops(body: ProtoBody) -> Iterator[Obstacle]:
         )
 
 
+def _endless(body: ProtoBody) -> Iterator[Obstacle]:
+    """TensorFlow follows calls when it imports a graph, and the process ends where they do not."""
+    library = {name: body.function(name) for name in body.functions()}
+    called = {door.function: node.name for node in body.protos for door in doors(node, library)}
+    for name, why in stopped(library, called).items():
+        if why in (ITSELF, TOO_DEEP):
+            yield Obstacle(
+                f"Function {name!r} {why}, which TensorFlow cannot import; open the function to look at it, and save "
+                "the graph with a loop in its place to run it.",
+                stops=True,
+                ops=(called[name],) if name in called else (),
+            )
+            return
+
+
 def _others(count: int) -> str:
     return "one more op is" if count == 1 else f"{count} more ops are"
 
 
 def _pinned(file: File) -> Iterator[Obstacle]:
-    for pinned in devices.absent((node.name, node.device) for node in file.body.protos):
-        yield Obstacle(pinned_text(pinned, own_session=True), stops=pinned.elsewhere, ops=(pinned.first,))
+    placed = ((node.name, node.device) for node in file.body.protos)
+    at_root = {node.name for node in file.body.protos}
+    for pinned in devices.absent(chain(placed, placed_inside(file.body))):
+        ops = (pinned.first,) if pinned.first in at_root else ()
+        yield Obstacle(pinned_text(pinned, own_session=True), stops=pinned.elsewhere, ops=ops)
+
+
+def placed_inside(body: Body) -> Iterator[tuple[str, str]]:
+    """(where, device) of the ops in a body's functions that are pinned to one."""
+    for name in sorted(body.functions()):
+        for node in body.function(name).node_def:
+            if node.device:
+                yield f"{name}: {node.name}", node.device
+
+
+def _place(first: str) -> str:
+    function, inside, op = first.partition(": ")
+    return f"{op!r} in function {function!r}" if inside else repr(first)
 
 
 def pinned_text(pinned: devices.Pinned, *, own_session: bool) -> str:
     """The sentence about ops pinned to an absent device; in a session of ours a local one is replaced by the CPU."""
     others = f" (and {pinned.number - 1} more)" if pinned.number > 1 else ""
-    head = f"Op {pinned.first!r}{others} is pinned to {pinned.device!r}, a device this machine has not"
+    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device this machine has not"
     if pinned.elsewhere:
         return (
             f"{head}; import the graph without devices to run it: "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from tfgraphwidget.graph.index import Member, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import split_input
 from tfgraphwidget.sources.body import Collections
+from tfgraphwidget.sources.renaming import shown_name
 from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
 
 
@@ -35,7 +37,19 @@ def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict
         VARIABLES: tuple(Member("variable", v.name) for v in found),
         TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
     }
-    return ({key: held for key, held in members.items() if held}, tuple(found)), called
+    return ({key: held for key, held in members.items() if held}, tuple(found)), _one_to_one(called, index.names)
+
+
+def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
+    """The told names that mean one op only of those named `own`, so that rooms need not choose."""
+    shown = {op: shown_name(name) for op, name in called.items()}
+    while True:  # an op that falls back on its own name may take it from another
+        meant = Counter(shown.get(op, op).lower() for op in own)
+        unclear = [op for op, name in shown.items() if meant[name.lower()] > 1]
+        if not unclear:
+            return {op: called[op] for op in shown}
+        for op in unclear:
+            del shown[op]
 
 
 def _is_variable(saved: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import Any
 
 import tensorflow as tf
@@ -15,7 +16,7 @@ from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.files import Wanted, path_source, proto_source
 from tfgraphwidget.sources.keras_models import is_keras, keras_source
 from tfgraphwidget.sources.live import GraphBody
-from tfgraphwidget.sources.notices import pinned_text
+from tfgraphwidget.sources.notices import pinned_text, placed_inside
 from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
 from tfgraphwidget.sources.traced import CONCRETE, FUNCTION, concrete_of, function_source
 
@@ -76,11 +77,12 @@ def _live_source(graph: tf.Graph, session: Any) -> Source:
     if session is None:
         default = tf.compat.v1.get_default_session()
         session = default if default is not None and default.graph is graph else None
+    body = GraphBody(graph)
     placed = ((op.name, device) for op in graph.get_operations() if (device := op.device))
-    pinned = devices.absent(placed, session)
+    pinned = devices.absent(chain(placed, placed_inside(body)), session)
     return Source(
         "Graph",
-        GraphBody(graph),
+        body,
         graph,
         session,
         notices=tuple(pinned_text(held, own_session=False) for held in pinned),

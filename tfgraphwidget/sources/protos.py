@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+import tensorflow as tf
+
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.names import did_you_mean, split_input
@@ -24,17 +26,21 @@ class Library(Protocol):
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when there is none."""
 
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProtoLibrary:
-    """The functions of a FunctionDefLibrary."""
+    """The functions of a GraphDef, which is not changed."""
 
+    graph_def: Any
     by_name: Mapping[str, Any]
 
     @classmethod
-    def of(cls, proto: Any) -> ProtoLibrary:
+    def of(cls, graph_def: Any) -> ProtoLibrary:
         """The library of a GraphDef."""
-        return cls({function.signature.name: function for function in proto.function})
+        return cls(graph_def, {function.signature.name: function for function in graph_def.library.function})
 
     def functions(self) -> frozenset[str]:
         """The names."""
@@ -43,6 +49,10 @@ class ProtoLibrary:
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when there is none."""
         return self.by_name[name]
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+        return tf.compat.v1.GraphDef(versions=self.graph_def.versions, library=self.graph_def.library)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +72,8 @@ class ProtoBody:
         """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
         return ProtoTyping(self.protos, OpTypes(self.function), self._all_functions)
 
-    def _all_functions(self) -> list[Any]:
-        return [self.function(name) for name in self.functions()]
+    def _all_functions(self) -> dict[str, Any]:
+        return {name: self.function(name) for name in sorted(self.functions())}
 
     def stamp(self) -> int:
         """Always the same."""
@@ -84,6 +94,10 @@ class ProtoBody:
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when the library has none."""
         return self.library.function(name)
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
+        return self.library.envelope()
 
 
 def checked(protos: Iterable[Any], where: str) -> list[Any]:

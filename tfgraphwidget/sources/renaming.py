@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,12 @@ from tfgraphwidget.names import as_input, split_input, split_tensor
 
 _CLASS = "_class"
 _LOC = b"loc:@"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]")
+
+
+def shown_name(told: str) -> str:
+    """A variable's name as the name of an op."""
+    return _NOT_IN_NAMES.sub("_", told)
 
 
 def renamed_tensor(name: str, alias: Mapping[str, str]) -> str:

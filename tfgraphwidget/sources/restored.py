@@ -81,6 +81,7 @@ def sliced(value: Any, variable: VariableDef) -> Any:
 def assigns(graph: tf.Graph, variable: VariableDef) -> tf.Operation | None:
     """An op that assigns to a variable of a live graph: its initialiser, or any."""
     if variable.initializer is not None:
-        return graph.get_operation_by_name(variable.initializer)
+        named = graph.get_operation_by_name(variable.initializer)
+        return named if len(named.inputs) > 1 else None
     handle = graph.get_tensor_by_name(variable.name)
-    return next((op for op in handle.consumers() if op.type in _ASSIGNS), None)
+    return next((op for op in handle.consumers() if op.type in _ASSIGNS and len(op.inputs) > 1), None)

@@ -6,9 +6,10 @@ asked for, into a graph of their own in which nothing can run; where TensorFlow 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import tensorflow as tf
@@ -17,20 +18,22 @@ from tensorflow.python.framework import c_api_util
 
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources.nested import finite
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
-# then (tests/sources/test_typing.py). An op that asks for a kernel which nobody has cannot run.
+# then, in the graph or in a function that it calls (tests/sources/test_nested.py). An op that asks for a kernel which
+# nobody has cannot run.
 _KERNEL = "_kernel"
 
 
 @dataclass(eq=False)
 class ProtoTyping:
-    """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call."""
+    """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call, by name."""
 
     nodes: Sequence[Any]
     types: OpTypes
-    library: Callable[[], list[Any]]
+    library: Callable[[], Mapping[str, Any]]
 
     def dtypes(self, node: Any) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
@@ -64,10 +67,11 @@ class ProtoTyping:
     def _scratch(self) -> tf.Graph | None:
         graph_def = tf.compat.v1.GraphDef(node=self.nodes)
         graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
-        graph_def.library.function.extend(self.library())
-        for node in graph_def.node:
-            node.attr[_KERNEL].s = b"none"
         try:
+            graph_def.library.function.extend(finite(self.library()))
+            inside = (node for function in graph_def.library.function for node in function.node_def)
+            for node in chain(graph_def.node, inside):
+                node.attr[_KERNEL].s = b"none"
             return _imported(graph_def)
         except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
             return None

@@ -15,6 +15,8 @@ from tfgraphwidget.sources.captures import Captures, Told
 from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.renaming import renamed_tensor
 
+# How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
+_WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
 FUNCTION = type(tf.function(lambda: None))
 CONCRETE = tf.types.experimental.ConcreteFunction
 
@@ -98,6 +100,13 @@ def _traced(function: Any, signature: Any, title: str) -> Any:
 
 def first_line(error: BaseException) -> str:
     """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("File ", "in user code", "Traceback"))]
-    return (told or [type(error).__name__])[0].rstrip(".;: ")[:300]
+    try:
+        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+    except Exception:
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    in_user_code = any(line.startswith("in user code") for line in lines)
+    told = [line for line in lines if not line.startswith(_WHERE)]
+    if not told:
+        return type(error).__name__
+    return told[-1 if in_user_code else 0].rstrip(".;: ")[:300]

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.facts import Ints
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.layout import Layout, Memo, place
 from tfgraphwidget.view.visible import KINDS, visible
 
 if TYPE_CHECKING:
-    from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.view.facts import Mask
 
 __all__ = [
@@ -67,6 +67,7 @@ class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
     `item_of_op` int32 (ops of the graph): the item that stands for an op. `names` and `types` are the texts again.
+    `index` is the state of the graph that is drawn.
     """
 
     box: npt.NDArray[np.float32]
@@ -89,6 +90,7 @@ class Scene:
     item_of_op: Ints
     names: Sequence[str]
     types: Sequence[str]
+    index: GraphIndex
 
     def __len__(self) -> int:
         return len(self.names)
@@ -140,6 +142,7 @@ def build(
         item_of_op=shown.item_of_op,
         names=shown.names,
         types=shown.types,
+        index=index,
     )
 
 

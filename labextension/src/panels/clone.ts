@@ -4,9 +4,9 @@ import type { State } from "../protocol";
 import type { Parts } from "./parts";
 import { section } from "./section";
 
-const VARIABLES = { own: "own copies", shared: "shared with the original" };
-const VALUES = {
-  current: "copied as they are now",
+export const VARIABLES = { own: "own copies", shared: "shared with original" };
+export const VALUES = {
+  current: "as they are now",
   initial: "from the initialisers",
   none: "left uninitialised",
 };
@@ -36,8 +36,27 @@ export function createClone({ store, actions }: Parts): HTMLElement {
     if (untouched || state.code.length > edits) into.value = state.proposal;
     proposed = state.proposal;
     edits = state.code.length;
+    form.propose(state.values);
   });
   return root;
+}
+
+/** What the kernel proposes for a field whose content the person may choose: each new proposal, until they do. */
+export class Proposals<T extends string> {
+  #last: T | null = null;
+  #chosen = false;
+
+  /** The person has chosen; from now on nothing else is put there. */
+  choose(): void {
+    this.#chosen = true;
+  }
+
+  /** What to put there for the present proposal; null to leave it as it is. */
+  next(proposal: T): T | null {
+    const fresh = proposal !== this.#last;
+    this.#last = proposal;
+    return fresh && !this.#chosen ? proposal : null;
+  }
 }
 
 class Form {
@@ -51,6 +70,7 @@ class Form {
   /** How many ops it will be. */
   readonly whole = element("p", { class: "tgw-hint" });
   readonly #init = choice("init", VALUES);
+  readonly #values = new Proposals<State["values"]>();
   readonly #why = element("p", { class: "tgw-hint tgw-why", id: uniqueId() });
   readonly #submit = element(
     "button",
@@ -59,12 +79,20 @@ class Form {
   );
   readonly #fields = element(
     "div",
-    { class: "tgw-clone" },
+    { class: "tgw-clone-fields" },
     row("Scope", this.into),
     row("Variables", this.variables.select),
     row("Values", this.#init.select),
   );
   readonly root = element("form", { class: "tgw-clone" }, this.#fields, this.#submit, this.#why, this.whole);
+
+  constructor() {
+    this.#init.select.addEventListener("change", () => this.#values.choose());
+  }
+
+  propose(values: State["values"]): void {
+    this.#init.select.value = this.#values.next(values) ?? this.#init.select.value;
+  }
 
   value() {
     return { into: this.into.value.trim(), variables: this.variables.value(), init: this.#init.value() };

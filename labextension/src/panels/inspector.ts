@@ -2,7 +2,7 @@
 import { opOf } from "../actions";
 import { breakable, button, element, ICONS, icon, releaseFocus } from "../dom";
 import type { Inspected, Tensor } from "../protocol";
-import { at, OP, sizeText } from "../scene";
+import { sizeText } from "../scene";
 import { doorsAndAround } from "./doors";
 import { more } from "./more";
 import type { Parts } from "./parts";
@@ -51,10 +51,8 @@ function addFact(list: HTMLElement, term: string, value: string): void {
 }
 
 /** What Shift-click and Alt-click do, for those who have no mouse. */
-function markButtons(name: string, { actions, store }: Parts): HTMLElement {
-  const item = store.value.scene?.byKey.get(name);
-  const known = item !== undefined && store.value.scene && at(store.value.scene.kind, item) === OP;
-  const row = element("div", { class: "tgw-buttons", hidden: !known });
+function markButtons(name: string, { actions }: Parts): HTMLElement {
+  const row = element("div", { class: "tgw-buttons" });
   row.append(
     button(
       { class: "tgw-button", title: "Mark or unmark as input boundary (i)" },

@@ -3,7 +3,7 @@ import type { Side } from "../actions";
 import { breakable, button, disable, element, ICONS, icon, releaseFocus } from "../dom";
 import type { State } from "../protocol";
 import { sizeText } from "../scene";
-import { whyNot } from "../selecting";
+import { isSelecting, whyNot } from "../selecting";
 import { createDerive } from "./derive";
 import { createExpression } from "./expression";
 import { more } from "./more";
@@ -42,18 +42,13 @@ function contents(
   remove: (name: string, side: Side) => void,
 ): HTMLElement[] {
   const marked = state.inputs.length + state.outputs.length > 0;
-  if (!marked && state.selected_ops === 0) return [hint()];
+  if (!marked && !isSelecting(state)) return [hint()];
   return [
     ...(marked
       ? [chips("inputs", state.inputs, go, remove), chips("outputs", state.outputs, go, remove)]
       : []),
     countLine(state),
-    ...(state.outside.length > 0
-      ? [nameList("tgw-outside", cameIn(state.outside.length), state.outside, go)]
-      : []),
-    ...(state.shared.length > 0
-      ? [nameList("tgw-shared", stayShared(state.shared.length), state.shared, go)]
-      : []),
+    ...listsOf(state).map((list) => nameList(list, go)),
   ];
 }
 
@@ -72,9 +67,15 @@ function hint(): HTMLElement {
 
 function countLine(state: State): HTMLElement {
   const { selected_ops: ops, selected_variables: variables } = state;
+  return element("p", { class: "tgw-count", "data-ops": ops, "data-variables": variables }, countText(state));
+}
+
+/** How large the selection is, or which side of a boundary that was begun is missing. */
+export function countText(state: State): string {
   const missing = state.inputs.length === 0 ? "an input" : state.outputs.length === 0 ? "an output" : "";
-  const text = ops > 0 || !missing ? sizeText(ops, variables) : `Now mark ${missing}.`;
-  return element("p", { class: "tgw-count", "data-ops": ops, "data-variables": variables }, text);
+  return isSelecting(state) || !missing
+    ? sizeText(state.selected_ops, state.selected_variables)
+    : `Now mark ${missing}.`;
 }
 
 function chips(
@@ -108,6 +109,25 @@ function chips(
 const counted = (count: number, noun: string) =>
   `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
+/** A list of names below a heading that counts all of them, also those that Python or the panel left out. */
+interface NameList {
+  readonly kind: string;
+  readonly title: string;
+  readonly names: readonly string[];
+  readonly left: number;
+}
+
+export function listsOf(state: State): NameList[] {
+  const list = (kind: string, title: string, names: readonly string[], total: number) => {
+    const shown = names.slice(0, OUTSIDE);
+    return { kind, title, names: shown, left: total - shown.length };
+  };
+  return [
+    list("tgw-outside", cameIn(state.outside_total), state.outside, state.outside_total),
+    list("tgw-shared", stayShared(state.shared_total), state.shared, state.shared_total),
+  ].filter(({ names }) => names.length > 0);
+}
+
 function cameIn(count: number): string {
   return `${counted(count, "tensor")} ${count === 1 ? "comes" : "come"} in from outside`;
 }
@@ -117,15 +137,9 @@ function stayShared(count: number): string {
   return `${counted(count, "variable")} ${count === 1 ? "stays" : "stay"} shared`;
 }
 
-function nameList(
-  kind: string,
-  title: string,
-  names: readonly string[],
-  go: (name: string) => void,
-): HTMLElement {
+function nameList({ kind, title, names, left }: NameList, go: (name: string) => void): HTMLElement {
   const list = element("ul", { class: `tgw-list ${kind}` });
-  for (const name of names.slice(0, OUTSIDE))
-    list.append(element("li", {}, opLink(name, go, breakable(name))));
-  if (names.length > OUTSIDE) list.append(more(names.length - OUTSIDE));
+  for (const name of names) list.append(element("li", {}, opLink(name, go, breakable(name))));
+  if (left > 0) list.append(more(left));
   return element("details", { class: "tgw-details" }, element("summary", {}, title), list);
 }

@@ -3,9 +3,9 @@ import { button, element, ICONS, icon } from "../dom";
 import type { Tool } from "../store";
 import type { Parts } from "./parts";
 
-const KEYS = "Ctrl adds to the selection, Alt takes away";
-const TOOLS: readonly { tool: Tool; name: string; title: string }[] = [
-  { tool: "pan", name: "Pan", title: "A drag moves the drawing (Esc); with Shift it draws a box" },
+const KEYS = "with Ctrl it adds to the selection, with Alt it takes away";
+export const TOOLS: readonly { tool: Tool; name: string; title: string }[] = [
+  { tool: "pan", name: "Pan", title: `A drag moves the drawing (Esc). With Shift it draws a box; ${KEYS}` },
   { tool: "box", name: "Box", title: `A drag selects what is wholly inside the box (b); ${KEYS}` },
   { tool: "lasso", name: "Lasso", title: `A drag around ops selects them (l); ${KEYS}` },
 ];

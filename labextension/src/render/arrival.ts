@@ -9,6 +9,7 @@ import {
   type Point,
   toWorld,
   towards,
+  type Upper,
   type Viewport,
 } from "./camera";
 import { HEADER } from "./labels";
@@ -41,7 +42,8 @@ export function destination(scene: Scene, camera: Camera, viewport: Viewport, ar
 
 /** The first look at a scene. */
 export function firstLook(scene: Scene, viewport: Viewport): Camera {
-  return opening(boxOf(scene.box, 0), viewport, topmost(scene));
+  const box = boxOf(scene.box, 0);
+  return opening(box, viewport, (height) => upperPart(scene, box, height));
 }
 
 function wished(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
@@ -75,13 +77,19 @@ function middled(box: Box, zoom: number, viewport: Viewport): Camera {
   return anchored({ x: box.x + box.width / 2, y: box.y }, { x: viewport.width / 2, y: 0 }, zoom);
 }
 
-/** The middle of the upper border of the highest box that is not an open scope, where reading starts. */
-function topmost(scene: Scene): Point | undefined {
+/** What there is in the uppermost `height` of a drawing. Reading starts at the highest op or closed scope. */
+function upperPart(scene: Scene, whole: Box, height: number): Upper {
+  let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let best: Box | undefined;
   for (let item = 1; item < scene.length; item++) {
-    if (at(scene.kind, item) === OPEN || at(scene.aside, item) === 1) continue;
+    if (at(scene.kind, item) === OPEN) continue;
     const box = boxOf(scene.box, item);
-    if (!best || box.y < best.y) best = box;
+    if (box.y >= whole.y + height) continue;
+    left = Math.min(left, box.x);
+    right = Math.max(right, box.x + box.width);
+    const higher = !best || box.y < best.y || (box.y === best.y && box.x < best.x);
+    if (higher && at(scene.aside, item) === 0) best = box;
   }
-  return best && { x: best.x + best.width / 2, y: best.y };
+  if (left > right) return { left: whole.x, right: whole.x + whole.width, start: whole.x };
+  return { left, right, start: best ? best.x + best.width / 2 : left };
 }

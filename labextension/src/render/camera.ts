@@ -17,8 +17,8 @@ export interface Point {
 
 const MIN_ZOOM = 0.01;
 const MAX_ZOOM = 4;
-/** Below this zoom labels are hard to read. */
-export const READABLE = 0.5;
+/** The first look is not from farther away: names would be no more than specks. */
+export const FARTHEST = 0.35;
 const MARGIN = 24;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
@@ -62,14 +62,31 @@ export function resized(camera: Camera, box: Box, before: Viewport, after: Viewp
   return wasWhole ? fitted(box, after) : panned(camera, dx / 2, dy / 2);
 }
 
-/** The first look at a drawing: all of it, but never too small to read: rather its upper part, around `start`. */
-export function opening(box: Box, viewport: Viewport, start?: Point): Camera {
+/** How far the upper part of a drawing goes to both sides, and where in it reading starts. */
+export interface Upper {
+  readonly left: number;
+  readonly right: number;
+  readonly start: number;
+}
+
+/**
+ * The first look at a drawing: all of it, but never from too far away: rather its upper part. Where that is wider than
+ * the view, the view is on it to both edges: nothing is blank at one side while the drawing goes on at the other.
+ * `upper` is asked what there is in a strip of this height; without it that is the box, read from its left.
+ */
+export function opening(box: Box, viewport: Viewport, upper?: (height: number) => Upper): Camera {
   const whole = fitted(box, viewport);
-  if (whole.zoom >= READABLE) return whole;
-  const wide = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), READABLE, 1);
-  const fits = box.width * wide <= viewport.width || !start;
-  const top = fits ? { x: box.x + box.width / 2, y: box.y } : { x: start.x, y: start.y - MARGIN / wide };
-  return anchored(top, { x: viewport.width / 2, y: MARGIN }, wide);
+  if (whole.zoom >= FARTHEST) return whole;
+  const zoom = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), FARTHEST, 1);
+  const [width, margin] = [viewport.width / zoom, MARGIN / zoom];
+  const all = { left: box.x, right: box.x + box.width, start: box.x };
+  const fits = box.width + 2 * margin <= width + 1;
+  const { left, right, start } = fits ? all : (upper?.(viewport.height / zoom - margin) ?? all);
+  const x =
+    right - left + 2 * margin <= width + 1
+      ? (left + right - width) / 2
+      : clamp(start - width / 2, left - margin, right + margin - width);
+  return { x, y: box.y - margin, zoom };
 }
 
 /** Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it is large. */

@@ -8,7 +8,7 @@ const SIZE = 12;
 const SMALL = 10;
 const PADDING = 6;
 /** Smaller text, in CSS pixels, is not drawn. */
-const LEGIBLE = 5;
+const LEGIBLE = 4;
 /** Height of an open scope's header at zoom 1. */
 export const HEADER = 26;
 

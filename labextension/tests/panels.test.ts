@@ -1,0 +1,66 @@
+// What the panels say, without a page.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { Proposals, VALUES, VARIABLES } from "../src/panels/clone";
+import { countText, listsOf } from "../src/panels/selection";
+import { TOOLS } from "../src/panels/tools";
+import { state } from "./made_up";
+
+const names = (count: number) => Array.from({ length: count }, (_, i) => `op_${i}:0`);
+
+describe("what comes in from outside", () => {
+  test("is counted whole, however much of it is listed", () => {
+    const cut = { outside: names(200), outside_total: 1234, shared: names(3), shared_total: 3 };
+    const [outside, shared] = listsOf(state(cut));
+    expect(outside?.title).toBe("1,234 tensors come in from outside");
+    expect((outside?.names.length ?? 0) + (outside?.left ?? 0)).toBe(1234);
+    expect(shared).toMatchObject({ title: "3 variables stay shared", left: 0 });
+  });
+
+  test("is not mentioned where there is none", () => {
+    expect(listsOf(state())).toEqual([]);
+    expect(listsOf(state({ outside: ["a:0"], outside_total: 1 }))).toMatchObject([
+      { title: "1 tensor comes in from outside", names: ["a:0"], left: 0 },
+    ]);
+  });
+});
+
+test("the size of a selection: of tensors alone no ops; of half a boundary, what is missing", () => {
+  expect(countText(state({ selected_ops: 3, selected_variables: 1 }))).toBe("3 ops · 1 variable");
+  expect(countText(state({ expression: "editor.ops('a:0')" }))).toBe("0 ops");
+  expect(countText(state({ inputs: ["a"] }))).toBe("Now mark an output.");
+  expect(countText(state({ outputs: ["a"] }))).toBe("Now mark an input.");
+});
+
+describe("what a clone's variables begin with", () => {
+  test("is what the kernel proposes, whenever that changes", () => {
+    const values = new Proposals<keyof typeof VALUES>();
+    expect(values.next("initial")).toBe("initial");
+    expect(values.next("initial")).toBeNull();
+    expect(values.next("current")).toBe("current");
+  });
+
+  test("is what the person has chosen, once they have", () => {
+    const values = new Proposals<keyof typeof VALUES>();
+    values.next("initial");
+    values.choose();
+    expect(values.next("current")).toBeNull();
+    expect(values.next("none")).toBeNull();
+  });
+
+  test("is said in so few letters that the panel does not cut it", () => {
+    for (const text of Object.values({ ...VALUES, ...VARIABLES }))
+      expect(text.length).toBeLessThanOrEqual(21);
+  });
+});
+
+test("each way to draw a box says what Ctrl and Alt do", () => {
+  for (const { title } of TOOLS) expect(title).toMatch(/with Ctrl it adds .* with Alt it takes away/);
+});
+
+test("text that is cut after some lines has no padding, in which the next would show", () => {
+  const theme = readFileSync(new URL("../src/theme.css", import.meta.url), "utf8");
+  const clamped = [...theme.matchAll(/\{([^}]*-webkit-line-clamp[^}]*)\}/g)].map(([, rule]) => rule);
+  expect(clamped).toHaveLength(1);
+  for (const rule of clamped) expect(rule).toContain("padding: 0;");
+});

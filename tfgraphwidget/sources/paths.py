@@ -1,0 +1,36 @@
+"""Paths as people give them, and short quotations for sentences."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError
+
+_LONGEST = 200
+
+
+def path_of(given: Any, what: str) -> Path:
+    """The path that was given, "~" at its beginning the home folder; GraphEditError for what is none."""
+    try:
+        text = os.fspath(given)
+    except Exception as error:
+        raise GraphEditError(f"{what}={shortened(given)} is no path; give a string or a pathlib.Path.") from error
+    return Path(os.path.expanduser(os.fsdecode(text)))
+
+
+def shortened(thing: Any) -> str:
+    """Its repr, at most 200 characters of it; its type where it has none."""
+    try:
+        text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)
+        text = repr(text[:_LONGEST] + "…") if text is thing else text
+    except Exception:
+        return f"<{type(thing).__name__}>"
+    return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def reason(error: Exception) -> str:
+    """Why a path cannot be read."""
+    told = getattr(error, "strerror", None)
+    return str(told or error)[:_LONGEST].rstrip(". ")
