@@ -82,10 +82,8 @@ class Answers:
         values = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
         notice = f"Cloned {len(copy.ops):,} ops into {copy.scope!r}"
         if copy.variables:
-            notice += (
-                f", among them {len(copy.variables):,} variables of its own, whole with assign and initial value, "
-                f"{values[command.init]}"
-            )
+            count = f"{len(copy.variables):,} variable{'s' * (len(copy.variables) != 1)}"
+            notice += f", among them {count} of its own, whole with assign and initial value, {values[command.init]}"
         notice += "."
         if copy.shared:
             names = ", ".join(copy.shared[:3]) + (" …" if len(copy.shared) > 3 else "")

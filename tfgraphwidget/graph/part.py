@@ -77,16 +77,22 @@ class Part:
         """The inputs and outputs that a path joins: what a boundary around these ops would name.
 
         Tensors that depend on nothing from outside are no inputs: variables and constants belong to the part. What an
-        op inside brings in (a placeholder) is one.
+        op inside brings in (a placeholder) is one. Tensors that nobody reads are outputs of ops that only end there.
         """
         source, outside = self.index.inputs.values, from_outside(self.index)
         fed = walks.forward(self.index, np.flatnonzero(outside))
         reads = self.mask[self._owners]
         entering = reads & (outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True)))
         reached = walks.forward(self.index, self._owners[entering], within=self.mask)
-        outputs = tuple(name for name in self.outputs if reached[self.index.op(name)])
+        made = ((name, self.index.op(name)) for name in self.outputs)
+        outputs = tuple(name for name, op in made if reached[op] and not self._is_by_product(name, op))
         used = walks.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
         return self._named(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
+
+    def _is_by_product(self, name: str, op: int) -> bool:
+        """Whether a tensor is read by nobody and another of its op is: the batch statistics of a normalisation."""
+        ports = self.index.readers.port[self.index.readers.start[op] : self.index.readers.start[op + 1]]
+        return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
 
     @cached_property
     def passthroughs(self) -> tuple[str, ...]:

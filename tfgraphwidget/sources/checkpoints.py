@@ -84,7 +84,9 @@ class Checkpoint:
             shapes: Mapping[str, Any] = self._reader.get_variable_to_shape_map()
         except (tf.errors.OpError, ValueError, RuntimeError) as error:
             message = str(error).splitlines()[0][:200].rstrip(".")
-            raise GraphEditError(f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again.") from error
+            raise GraphEditError(
+                f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again."
+            ) from error
         return shapes
 
     def value(self, name: str) -> Any:

@@ -70,7 +70,7 @@ def _calls_what_it_is_told(definition: Any) -> bool:
 
 
 def finite(functions: Mapping[str, Any]) -> Iterator[Any]:
-    """Copies of FunctionDefs; those that TensorFlow cannot follow have nothing in them but results of unknown shapes."""
+    """Copies of FunctionDefs; those that TensorFlow cannot follow only have results of unknown shapes."""
     why = stopped(functions, sorted(functions))
     for name, definition in functions.items():
         copy = type(definition)()

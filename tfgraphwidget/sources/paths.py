@@ -17,7 +17,14 @@ def path_of(given: Any, what: str) -> Path:
         text = os.fspath(given)
     except Exception as error:
         raise GraphEditError(f"{what}={shortened(given)} is no path; give a string or a pathlib.Path.") from error
-    return Path(os.path.expanduser(os.fsdecode(text)))
+    return _home(Path(os.fsdecode(text)))
+
+
+def _home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:  # "~someone" whom the machine does not know: a file may be named so
+        return path
 
 
 def shortened(thing: Any) -> str:
