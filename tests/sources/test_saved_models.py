@@ -79,9 +79,8 @@ def test_a_keras_export_shows_the_models_variables(tmp_path: Path) -> None:
     model.export(tmp_path / "exported", verbose=False)
     source = open_source(tmp_path / "exported")
     body, index = real_body(source)
-    # The root has a handle of each variable's own name too, which nothing reads: one name means one variable.
-    assert handles(index) == {f"{v.path}_1" for v in model.variables} <= set(index_of(source.body).names)
-    assert {v.handle: v.trainable for v in index.variable_defs} == {f"{v.path}_1": v.trainable for v in model.variables}
+    assert handles(index) == {v.path for v in model.variables}
+    assert {v.handle: v.trainable for v in index.variable_defs} == {v.path: v.trainable for v in model.variables}
     assert all(tensor.endswith(":0") for tensor in body.returns.values())
 
 

@@ -33,7 +33,7 @@ class Checkpoint:
             raise GraphEditError(
                 f"checkpoint={shortened(given)} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
             )
-        if not os.fspath(given):
+        if given == "":
             raise GraphEditError("checkpoint='' is no path; give the prefix of a checkpoint's files, or leave it out.")
         path = path_of(given, "checkpoint")
         if not _is(Path.is_dir, path):

@@ -37,11 +37,14 @@ def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict
         VARIABLES: tuple(Member("variable", v.name) for v in found),
         TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
     }
-    return ({key: held for key, held in members.items() if held}, tuple(found)), _one_to_one(called, index.names)
+    return ({key: held for key, held in members.items() if held}, tuple(found)), _one_to_one(called, list(by_call))
 
 
 def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
-    """The told names that mean one op only of those named `own`, so that rooms need not choose."""
+    """The told names that mean one op only of those named `own`, so that rooms need not choose.
+
+    `own` are the handles that functions capture. Keras leaves one beside that nobody reads, under the variable's name.
+    """
     shown = {op: shown_name(name) for op, name in called.items()}
     while True:  # an op that falls back on its own name may take it from another
         meant = Counter(shown.get(op, op).lower() for op in own)

@@ -106,9 +106,9 @@ def _function_source(thing: Any, wanted: Wanted) -> Source:
 
 def _instead(thing: Any) -> str:
     """What to give in place of a thing that is near a graph."""
-    if isinstance(getattr(thing, "graph", None), tf.Graph):
+    if isinstance(_attribute(thing, "graph"), tf.Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
-    if hasattr(thing, "signatures"):
+    if _attribute(thing, "signatures") is not None:
         return "give the directory it was loaded from, or one of its .signatures"
     if callable(thing):
         return "make it a tf.function, call it once, and give that"
@@ -118,6 +118,14 @@ def _instead(thing: Any) -> str:
     )
 
 
+def _attribute(thing: Any, name: str) -> Any:
+    """An attribute of any object; None where it has none, or asking for it raises."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:
+        return None
+
+
 def _refuse_choices(what: str, wanted: Wanted, names: tuple[str, ...]) -> None:
     for name in names:
         if getattr(wanted, name) is not None:
@@ -125,4 +133,7 @@ def _refuse_choices(what: str, wanted: Wanted, names: tuple[str, ...]) -> None:
 
 
 def _short(thing: object) -> str:
-    return f"{type(thing).__name__} {str(thing)[:60]!r}"
+    try:
+        return f"{type(thing).__name__} {str(thing)[:60]!r}"
+    except Exception:
+        return f"A {type(thing).__name__}"

@@ -19,7 +19,6 @@ from tfgraphwidget.sources.strangers import stranger
 GRAPH, META, SAVED = tf.compat.v1.GraphDef, tf.compat.v1.MetaGraphDef, saved_model_pb2.SavedModel
 LARGEST = (1 << 31) - 1  # protobuf's limit
 _TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*[a-z_]+\s*[:{<]")
-_NAME = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*\Z")
 _OP = re.compile(r"[\x21-\x7e]+\Z")  # an op type may be a function's name, "<lambda>" in it
 _SAMPLE = 1000
 
@@ -68,5 +67,5 @@ def holds_graph(proto: Any) -> bool:
     nodes = graph_def.node[:: len(graph_def.node) // _SAMPLE + 1]
     if not nodes:
         return any(_OP.match(function.signature.name) and function.node_def for function in graph_def.library.function)
-    good = sum(bool(_NAME.match(node.name) and _OP.match(node.op)) for node in nodes)
+    good = sum(bool(node.name.isprintable() and node.name and _OP.match(node.op)) for node in nodes)
     return 2 * good > len(nodes)

@@ -8,6 +8,7 @@ from typing import Any
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources.paths import shortened
 from tfgraphwidget.sources.protos import Library
 
 _INIT = "__saved_model_init_op"
@@ -58,10 +59,10 @@ def chosen(signatures: tuple[Signature, ...], wanted: Any, title: str) -> Signat
     """
     by_name = {signature.name: signature for signature in signatures}
     if wanted is not None:
-        if wanted not in by_name:
+        if not isinstance(wanted, str) or wanted not in by_name:
             has = f"it has {', '.join(map(repr, by_name))}" if by_name else "it has none; leave signature= out"
-            hint = did_you_mean(str(wanted), by_name)
-            raise UnknownName(f"{title} has no signature {wanted!r}: {has}.{hint}")
+            hint = did_you_mean(wanted, by_name) if isinstance(wanted, str) else ""
+            raise UnknownName(f"{title} has no signature {shortened(wanted)}: {has}.{hint}")
         return by_name[wanted]
     if len(by_name) <= 1 or _DEFAULT in by_name:
         return by_name.get(_DEFAULT) or next(iter(signatures), None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -13,10 +14,12 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.captures import Captures, Told
 from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.paths import shortened
 from tfgraphwidget.sources.renaming import renamed_tensor
 
 # How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
 _WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
+_MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
 CONCRETE = tf.types.experimental.ConcreteFunction
 
@@ -60,10 +63,11 @@ def concrete_of(function: Any, signature: Any, title: str) -> Any:
     Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
     """
     traces = list(function._function_cache.values())
-    if isinstance(signature, int) and not isinstance(signature, bool):
-        if not 0 <= signature < len(traces):
-            raise UnknownName(f"{title} has no trace {signature}; {_listed(title, traces)}")
-        return traces[signature]
+    number = _number(signature)
+    if number is not None:
+        if not 0 <= number < len(traces):
+            raise UnknownName(f"{title} has no trace {number}; {_listed(title, traces)}")
+        return traces[number]
     if signature is not None:
         return _traced(function, signature, title)
     if function.input_signature is not None:
@@ -78,23 +82,33 @@ def concrete_of(function: Any, signature: Any, title: str) -> Any:
     return traces[0]
 
 
-def _listed(title: str, traces: Iterable[Any]) -> str:
-    told = [f"signature={k} for {trace.function_type!s}".partition(" -> ")[0] for k, trace in enumerate(traces)]
-    return f"give {' or '.join(told)}." if told else f"call {title} once first."
+def _number(signature: Any) -> int | None:
+    """The number of a trace; None for what is none, as True."""
+    try:
+        return None if isinstance(signature, bool) else operator.index(signature)
+    except TypeError:
+        return None
+
+
+def _listed(title: str, traces: Sequence[Any]) -> str:
+    first = enumerate(traces[:_MOST_LISTED])
+    told = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
+    more = f", of {len(traces)}" if len(traces) > _MOST_LISTED else ""
+    return f"give {' or '.join(told)}{more}." if told else f"call {title} once first."
 
 
 def _traced(function: Any, signature: Any, title: str) -> Any:
     positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(
-            f"{title} has no signature {signature!r}; give the number of a trace or a list of tf.TensorSpec."
+            f"{title} has no signature {shortened(signature)}; give the number of a trace or a list of tf.TensorSpec."
         )
     try:
         return function.get_concrete_function(*positional, **named)
     except Exception as error:
         raise GraphEditError(
-            f"{title} cannot be traced with signature={signature!r}: {first_line(error)}; call it once on data, and "
-            "open it after that."
+            f"{title} cannot be traced with signature={shortened(signature)}: {first_line(error)}; call it once on "
+            "data, and open it after that."
         ) from error
 
 
