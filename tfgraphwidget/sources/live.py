@@ -64,8 +64,8 @@ class GraphBody:
 
     def nodes(self, known: int = 0) -> list[Any]:
         """The NodeDefs after the first `known` ones, in graph order."""
-        ops = self.graph.get_operations()
-        if len(ops) - known > len(ops) * _WHOLE_GRAPH_IF_OVER:
+        ops = self.graph.get_operations() if known else []
+        if len(ops) - known >= len(ops) * _WHOLE_GRAPH_IF_OVER:
             nodes = list(self.graph.as_graph_def().node)[known:]
         else:
             nodes = [op.node_def for op in ops[known:]]
