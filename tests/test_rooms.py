@@ -82,6 +82,10 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     assert len(editor.breadcrumb) == 1
     with pytest.raises(NothingTo):
         editor.leave()
+    function = editor.doors(loop)[0].function
+    editor.enter(function)
+    assert editor.breadcrumb[-1] == function, "a function of the library, by its own name"
+    editor.leave()
     editor.enter(loop, "body")
     editor.enter(branch, "else_branch")
     assert editor.selection is not None, "a room remembers what was chosen in it"
@@ -92,7 +96,7 @@ def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) ->
     loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
     with pytest.raises(UnknownName, match="'body' or 'cond'"):
         editor.enter(loop, "boddy")
-    with pytest.raises(UnknownName, match="calls no function"):
+    with pytest.raises(UnknownName, match="calls no function that one could enter; these do: "):
         editor.enter("rows")
     with pytest.raises(UnknownName, match="no op 'nowhere'"):
         editor.enter("nowhere")

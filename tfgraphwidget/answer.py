@@ -175,7 +175,7 @@ class Answers:
             outside_total=len(outside),
             shared=shared[:_MOST_NAMES],
             shared_total=len(shared),
-            values=editor.values(),
+            values=editor.default_init(),
             proposal=editor.free_scope(),
             undo=code.line(history.done[-1].command) if history.done else "",
             redo=code.line(history.undone[-1].command) if history.undone else "",

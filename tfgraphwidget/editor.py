@@ -47,8 +47,8 @@ class GraphEditor(Looking):
 
         Raises NotRunnable when TensorFlow cannot hold what the file says.
         """
-        read_only = getattr(self._source.body, "graph", None)
-        return self._live.graph() if read_only is None else read_only
+        held = getattr(self._source.body, "graph", None)
+        return self._live.graph() if held is None else held
 
     @property
     def session(self) -> Any:
@@ -111,7 +111,7 @@ class GraphEditor(Looking):
         # A library of ops may have been loaded since: `do` tries again, and says why not.
         return self._source.refusal or ("" if self._source.graph is not None else self._source.stopped)
 
-    def values(self) -> Literal["current", "initial", "none"]:
+    def default_init(self) -> Literal["current", "initial", "none"]:
         """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
         if self._source.graph is None or self._source.session is not None:
             return "current" if self._source.has_values else "initial"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph.doors import Door, doors
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.names import did_you_mean
 from tfgraphwidget.room import Room
 from tfgraphwidget.sources import open_function
 
@@ -48,11 +47,13 @@ class Rooms:
         ways = self.doors(name)
         if not ways:
             callers = [index.names[i] for i, node in enumerate(index.nodes) if doors(node, index.functions)]
-            raise UnknownName(f"Op {name!r} calls no function that one could enter.{did_you_mean(name, callers)}")
+            some = ", ".join(map(repr, callers[:3])) + (f" and {len(callers) - 3} more" if callers[3:] else "")
+            others = f"these do: {some}" if callers else "nor does any other here"
+            raise UnknownName(f"Op {name!r} calls no function that one could enter; {others}.", [name])
         way = next((d for d in ways if label in ("", d.label, d.function)), None)
         if way is None:
             known = " or ".join(repr(d.label) for d in ways)
-            raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {known}.")
+            raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {known}.", [name])
         title = name if len(ways) == 1 else f"{name}:{way.label}"
         self._go_in(title, lambda: open_function(way.function, body, index, index.op(name)))
 

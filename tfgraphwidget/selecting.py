@@ -12,7 +12,7 @@ from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import between, frames, select
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.selection import Selection, Walk
+from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import free_name
 
 
@@ -69,8 +69,8 @@ class Selecting(ABC):
         reached. Without `inclusive`, the given ops are left out.
         """
         stops = self._names(stop_at)
-        how = Walk.of(self.index, stop_at=stops, within=within, controls=controls, inclusive=inclusive)
-        return select.upstream(self.index, *self._names(names), **vars(how))
+        how = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
+        return select.upstream(self.index, *self._names(names), **how)
 
     def downstream(
         self,
@@ -85,8 +85,8 @@ class Selecting(ABC):
         The options are those of `upstream`.
         """
         stops = self._names(stop_at)
-        how = Walk.of(self.index, stop_at=stops, within=within, controls=controls, inclusive=inclusive)
-        return select.downstream(self.index, *self._names(names), **vars(how))
+        how = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
+        return select.downstream(self.index, *self._names(names), **how)
 
     def enclosed(self, seeds: Any, by: Any, *, inclusive: bool = True, controls: bool = False) -> Selection:
         """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`."""

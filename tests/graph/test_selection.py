@@ -23,6 +23,17 @@ def two(line: tf.Graph) -> GraphEditor:
     return tgw.edit(line)
 
 
+@pytest.fixture
+def halves() -> GraphEditor:
+    """x -> split, whose first half goes to p and whose second to q."""
+    graph = tf.Graph()
+    with graph.as_default():
+        first, second = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
+        tf.square(first, name="p")
+        tf.square(second, name="q")
+    return tgw.edit(graph)
+
+
 def edges_of(graph: tf.Graph) -> set[tuple[str, str]]:
     return {(t.op.name, op.name) for op in graph.get_operations() for t in op.inputs}
 
@@ -126,13 +137,8 @@ def test_walks_reach_what_a_naive_search_reaches(data: st.DataObject) -> None:
     assert eval(found.expression, {"editor": editor}) == found
 
 
-def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards() -> None:
-    graph = tf.Graph()
-    with graph.as_default():
-        first, second = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
-        tf.square(first, name="p")
-        tf.square(second, name="q")
-    editor = tgw.edit(graph)
+def test_a_tensor_as_a_seed_is_its_op_upwards_and_its_readers_downwards(halves: GraphEditor) -> None:
+    editor = halves
     assert set(editor.downstream("split:1")) == {"q"}
     assert set(editor.downstream("split")) == {"split", "p", "q"}
     assert "split" in editor.upstream("split:1")
@@ -357,13 +363,8 @@ def test_masks_and_arrays_cannot_be_written(two: GraphEditor) -> None:
             array[0] = 1
 
 
-def test_one_tensor_of_several_is_where_a_path_begins() -> None:
-    graph = tf.Graph()
-    with graph.as_default():
-        first, second = tf.split(v1.placeholder(tf.float32, [4], name="x"), 2, name="split")
-        tf.square(first, name="p")
-        tf.square(second, name="q")
-    editor = tgw.edit(graph)
+def test_one_tensor_of_several_is_where_a_path_begins(halves: GraphEditor) -> None:
+    editor = halves
     assert list(editor.path("split:1", "q")) == ["split", "q"]
     for way in (editor.path, editor.paths):
         with pytest.raises(NoPath, match="'split:1' to 'p'"):
@@ -424,6 +425,9 @@ BAD = {
     "no op": lambda e: e.enter([]),
     "nothing to reveal": lambda e: e.reveal(None),
     "a NUL": lambda e: e.save("a\0.pb"),
+    "a NUL in a selection's file": lambda e: e.ops("a").save("a\0"),
+    "a folder for a selection": lambda e: e.ops("a").save("/"),
+    "no tensor to stop at": lambda e: e.ops("a").upstream(stop_at=None),
     "a long name": lambda e: e.save("x" * 300 + ".pb"),
     "many digits": lambda e: e.ops("a:" + "9" * 5000),
 }

@@ -21,7 +21,7 @@ def run(script: str) -> dict[str, Any]:
 
 
 def test_a_script_that_looks_at_a_scope():
-    run("""
+    held = run("""
     g = tf.Graph()
     with g.as_default():
       x = tf.placeholder(tf.float32, [None, 4], name='x')
@@ -41,6 +41,7 @@ def test_a_script_that_looks_at_a_scope():
     assert h in layer2.inputs
     assert ge.get_walks_intersection_ops([x], [y]) == [h.op.inputs[0].op, h.op, y.op]
     """)
+    assert isinstance(held["layer1"], ge.SubGraphView)
 
 
 def test_a_script_that_looks_for_checkpoints_between_tensors():
@@ -78,7 +79,7 @@ def test_a_script_that_looks_for_checkpoints_between_tensors():
 
 
 def test_a_script_that_selects_by_pattern():
-    run(r"""
+    held = run(r"""
     graph = tf.Graph()
     with graph.as_default():
       a = tf.constant([1., 1.], shape=[2], name="a")
@@ -99,6 +100,7 @@ def test_a_script_that_selects_by_pattern():
     assert found == [b.op, c.op]
     assert ge.subgraph.SubGraphView(ops).outputs + [a] == [c, a]
     """)
+    assert [op.name for op in held["ops"]] == ["foo/b", "foo/c"]
 
 
 def test_every_public_name_is_there():

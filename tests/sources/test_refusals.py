@@ -49,8 +49,8 @@ class BytesPath:
 
 @pytest.mark.parametrize("name", ["a\0b", "n" * 5000, "d/" * 3000, "~nobody-there/x", "x" * 255 + "/y"])
 def test_a_path_that_cannot_be_is_refused(tmp_path: Path, name: str) -> None:
-    why(lambda: open_source(name))
-    why(lambda: open_source(tmp_path / name))
+    assert repr(name[:20])[1:-1] in why(lambda: open_source(name))
+    assert tmp_path.name in why(lambda: open_source(tmp_path / name))
 
 
 def refuse(self: Path, *args: object, **kwargs: object) -> object:

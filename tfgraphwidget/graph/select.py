@@ -140,8 +140,7 @@ def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
 
 @remade
 def _walked(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
-    chosen = ops(index, *names)
-    walked = chosen.upstream(**vars(how)) if way == "upstream" else chosen.downstream(**vars(how))
+    walked = ops(index, *names).walked(way, how)
     return replace(walked, expression=call(way, names, how.written()))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -76,14 +77,15 @@ class Selection(Part):
 
     def upstream(self, **how: Any) -> Selection:
         """These ops and everything they need; the options are those of `Selecting.upstream`."""
-        return self._walked("upstream", Walk.of(self.index, **how))
+        return self.walked("upstream", Walk.of(self.index, **how))
 
     def downstream(self, **how: Any) -> Selection:
         """These ops and everything that needs them; the options are those of `Selecting.upstream`."""
-        return self._walked("downstream", Walk.of(self.index, **how))
+        return self.walked("downstream", Walk.of(self.index, **how))
 
     @remade
-    def _walked(self, way: str, how: Walk) -> Selection:
+    def walked(self, way: str, how: Walk) -> Selection:
+        """`upstream` or `downstream`, with options that were checked."""
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
         beside = walks.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
@@ -119,12 +121,14 @@ class Selection(Part):
         """
         held = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
         file = Path(path)
-        beside = file.with_name(f".{file.name}.new")
         try:
-            beside.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
-            beside.replace(file)
-        except OSError as error:
-            raise GraphEditError(f"{str(path)!r} cannot be written: {error.strerror}; give another place.") from error
+            with tempfile.TemporaryDirectory(dir=file.parent, prefix=".selection-") as beside:
+                written = Path(beside) / "selection.json"
+                written.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
+                written.replace(file)
+        except (OSError, ValueError) as error:  # no such folder, no permission, a name with a NUL in it
+            why = getattr(error, "strerror", None) or error
+            raise GraphEditError(f"{str(path)[:200]!r} cannot be written: {why}; give another place.") from error
 
     def on(self, index: GraphIndex) -> Selection:
         """The same ops by name on another state of the same graph, less those that are gone."""
@@ -219,7 +223,8 @@ class Walk:
     @classmethod
     def of(cls, index: GraphIndex, *, stop_at: Any = (), within: Any = None, **how: bool) -> Walk:
         """The options as they were given: names or tensors, one or many."""
-        many = [stop_at] if isinstance(stop_at, str) or hasattr(stop_at, "name") else list(stop_at)
+        is_one = isinstance(stop_at, str) or hasattr(stop_at, "name") or not hasattr(stop_at, "__iter__")
+        many = [stop_at] if is_one else stop_at
         names = tuple(str(getattr(item, "name", item)) for item in many)
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)

@@ -90,6 +90,15 @@ def get_backward_walk_ops(
     return _walked(walks.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
 
 
+def _both_walks(
+    seeds: tuple[Any, Any], inclusive: tuple[bool, bool], within: tuple[Any, Any], controls: tuple[Any, Any, Any]
+) -> tuple[list[Any], list[Any]]:
+    """What depends on the first seeds, and what the second ones need; pairs are (forward, backward)."""
+    control_inputs, control_outputs = check_cios(*controls)
+    ahead = get_forward_walk_ops(seeds[0], inclusive[0], *within, control_outputs=control_outputs)
+    return ahead, get_backward_walk_ops(seeds[1], inclusive[1], *within, control_inputs=control_inputs)
+
+
 def get_walks_intersection_ops(
     forward_seed_ops: Any,
     backward_seed_ops: Any,
@@ -118,10 +127,9 @@ def get_walks_intersection_ops(
         TypeError: Ops or tensors are something else, or see `check_cios`.
         ValueError: Ops or tensors are of several graphs, or see `check_cios`.
     """
-    control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    within = (_listed(within_ops), within_ops_fn)
-    ahead = get_forward_walk_ops(forward_seed_ops, forward_inclusive, *within, control_outputs=control_outputs)
-    behind = get_backward_walk_ops(backward_seed_ops, backward_inclusive, *within, control_inputs=control_inputs)
+    seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
+    controls = control_inputs, control_outputs, control_ios
+    ahead, behind = _both_walks(seeds, inclusive, (_listed(within_ops), within_ops_fn), controls)
     both = set(behind)
     return [op for op in ahead if op in both]
 
@@ -141,10 +149,9 @@ def get_walks_union_ops(
 
     The arguments and errors are those of `get_walks_intersection_ops`.
     """
-    control_inputs, control_outputs = check_cios(control_inputs, control_outputs, control_ios)
-    within = (_listed(within_ops), within_ops_fn)
-    ahead = get_forward_walk_ops(forward_seed_ops, forward_inclusive, *within, control_outputs=control_outputs)
-    behind = get_backward_walk_ops(backward_seed_ops, backward_inclusive, *within, control_inputs=control_inputs)
+    seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
+    controls = control_inputs, control_outputs, control_ios
+    ahead, behind = _both_walks(seeds, inclusive, (_listed(within_ops), within_ops_fn), controls)
     return sorted(set(ahead) | set(behind), key=lambda op: int(op._id))
 
 
