@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.python.framework import func_graph
 
-from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.names import free_name
 from tfgraphwidget.sources.body import Collections
 from tfgraphwidget.sources.renaming import rename_inputs
-from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
+from tfgraphwidget.sources.variables import as_collections
 
 
 class Told(NamedTuple):
@@ -81,11 +81,7 @@ class Captures:
     def collections(self) -> Collections:
         """The captured variables, in the collections that a graph of their own would keep them in."""
         told = tuple(_definition(name, captured) for name, captured in self.variables.items())
-        members = {
-            VARIABLES: tuple(Member("variable", v.name) for v in told),
-            TRAINABLE: tuple(Member("variable", v.name) for v in told if v.trainable),
-        }
-        return {key: held for key, held in members.items() if held}, told
+        return as_collections(told)
 
 
 def _definition(name: str, captured: Captured) -> VariableDef:

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef, build
+from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import did_you_mean, free_name
 from tfgraphwidget.sources.body import Body, Collections
@@ -18,7 +18,7 @@ from tfgraphwidget.sources.converted import converted
 from tfgraphwidget.sources.dtypes import OpTypes
 from tfgraphwidget.sources.protos import ProtoBody, checked
 from tfgraphwidget.sources.renaming import rename_inputs, renamed_tensor, shown_name
-from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
+from tfgraphwidget.sources.variables import as_collections
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -112,8 +112,4 @@ def _variables(nodes: list[Any], told: Mapping[str, VariableDef | None]) -> Coll
                 aggregation=known.aggregation,
             )
         )
-    members = {
-        VARIABLES: tuple(Member("variable", v.name) for v in found),
-        TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
-    }
-    return {key: held for key, held in members.items() if held}, tuple(found)
+    return as_collections(found)

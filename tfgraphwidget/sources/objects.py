@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfgraphwidget.graph.index import Member, build
+from tfgraphwidget.graph.index import build
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import split_input
 from tfgraphwidget.sources.body import Collections
 from tfgraphwidget.sources.renaming import shown_name
-from tfgraphwidget.sources.variables import TRAINABLE, VARIABLES
+from tfgraphwidget.sources.variables import as_collections
 
 
 def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict[str, str]]:
@@ -33,11 +33,7 @@ def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict
         found.append(variable if saved is None else replace(variable, trainable=saved.trainable))
         if saved is not None and saved.name and saved.name != variable.handle:
             called[variable.handle] = saved.name
-    members = {
-        VARIABLES: tuple(Member("variable", v.name) for v in found),
-        TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
-    }
-    return ({key: held for key, held in members.items() if held}, tuple(found)), _one_to_one(called, list(by_call))
+    return as_collections(found), _one_to_one(called, list(by_call))
 
 
 def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +15,8 @@ from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.sources.body import Collections
 
-VARIABLES = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
-TRAINABLE = tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES
+_VARIABLES = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
+_TRAINABLE = tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES
 
 
 def definition(proto: Any, constraint: Any = None) -> VariableDef:
@@ -35,6 +35,15 @@ def definition(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
+def as_collections(found: Sequence[VariableDef]) -> Collections:
+    """Variables in the collections that a TensorFlow 1 graph would keep them in."""
+    members = {
+        _VARIABLES: tuple(Member("variable", v.name) for v in found),
+        _TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
+    }
+    return {key: held for key, held in members.items() if held}, tuple(found)
+
+
 def collections_of(meta: Any, ops_there: Container[str]) -> Collections:
     """What the collections of a MetaGraphDef hold, as far as it is in the graph."""
     held: dict[str, tuple[Member, ...]] = {}
@@ -48,7 +57,7 @@ def collections_of(meta: Any, ops_there: Container[str]) -> Collections:
         if members:
             held[key] = tuple(members)
     # Protos of old releases do not say which variables are trainable; the collection does.
-    trainable = {member.name for member in held.get(TRAINABLE, ())}
+    trainable = {member.name for member in held.get(_TRAINABLE, ())}
     told = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
     return held, tuple(told)
 
