@@ -83,7 +83,8 @@ class LiveGraph:
             index = base.extended(nodes, collections, variables, functions)
         else:
             taken = reserved(hidden)
-            index = build(nodes, collections, variables, taken, typing=body.typing, functions=functions, origin=self)
+            told: dict[str, Any] = {"typing": body.typing, "functions": functions, "beside": body, "origin": self}
+            index = build(nodes, collections, variables, taken, **told)
         self._index, self._stamp, self._known = index, stamp, known + len(read)
         self._built_on_hidden = built_on_hidden
 

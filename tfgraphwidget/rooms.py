@@ -61,7 +61,7 @@ class Rooms:
         path = (*self.path, title)
         if path not in self._known:
             body = open_body()
-            held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions())
+            held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
             self._known[path] = Room(title, lambda: body, lambda: held)
         self._way.append(self._known[path])
 

@@ -15,12 +15,20 @@ class Change:
     """Things that a graph gains or loses together.
 
     `nodes` are NodeDefs in graph order (opaque here); `members` are (collection key, member) pairs;
-    `variables` what `tf.Variable` objects stand for.
+    `variables` what `tf.Variable` objects stand for. `contexts` are WhileContextDefs and CondContextDefs, outermost
+    ones with all that is nested; `runners` are (collection key, QueueRunnerDef). `functions` are FunctionDefs that the
+    graph lacks, `gradients` (function, its gradient function). `copies` are (original, copy) op names: the copies keep
+    static shapes and handle data of the originals, which NodeDefs do not tell.
     """
 
     nodes: tuple[Any, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
     variables: tuple[VariableDef, ...] = ()
+    contexts: tuple[Any, ...] = ()
+    runners: tuple[tuple[str, Any], ...] = ()
+    functions: tuple[Any, ...] = ()
+    gradients: tuple[tuple[str, str], ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return f"<Change: {len(self.nodes)} ops, {len(self.variables)} variables>"

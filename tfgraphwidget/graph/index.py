@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.beside import Beside, Nothing
 from tfgraphwidget.graph.edges import (
     Csr,
     Edges,
@@ -92,8 +93,8 @@ class GraphIndex:
     `inputs` lists for each op the producing ops in slot order, `ports` the output index of each of those
     edges (same order as `inputs.values`); `controls` the ops of its control inputs. `reserved` holds names, in
     lower case, that are taken though no op here has them. `typing` tells dtypes and shapes, `functions` holds the
-    names of those in the graph's library. All states of one graph have the same `origin`; of
-    two states the later one has the greater `serial`.
+    names of those in the graph's library, `beside` gives what else the graph holds. All states of one graph have
+    the same `origin`; of two states the later one has the greater `serial`.
     """
 
     names: Sequence[str]
@@ -107,6 +108,7 @@ class GraphIndex:
     reserved: frozenset[str] = frozenset()
     typing: Typing = field(default_factory=Untold)
     functions: frozenset[str] = frozenset()
+    beside: Beside = field(default_factory=Nothing)
     origin: object = field(default_factory=object)
     serial: int = field(init=False, default_factory=count().__next__)
 
@@ -234,7 +236,13 @@ class GraphIndex:
         scopes = {scope for name in names for scope in enclosing_scopes(name)}
         reserved = self.reserved | {name.lower() for name in names | scopes}
         variables = tuple(v for v in self.variable_defs if v.handle not in names)
-        return build(kept, held, variables, reserved, typing=self.typing, functions=self.functions, origin=self.origin)
+        same: dict[str, Any] = {
+            "typing": self.typing,
+            "functions": self.functions,
+            "beside": self.beside,
+            "origin": self.origin,
+        }
+        return build(kept, held, variables, reserved, **same)
 
 
 def build(
@@ -245,6 +253,7 @@ def build(
     *,
     typing: Typing | None = None,
     functions: frozenset[str] = frozenset(),
+    beside: Beside | None = None,
     origin: object = None,
 ) -> GraphIndex:
     """The index of NodeDefs in graph order; inputs may name later nodes (loops). `origin` of an earlier state."""
@@ -258,6 +267,7 @@ def build(
         reserved=reserved,
         typing=typing or Untold(),
         functions=functions,
+        beside=beside or Nothing(),
         origin=origin or object(),
     )
     built.__dict__["ids"] = ids

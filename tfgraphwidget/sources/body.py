@@ -54,6 +54,15 @@ class Body(Protocol):
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when the library has none."""
 
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+
+    def contexts(self) -> tuple[Any, ...]:
+        """The outermost v1 control flow contexts; see `graph.beside`."""
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """(collection key, QueueRunnerDef) of every queue runner."""
+
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
 

@@ -105,6 +105,18 @@ class GraphBody:
         """The FunctionDef of that name; KeyError when the library has none."""
         return self.graph._functions[name].cached_definition
 
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+        return getattr(self.graph._functions[name], "grad_func_name", None) or ""
+
+    def contexts(self) -> tuple[Any, ...]:
+        """The outermost v1 control flow contexts, of gradient loops too."""
+        return ()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """(collection key, QueueRunnerDef) of every queue runner."""
+        return ()
+
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
         whole = self.graph.as_graph_def()

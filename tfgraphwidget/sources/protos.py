@@ -95,6 +95,19 @@ class ProtoBody:
         """The FunctionDef of that name; KeyError when the library has none."""
         return self.library.function(name)
 
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+        pairs = ((g.function_name, g.gradient_func) for g in self.library.envelope().library.gradient)
+        return dict(pairs).get(name, "")
+
+    def contexts(self) -> tuple[Any, ...]:
+        """None: a file is imported before it is edited."""
+        return ()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """None: a file is imported before it is edited."""
+        return ()
+
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
         return self.library.envelope()
