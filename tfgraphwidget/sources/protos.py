@@ -97,8 +97,8 @@ class ProtoBody:
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
-        pairs = ((g.function_name, g.gradient_func) for g in self.library.envelope().library.gradient)
-        return dict(pairs).get(name, "")
+        told = self.library.envelope().library.gradient
+        return next((str(pair.gradient_func) for pair in told if pair.function_name == name), "")
 
     def contexts(self) -> tuple[Any, ...]:
         """None: a file is imported before it is edited."""
