@@ -13,22 +13,23 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "widget": 12, "__main__": 12, "graph_editor": 12,
-    "answer": 11, "typescript": 11,
-    "protocol": 10,
-    "editor": 9,
+    "widget": 13, "__main__": 13, "graph_editor": 13,
+    "answer": 12, "typescript": 12,
+    "protocol": 11,
+    "editor": 10,
+    "changing": 9,
     "looking": 8,
     "rooms": 7,
     "room": 6, "selecting": 6,
     "live": 5,
-    "export": 4,
+    "export": 4, "preparing": 4,
     "edits": 3, "view": 3, "sources": 3,
     "graph": 2,
     "names": 1, "errors": 1,
 }  # fmt: skip
 
 ALLOWED = {
-    "tensorflow": ("sources", "export", "edits.apply", "edits.values", "graph_editor"),
+    "tensorflow": ("sources", "export", "edits.apply", "edits.proof", "edits.rebuild", "edits.static", "edits.threads", "edits.values", "graph_editor"),
     "anywidget": ("widget",),
     "matplotlib": ("view.draw",),
     "networkx": ("graph.nx", "view.given"),

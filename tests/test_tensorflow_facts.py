@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget.edits.seeds import SEED_INPUTS
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -114,3 +116,41 @@ def test_an_op_without_a_kernel_is_not_run_by_shape_inference(tmp_path: Path) ->
 
     assert shape_of() == [3, 5], "TensorFlow read the file to know the shape"
     assert shape_of(_kernel="none").rank != 2
+
+
+def test_the_inputs_that_are_seeds() -> None:
+    found = {}
+    for name in dir(tf.raw_ops):
+        definition = op_def_registry.get(name)
+        inputs = [] if definition is None else [arg.name for arg in definition.input_arg]
+        if slots := tuple(slot for slot, told in enumerate(inputs) if told in ("seed", "seed2")):
+            found[name] = slots
+    assert found == SEED_INPUTS
+
+
+def test_a_state_without_a_key_goes_by_the_name_of_its_op_but_for_variables() -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        queues = [tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name=name) for name in ("a", "b")]
+        put = tf.raw_ops.QueueEnqueueV2(handle=queues[0], components=[1])
+        session.run(put)
+        assert session.run([tf.raw_ops.QueueSizeV2(handle=queue) for queue in queues]) == [1, 0]
+        handles = [tf.raw_ops.VarHandleOp(dtype=tf.int32, shape=[], name=name) for name in ("c", "d")]
+        session.run(tf.raw_ops.AssignVariableOp(resource=handles[0], value=5))
+        assert session.run(tf.raw_ops.ReadVariableOp(resource=handles[1], dtype=tf.int32)) == 5
+    assert graph.version
+
+
+def test_the_ends_of_a_staging_area_find_each_other_by_key_without_an_edge() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        put = tf.raw_ops.Stage(values=[tf.constant(3)], shared_name="area", name="put")
+        taken = tf.raw_ops.Unstage(dtypes=[tf.int32], shared_name="area", name="take")
+        assert not taken[0].op.inputs
+        session.run(put)
+        assert session.run(taken) == [3]
+
+
+def test_two_temporary_variables_of_one_name_do_not_live_in_one_step() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        both = [tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="v") for _ in range(2)]
+        with tf.control_dependencies([one.op for one in both]), pytest.raises(tf.errors.AlreadyExistsError):
+            session.run([tf.raw_ops.DestroyTemporaryVariable(ref=one, var_name="v") for one in both])

@@ -44,7 +44,7 @@ class Answers:
             case p.Boundary() | p.Select() | p.Derive():
                 self._select(request)
                 return self._painted()
-            case Clone():
+            case p.Clone():
                 return self._cloned(request)
             case _:
                 return self._moved(request)
@@ -77,13 +77,14 @@ class Answers:
                 return self._drawn(notice=f"Done again: {editor.redo()}")
         return self._drawn()
 
-    def _cloned(self, command: Clone) -> Answer:
+    def _cloned(self, asked: p.Clone) -> Answer:
+        command = Clone(asked.inputs, asked.outputs, asked.into, asked.variables, asked.init)
         copy = self._editor.do(command)
         values = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
         notice = f"Cloned {len(copy.ops):,} ops into {copy.scope!r}"
         if copy.variables:
             count = f"{len(copy.variables):,} variable{'s' * (len(copy.variables) != 1)}"
-            notice += f", among them {count} of its own, whole with assign and initial value, {values[command.init]}"
+            notice += f", among them {count} of its own, whole with assign and initial value, {values[asked.init]}"
         notice += "."
         if copy.shared:
             names = ", ".join(copy.shared[:3]) + (" …" if len(copy.shared) > 3 else "")
@@ -190,7 +191,9 @@ class Answers:
         if selection is not self._counted[0]:
             self._counted = (
                 selection,
-                len(copied_ops(selection.index, selection.ids, self._editor.inputs)) if selection else 0,
+                len(copied_ops(selection.index, Clone(self._editor.inputs, self._editor.outputs))[0])
+                if selection
+                else 0,
             )
         return self._counted[1]
 

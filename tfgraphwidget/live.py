@@ -10,12 +10,10 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import apply, values
-from tfgraphwidget.edits.clone import Clone, source_of
 from tfgraphwidget.edits.hidden import reading, reserved, shown
 from tfgraphwidget.edits.patch import Patch, patched
-from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.preparing import Place
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Source
@@ -88,12 +86,15 @@ class LiveGraph:
         self._index, self._stamp, self._known = index, stamp, known + len(read)
         self._built_on_hidden = built_on_hidden
 
-    def carry_out(self, patch: Patch, fill: Callable[[], None]) -> None:
-        """Apply and fill; if either fails, the inverse is applied and the graph is as before."""
+    def carry_out(self, patch: Patch, fill: Callable[[], None], origin: Any = None) -> None:
+        """Apply and fill; if either fails, the inverse is applied and the graph is as before.
+
+        `origin` is the graph that holds the originals of what is copied, if it is another one.
+        """
         graph = self.graph()
         before, generation = self.index, self._stamp[1]
         try:
-            apply.apply_live(patch, graph)
+            apply.apply_live(patch, graph, origin or graph)
             fill()
         except BaseException:
             apply.apply_live(patch.inverse(), graph)
@@ -105,38 +106,10 @@ class LiveGraph:
         else:
             self._stamp, self._known, self._index = self._present_stamp(), graph.version, patched(before, patch)
 
-    def prepared(self, command: Clone, patch: Patch) -> Callable[[], None]:
-        """Everything that can be refused before the graph changes; what is left to do once the ops are there."""
+    def place(self) -> Place:
+        """The graph, imported now if it is a file's, with its index and session."""
         graph = self.graph()
-        apply.check_open(graph)
-        fill = self._prepared_values(command, patch)
-        pairs = [(node.name[len(command.into) + 1 :], node.name) for node in patch.add.nodes]
-
-        def carry_on() -> None:
-            apply.keep_shapes(graph, pairs)
-            fill()
-
-        return carry_on
-
-    def _prepared_values(self, command: Clone, patch: Patch) -> Callable[[], None]:
-        session, own, index = self.source.session, patch.add.variables, self._index
-        if not own or command.init == "none":
-            return lambda: None
-        if session is None:
-            raise SessionRefused(
-                "There is no session to initialise the copied variables in; give tgw.edit(graph, session=session), "
-                'or clone with init="none".'
-            )
-        values.check_session(session, self.graph())
-        handles = [index.ids[source_of(command, v)] for v in own]
-        if command.init == "initial":
-            values.check_initial_values(session, index, handles)
-            return lambda: values.run_initializers(session, own)
-        originals = definitions(index, handles).values()
-        present = values.current_values(session, originals)
-        values.check_loadable(session, originals, present)
-        loaded = {v.handle: present[source_of(command, v)] for v in own}
-        return lambda: values.load(session, own, loaded)
+        return Place(self.index, graph, self.source.session)
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""

@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError
 
 
@@ -99,6 +98,17 @@ class Leave:
 @dataclasses.dataclass(frozen=True)
 class Refresh:
     """Read the graph anew."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Clone:
+    """Copy the ops between the boundaries into the name scope `into`."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    into: str
+    variables: Literal["own", "shared"] = "own"
+    init: Literal["current", "initial", "none"] = "current"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import tensorflow as tf
 
 from tests.conftest import INCEPTION, v1
@@ -51,3 +53,19 @@ def live(graph_def: v1.GraphDef) -> tf.Graph:
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
     return graph
+
+
+@cache
+def layered(ops: int) -> v1.MetaGraphDef:
+    """x -> dense layers with a weight, a bias, their initialisers and two skips each -> y; about so many ops in all."""
+    graph = tf.Graph()
+    with graph.as_default():
+        h = v1.placeholder(tf.float32, [None, 4], name="x")
+        for layer in range(ops // 25):
+            with v1.variable_scope(f"layer_{layer}"):
+                w = v1.get_variable("w", [4, 4], initializer=v1.glorot_uniform_initializer())
+                b = v1.get_variable("b", [4], initializer=v1.zeros_initializer())
+                out = tf.nn.relu(tf.nn.bias_add(tf.matmul(h, w), b))
+                h = tf.add(tf.add(h, out) * 0.5, out)
+        tf.identity(h, name="y")
+        return v1.train.export_meta_graph()

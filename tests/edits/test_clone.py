@@ -201,19 +201,22 @@ def test_partitioned_variables_keep_their_slices() -> None:
         assert np.array_equal(*opened.run(["y:0", copy["y:0"]], feed))
 
 
-def test_tables_and_queues_stay_shared_and_come_from_outside() -> None:
+def test_a_table_is_copied_with_its_initialiser_and_a_queue_goes_on_bringing_in_values() -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.string, [None], name="x")
         init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-        table = tf.lookup.StaticHashTable(init, -1, name="table")
-        tf.identity(table.lookup(x), name="y")
+        found = tf.lookup.StaticHashTable(init, -1, name="table").lookup(x)
+        queue = tf.queue.FIFOQueue(3, [tf.int32], [()], name="queue")
+        filled = queue.enqueue_many([[10, 20]])
+        tf.add(found, queue.dequeue(name="taken"), name="y")
     with v1.Session(graph=graph) as opened:
-        with graph.as_default():
-            opened.run(v1.tables_initializer())
         copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
-        assert any(name.startswith("table") for name in copy.outside)
-        assert opened.run(copy["y:0"], {"x:0": ["b", "z"]}).tolist() == [2, -1]
+        with graph.as_default():
+            opened.run([filled, v1.tables_initializer()])
+        assert copy.outside == ("x:0", "taken:0")
+        assert sorted(opened.run(copy["y:0"], {"x:0": ["b", "z"]}).tolist()) == [9, 12]
+        assert opened.run("y:0", {"x:0": ["b", "z"]}).tolist() == [22, 19]
 
 
 def test_colocation_follows_the_copy(mlp: tf.Graph, editor: GraphEditor) -> None:

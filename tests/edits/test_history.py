@@ -248,7 +248,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         raise RuntimeError("injected")
 
     with monkeypatch.context() as patched:
-        patched.setattr(apply, "import_nodes", fail)
+        patched.setattr(apply, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
     assert editor.free_scope() == "copy"

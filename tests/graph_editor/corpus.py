@@ -37,6 +37,11 @@ def case_of(entry: dict[str, Any]) -> dict[str, Any]:
 @cache
 def graph_of(file: str, setup: str = "[]") -> tf.Graph:
     """A graph of the corpus with the ops of `setup` (JSON) added; shared, since selecting changes nothing."""
+    return fresh_graph(file, json.loads(setup))
+
+
+def fresh_graph(file: str, setup: list[dict[str, Any]]) -> tf.Graph:
+    """A graph of the corpus with the ops of `setup` added."""
     path = CORPUS / file
     if path.suffix == ".pbtxt":
         meta = text_format.Parse(path.read_text(), v1.MetaGraphDef())
@@ -45,13 +50,19 @@ def graph_of(file: str, setup: str = "[]") -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
         meta_graph.import_scoped_meta_graph(meta)
-        for made in json.loads(setup):
+    add_setup(graph, setup)
+    return graph
+
+
+def add_setup(graph: tf.Graph, setup: list[dict[str, Any]]) -> None:
+    """Make the ops that a case wants made first."""
+    with graph.as_default():
+        for made in setup:
             if made["op"] == "placeholder":
                 shape = made["shape"] and [None if n == -1 else n for n in made["shape"]]
                 v1.placeholder(made["dtype"], shape, name=made["name"])
             else:
                 tf.constant(made["value"], made["dtype"], name=made["name"])
-    return graph
 
 
 def graph_for(case: dict[str, Any]) -> tf.Graph:
@@ -73,8 +84,8 @@ def predicate(words: Any) -> Callable[[Any], bool] | None:
 class Asked:
     """The arguments of a case on its graph."""
 
-    def __init__(self, case: dict[str, Any]) -> None:
-        self.graph = graph_for(case)
+    def __init__(self, case: dict[str, Any], graph: tf.Graph | None = None) -> None:
+        self.graph = graph_for(case) if graph is None else graph
         self.args = dict(case["args"])
 
     def ops(self, names: Any) -> Any:

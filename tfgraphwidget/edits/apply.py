@@ -5,38 +5,47 @@ all collections, and its names stay taken. What is added again after that comes 
 same `tf.Variable` objects. The record of it lives on the graph itself, so that it goes when the graph goes and
 all editors of one graph agree.
 
-New ops are imported in one call of the C API that `tf.import_graph_def` uses. The Python half of that function
-is left out on purpose: it fills in default attributes (these nodes have them all), overwrites the device of
-colocated ops, cannot map a control input to an op without outputs, and takes most of the time.
+What is added is proven first (see `edits.proof`), so that what TensorFlow refuses is refused before anything has
+changed. New ops are imported in one call of the C API that `tf.import_graph_def` uses. The Python half of that function
+is left out on purpose: it fills in default attributes (these nodes have them all), overwrites the device of colocated
+ops, cannot map a control input to an op without outputs, and takes most of the time. So are the surroundings that the
+call stands in (`tf.device`, `colocate_with`, `gradient_override_map`, …): a copy is what its original is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import variable_pb2
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.framework import c_api_util, ops
+from tensorflow.python.framework import ops
 from tensorflow.python.ops import ref_variable, resource_variable_ops
 
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.errors import GraphEditError, GraphFinalized
+from tfgraphwidget.edits.proof import Ends, Proven, outside, prove, run_import, serialized
+from tfgraphwidget.edits.rebuild import rebuild, unbuild
+from tfgraphwidget.edits.static import keep_static
+from tfgraphwidget.edits.threads import add_runners, remove_runners
+from tfgraphwidget.errors import GraphFinalized, NameTaken
+from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member, VariableDef
-from tfgraphwidget.names import split_input
 
 _RECORD = "_tfgraphwidget_record"
 
 
 @dataclass
 class Record:
-    """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again."""
+    """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again.
+
+    `failed` are the NodeDefs of those hidden ops that an edit left when it failed: the same edit shows them again.
+    """
 
     hidden: set[str] = field(default_factory=set)
     variables: dict[str, tf.Variable] = field(default_factory=dict)
     generation: int = 0
+    failed: dict[str, Any] = field(default_factory=dict)
 
 
 def record_of(graph: tf.Graph) -> Record:
@@ -48,16 +57,78 @@ def record_of(graph: tf.Graph) -> Record:
     return record
 
 
-def apply_live(patch: Patch, graph: tf.Graph) -> None:
-    """Carry `patch` out; raises GraphFinalized before anything has changed, GraphEditError when TensorFlow refuses.
+def apply_live(
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, then: Callable[[], None] = lambda: None
+) -> None:
+    """Carry `patch` out, and `then()`; `origin` is the graph that the originals of copies are in, if it is another.
 
-    Removing is tolerant of what is not there, so that the inverse of a patch that failed half way can be applied.
+    Raises GraphFinalized, NameTaken, UnknownName or GraphEditError before anything has changed. When anything fails
+    later, it is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
     """
     record = record_of(graph)
-    if any(node.name not in record.hidden for node in patch.add.nodes):
-        check_open(graph)
-    _hide(patch.remove, graph, record)
-    _add(patch, graph, record)
+    new = [node for node in patch.add.nodes if node.name not in record.hidden]
+    _check_shown_again(patch.add, record)
+    with no_collections():
+        proven = _proven(graph, new, patch.add)
+    before = _State.of(graph, record)
+    try:
+        with no_collections():
+            _hide(patch.remove, graph, record)
+            if proven:
+                _add_ops(proven, patch, graph, origin or graph)
+            _add(patch.add, graph, record, origin or graph)
+        then()
+    except BaseException:
+        _take_back(patch, graph, record, before, new)
+        raise
+    for node in patch.add.nodes:
+        record.failed.pop(node.name, None)
+
+
+@dataclass(frozen=True)
+class _State:
+    """What an edit changes beside ops."""
+
+    collections: dict[str, list[Any]]
+    hidden: frozenset[str]
+
+    @classmethod
+    def of(cls, graph: tf.Graph, record: Record) -> _State:
+        held = {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
+        return cls(held, frozenset(record.hidden))
+
+
+def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
+    """After a failure: everything as before, the new ops hidden as far as they are there."""
+    unbuild(graph, patch.add)
+    rebuild(graph, patch.remove)
+    for key in graph.get_all_collection_keys():
+        if key in before.collections:
+            graph.get_collection_ref(key)[:] = before.collections[key]
+        else:
+            graph.clear_collection(key)
+    left = {node.name: node for node in new if node.name in graph._nodes_by_name}
+    record.hidden = {*before.hidden, *left}
+    record.failed |= left
+    record.generation += 1
+
+
+def _check_shown_again(change: Change, record: Record) -> None:
+    """Raise when an op would be taken for one of the same name that an edit left when it failed."""
+    for node in change.nodes:
+        if node.name in record.failed and record.failed[node.name] != node:
+            raise NameTaken(
+                f"An edit that failed left an op {node.name!r} in the graph, which TensorFlow cannot remove, and it is "
+                "not the op of this edit; copy into another name scope.",
+                [node.name],
+            )
+
+
+def _proven(graph: tf.Graph, new: Sequence[Any], change: Change) -> Proven | None:
+    if not new:
+        return None
+    check_open(graph)
+    return prove(graph, new, change.functions, change.gradients)
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -69,22 +140,27 @@ def check_open(graph: tf.Graph) -> None:
         )
 
 
-def _add(patch: Patch, graph: tf.Graph, record: Record) -> None:
-    change = patch.add
-    new = [node for node in change.nodes if node.name not in record.hidden]
-    if new:
-        import_nodes(graph, new)
-        if patch.scope:
-            # Marks the scope as used: a later tf.name_scope of that name becomes name_1, as it should.
-            with graph.as_default(), ops.name_scope(None):
-                graph.unique_name(patch.scope)
-    if len(new) < len(change.nodes):
-        record.hidden.difference_update(node.name for node in change.nodes)
+def _add_ops(proven: Proven, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
+    _import(graph, proven)
+    # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
+    with graph.as_default(), ops.name_scope(None):
+        for scope in patch.scopes:
+            graph.unique_name(scope)
+    keep_static(graph, patch.add.copies, origin)
+
+
+def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> None:
+    """What goes on top of the ops."""
+    names = {node.name for node in change.nodes}
+    if not record.hidden.isdisjoint(names):
+        record.hidden -= names
         record.generation += 1
+    rebuild(graph, change, origin)
     for definition in change.variables:
         if definition.name not in record.variables:
             record.variables[definition.name] = make_variable(graph, definition)
     _add_members(graph, change.members, record.variables)
+    add_runners(graph, change.runners)
 
 
 def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
@@ -92,6 +168,8 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
         return
     record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
     record.generation += 1
+    unbuild(graph, change)
+    remove_runners(graph, change.runners)
     gone = set(change.members)
     for key in {key for key, _ in gone}:
         held = graph.get_collection_ref(key)
@@ -112,50 +190,57 @@ def _exists(graph: tf.Graph, name: str) -> bool:
 
 
 def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
-    """Add NodeDefs under their own names; inputs may name ops of the graph. `functions` is a FunctionDefLibrary."""
-    graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
-    if functions is not None:
-        graph_def.library.CopyFrom(functions)
-    options = c_api_util.ScopedTFImportGraphDefOptions()
-    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
-    _map_outside_inputs(graph, graph_def, options.options)
-    buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
+    """Add NodeDefs under their own names, unproven; inputs may name ops of the graph.
+
+    `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
+    """
+    nodes = list(nodes)
+    names = tuple(node.name for node in nodes)
+    _import(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
+
+
+def _import(graph: tf.Graph, proven: Proven) -> None:
+    """Add ops and functions; when TensorFlow refuses, the graph has none of them."""
+    ends: Ends = {(op, port): _end(graph, op, port) for op, port in proven.outside}
+    added: list[str] = []
     try:
+        for called in proven.functions:
+            called.add_to_graph(graph)
+            added.append(called.name)
         # No session may run between the two halves: an op without its Python side has no control flow context.
         with graph._mutation_lock(), graph.as_default(), ops.control_dependencies(None):
-            with graph._c_graph.get() as c_graph:
-                results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
-                c_api_util.ScopedTFImportGraphDefResults(results)
-            graph._add_new_tf_operations(compute_devices=False)
-    except tf.errors.OpError as error:
-        raise GraphEditError(f"TensorFlow refused the new ops: {error.message}") from error
-    finally:
-        c_api.TF_DeleteBuffer(buffer)
+            try:
+                run_import(graph, proven, ends)
+                _wrap(graph, proven.names)
+            except BaseException:
+                _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
+                raise
+    except BaseException:
+        if not any(name in graph._nodes_by_name for name in proven.names):
+            for name in added:
+                graph._remove_function(name)
+        raise
 
 
-def _map_outside_inputs(graph: tf.Graph, graph_def: Any, options: Any) -> None:
-    """Tell the importer where each input that is not among the nodes comes from."""
-    inside = {node.name for node in graph_def.node}
-    for text in {text for node in graph_def.node for text in node.input}:
-        op, port = split_input(text)
-        if op in inside:
-            continue
-        source = graph._get_operation_by_name(op)
-        if port < 0:
-            c_api.TF_ImportGraphDefOptionsRemapControlDependency(options, op, source._c_op)
-        else:
-            c_api.TF_ImportGraphDefOptionsAddInputMapping(options, op, port, source.outputs[port]._as_tf_output())
+def _end(graph: tf.Graph, op: str, port: int) -> Any:
+    """What the importer calls an op's output, or for port -1 the op."""
+    source = graph._get_operation_by_name(op)
+    return source._c_op if port < 0 else source._tf_output(port)
 
 
-def keep_shapes(graph: tf.Graph, pairs: Iterable[tuple[str, str]]) -> None:
-    """Give copies the static shapes of their originals; pairs are op names (original, copy).
+def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Make the Python objects of ops that the C API has added; of those that are not made yet.
 
-    What `set_shape` said of a tensor is in no NodeDef, and some ops (`py_func`) cannot infer it.
+    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
+    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
-    for original, copy in pairs:
-        for k, tensor in enumerate(graph._get_operation_by_name(copy).outputs):
-            if not tensor.shape.is_fully_defined():
-                tensor.set_shape(graph._get_operation_by_name(original).outputs[k].shape)
+    made = False
+    for c_op in graph.new_operations():
+        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
+        made = True
+    if made or any(name in graph._nodes_by_name for name in names):
+        for name in names:
+            graph._names_in_use.setdefault(name.lower(), 1)
 
 
 def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:

@@ -1,212 +1,253 @@
 """Clone: a second, independent copy of a part of the graph, variables and all.
 
-What makes a copy silently wrong, and what is done about each (see tests/test_tensorflow_facts.py):
-* a NodeDef's `shared_name` is the key of its state: kept, the copy shares the original's variable. Every copied
-  stateful op gets its own.
-* the ops between two tensors hold a variable's handle and read but not its assign and initial value. Each
-  variable is completed first.
-* colocation `loc:@x` must follow the copy when x is copied too.
-* a v1 while loop's frame and context cannot be shared; parts of loops and conditionals are refused until they can
-  be copied right.
-Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
+Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes along; `copying`
+knows what a NodeDef names, `graph.completing` what makes a variable or a table whole, `graph.whole` what makes up a
+loop. Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+from tfgraphwidget.edits import contexts, runners, seeds
+from tfgraphwidget.edits.copying import Copying, made_whole
+from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
+from tfgraphwidget.edits.library import carried
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
+from tfgraphwidget.edits.places import check_free, device_of, names_of
+from tfgraphwidget.edits.preview import Preview, State
+from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph.between import between
-from tfgraphwidget.graph.frames import inside_control_flow
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.completing import completed, without_shared
+from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.effects import side_effects
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.variables import HANDLES, completed, definitions, has_state, own_ops
-from tfgraphwidget.graph.walks import ANY_PORT
-from tfgraphwidget.names import as_input, free_name, is_scope_name, split_input, split_tensor
+from tfgraphwidget.graph.resources import new_keys, resources, shared_state
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.whole import copied_frames, whole
 
-_GLOBAL_VARIABLES = "variables"
-_COLOCATE = b"loc:@"
-_CLOSURE = b"CustomGradient-"
-# Collections that TensorFlow wants one member in.
-_ONE_OF_A_KIND = frozenset({"global_step"})
+Mode = Literal["own", "shared"]
+Init = Literal["current", "initial", "none"]
+INITS: tuple[str, ...] = get_args(Init)
+Pairs = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class Clone:
-    """Copy the ops between `inputs` and `outputs` under the name scope `into`.
+    """Copy the ops between `inputs` and `outputs`, or those of `selection`, under the name scope `into`.
 
-    The inputs' tensors stay shared with the original. `variables="own"` gives the copy variables of its own,
-    `"shared"` lets it read the originals. `init` says what the own variables hold afterwards: "current" the
-    originals' present values, "initial" what their initialisers give, "none" nothing yet. Random ops keep their
-    seeds: an initialiser with a seed of its own gives the copy the numbers that it gave the original.
+    Unless they are in `replace` (tensor -> the tensor that the copies read instead), inputs stay connected to the
+    original; `placeholders` makes a placeholder for each instead, under the input's name in `into`, as a copy into
+    another `graph` always does. `variables` says of all state, or of each variable (name or scope -> mode), whether
+    the copy gets its "own" or reads the original's, "shared". `init` says what the own variables hold afterwards:
+    "current" the originals' present values, "initial" what their initialisers give, "none" nothing yet, a path the
+    values of a checkpoint, or (name, value) pairs, where a value may be one of the words too and "current" is for the
+    rest. Random ops keep their seeds, so an initialiser with a seed gives the copy the numbers that it gave the
+    original; `reseed` draws new ones.
+
+    With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
+    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
     """
 
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    into: str
-    variables: Literal["own", "shared"] = "own"
-    init: Literal["current", "initial", "none"] = "current"
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    into: str = field(default="", metadata={"always": True})
+    variables: Mode | tuple[tuple[str, Mode], ...] = field(default="own", metadata={"pairs": True})
+    init: str | Pairs = field(default="current", metadata={"pairs": True})
+    selection: Selection | None = None
+    replace: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    placeholders: bool = False
+    reseed: bool = False
+    times: int | None = None
+    device: str | tuple[tuple[str, str], ...] | None = field(default=None, metadata={"pairs": True})
+    devices: tuple[str, ...] = ()
+    src_scope: str = ""
+    graph: Any = field(default=None, metadata={"called": "other_graph"})
+    session: Any = field(default=None, metadata={"called": "other_session"})
 
-    def plan(self, index: GraphIndex) -> Patch:
-        """The patch; raises UnknownName, NoPath, NameTaken or NotClonable."""
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The name scope of each copy."""
+        count = self.times if self.times is not None else len(self.devices) or None
+        return (self.into,) if count is None else tuple(f"{self.into}_{k}" for k in range(count))
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        """The patch of `target`, which is `index` unless the copies go into another graph.
+
+        Raises UnknownName, NoPath, NameTaken or NotClonable.
+        """
+        target = index if target is None else target
         self._check_options()
-        check_free(index, self.into)
-        inside = between(index, self.inputs, self.outputs).ids
-        _check_control_flow(index, inside)
-        chosen = copied_ops(index, inside, self.inputs, self.variables)
-        own = definitions(index, [i for i in chosen if index.types[i] in HANDLES])
-        _check_whole(own.values())
-        names = {index.names[i]: f"{self.into}/{index.names[i]}" for i in chosen}
-        cut = {(index.names[op], port) for op, port in pairs(index, self.inputs)}
-        nodes = tuple(_copied(index.nodes[i], names, cut) for i in chosen)
-        variables = tuple(_renamed(v, names, self.into) for v in own.values())
-        return Patch(add=Change(nodes, tuple(_members(index, names, variables)), variables), scope=self.into)
+        for scope in self.scopes:
+            check_free(target, scope, may_be_root=self.graph is not None)
+        part = _part(self, index, target)
+        changes = [_Copied(self, part, target, k).change() for k in range(len(self.scopes))]
+        joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
+        return Patch(add=Change(**joined), scopes=tuple(filter(None, self.scopes)), preview=part.preview(self))
 
     def _check_options(self) -> None:
-        for name, value, known in (
-            ("variables", self.variables, ("own", "shared")),
-            ("init", self.init, ("current", "initial", "none")),
-        ):
-            if value not in known:
-                raise GraphEditError(f"{name}={value!r} is not known; it is one of {', '.join(map(repr, known))}.")
+        modes = [self.variables] if isinstance(self.variables, str) else [mode for _, mode in self.variables]
+        for mode in modes:
+            if mode not in get_args(Mode):
+                raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
+        if isinstance(self.init, str) and self.init not in INITS and not _is_checkpoint(self.init):
+            known = ", ".join(map(repr, INITS))
+            raise GraphEditError(f"init={self.init!r} is not known; it is one of {known}, or the path of a checkpoint.")
+        if self.times is not None and (isinstance(self.times, bool) or self.times < 1):
+            raise GraphEditError(f"times={self.times!r} is no number of copies; give 1 or more.")
+        if self.devices and self.times not in (None, len(self.devices)):
+            raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
+        if self.devices and self.device is not None:
+            raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
 
 
-def copied_ops(index: GraphIndex, inside: frozenset[int], inputs: Iterable[str], variables: str = "own") -> list[int]:
-    """The ops that a clone of `inside` copies, in graph order: these, and what makes their variables whole.
+def _is_checkpoint(text: str) -> bool:
+    """Whether some text may be the path of a checkpoint rather than a word that was mistyped."""
+    return "/" in text or "." in text or Path(text).exists() or Path(f"{text}.index").exists()
 
-    With shared variables: these, less the variables.
-    """
-    if variables == "own":
-        return sorted(completed(index, set(inside), frozenset(index.op(name) for name in inputs)))
-    left = set(inside)
-    for variable in definitions(index, [i for i in inside if index.types[i] in HANDLES]).values():
-        left -= own_ops(index, variable)
-    if not left:
+
+@dataclass(frozen=True)
+class _Part:
+    """What a clone copies: ops by number in graph order, the variables among them, and what comes in from outside."""
+
+    index: GraphIndex
+    ops: tuple[int, ...]
+    variables: tuple[VariableDef, ...]
+    inputs: Inputs
+
+    def preview(self, clone: Clone) -> Preview:
+        """What is told of it."""
+        index, names = self.index, self.index.names
+        chosen = frozenset(self.ops)
+        selection = Selection.of(index, self.ops, "")
+        given = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
+        behind = {index.op(name) for name in selection.shared(clone.inputs)}
+        kinds = dict(shared_state(index, chosen, given))
+        kinds.update((op, "variable") for op in behind)
+        return Preview(
+            ops=tuple(names[i] for i in self.ops),
+            scopes=clone.scopes,
+            inputs=self.inputs.kept,
+            control_inputs=selection.control_inputs if target_stays(clone) else (),
+            placeholders=self.inputs.placeholders,
+            replaced=clone.replace,
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen)),
+            shared=tuple(State(kinds[i], names[i]) for i in sorted(kinds)) if target_stays(clone) else (),
+            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen)),
+        )
+
+
+def target_stays(clone: Clone) -> bool:
+    """Whether the copies stand in the graph of their originals, and may read from it."""
+    return clone.graph is None
+
+
+def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
+    chosen, shared = copied_ops(index, clone)
+    if shared and index.origin is not target.origin:
+        first = index.names[min(shared)]
+        raise NotClonable(f'Variable {first!r} cannot be shared with another graph; use variables="own".', [first])
+    if not chosen:
         raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
-    return sorted(left)
+    ops = tuple(sorted(chosen))
+    variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
+    return _Part(index, ops, variables, inputs_of(clone, index, target, ops))
 
 
-def source_of(clone: Clone, variable: VariableDef) -> str:
-    """The handle's name of the original that a copied variable was made from."""
-    return variable.handle[len(clone.into) + 1 :]
+def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
+    """The ops that a clone copies, and the state in the part that the copy goes on sharing with the original.
 
-
-def check_free(index: GraphIndex, scope: Any) -> None:
-    """Raise unless `scope` is a name scope that TensorFlow takes and nobody has taken."""
-    if not isinstance(scope, str) or not is_scope_name(scope):
-        raise NameTaken(
-            f"{scope!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
-        )
-    taken = taken_names(index, scope)
-    if scope.lower() in taken:
-        raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])
-
-
-def taken_names(index: GraphIndex, scope: str) -> set[str]:
-    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy"."""
-    depth = scope.count("/") + 1
-    names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
-    return {name.lower() for name in names} | index.reserved
-
-
-def _check_control_flow(index: GraphIndex, inside: frozenset[int]) -> None:
-    loops = [index.names[i] for i in sorted(inside & inside_control_flow(index))]
-    if loops:
-        raise NotClonable(
-            f"Op {loops[0]!r} and {len(loops) - 1} more lie inside a v1 while loop or conditional, which cannot be "
-            "copied right yet; choose boundaries wholly before or behind it.",
-            loops,
-        )
-
-
-def _check_whole(variables: Iterable[VariableDef]) -> None:
-    variables = list(variables)
-    unread = [v.handle for v in variables if v.resource and not v.snapshot]
-    if unread:
-        raise NotClonable(
-            f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could not "
-            'be copied; clone with variables="shared", or add tf.raw_ops.ReadVariableOp on it.',
-            unread,
-        )
-    orphans = [v.handle for v in variables if not v.initializer]
-    if orphans:
-        raise NotClonable(
-            f"Variable {orphans[0]!r} has no op that assigns its initial value, so a copy of it could not be "
-            'initialised; clone with variables="shared".',
-            orphans,
-        )
-
-
-def _copied(node: Any, names: dict[str, str], cut: set[tuple[str, int]]) -> Any:
-    """A copy of a NodeDef under its new name, with inputs, colocation and state key following.
-
-    A tensor in `cut` comes from the original even when its op is copied too, for another of its tensors.
+    Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
     """
-    copy = type(node)()
-    copy.CopyFrom(node)
-    copy.name = names[node.name]
-    for slot, text in enumerate(node.input):
-        op, port = split_input(text)
-        if op in names and not (port >= 0 and ((op, port) in cut or (op, ANY_PORT) in cut)):
-            copy.input[slot] = as_input(names[op], port)
-    if "_class" in copy.attr:
-        classes = copy.attr["_class"].list.s
-        for k, value in enumerate(classes):
-            target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
-            if target in names:
-                classes[k] = _COLOCATE + names[target].encode()
-    # Kept, the copy would silently share the original's state
-    # (test_tensorflow_facts.py::test_import_keeps_shared_name_and_so_shares_the_state).
-    if has_state(node) and (node.attr["shared_name"].s or node.op not in HANDLES or node.op == "VarHandleOp"):
-        copy.attr["shared_name"].s = copy.name.encode()
-    # A tf.custom_gradient is a Python closure over the original's tensors: gradients through the copy would be the
-    # original's. Under a name that nobody has registered they fail, and the name says why.
-    if "_gradient_op_type" in node.attr and node.attr["_gradient_op_type"].s.startswith(_CLOSURE):
-        copy.attr["_gradient_op_type"].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
-    return copy
+    taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
+    given = frozenset(index.op(name) for name in taken_from)
+    cut = pairs(index, taken_from)
+    if clone.selection is None:
+        inside = between(index, taken_from, clone.outputs).ids
+    else:
+        inside = clone.selection.on(index).ids
+        if not inside:
+            raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
+    inside = whole(index, inside, cut, grow=clone.selection is None)
+    chosen = completed(index, inside, given)
+    shared = shared_handles(index, clone, chosen)
+    if clone.variables == "shared":
+        chosen = without_shared(index, inside, shared)
+    elif shared:
+        chosen = completed(index, inside, given, shared)
+    return whole(index, chosen, cut), shared
 
 
-def _renamed(variable: VariableDef, names: dict[str, str], into: str) -> VariableDef:
-    def new(name: str | None) -> str | None:
-        if name is None:
-            return None
-        op, port = split_tensor(name)
-        return names.get(op, op) + ("" if port is None else f":{port}")
-
-    slice_info = variable.slice_info
-    if slice_info is not None:  # of a partitioned variable: its key in checkpoints
-        slice_info = type(slice_info)()
-        slice_info.CopyFrom(variable.slice_info)
-        slice_info.full_name = f"{into}/{slice_info.full_name}"
-    return replace(
-        variable,
-        handle=names[variable.handle],
-        initial_value=new(variable.initial_value),
-        initializer=new(variable.initializer),
-        snapshot=new(variable.snapshot),
-        slice_info=slice_info,
-    )
+def shared_handles(index: GraphIndex, clone: Clone, chosen: set[int]) -> frozenset[int]:
+    """The state that the copy goes on sharing with the original, of that which lies in the part."""
+    held = [op for op, _ in resources(index, frozenset(chosen))]
+    if isinstance(clone.variables, str):
+        return frozenset(held if clone.variables == "shared" else ())
+    mode: dict[int, str] = {}
+    for name, wanted in clone.variables:
+        meant = [i for i in held if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")]
+        if not meant:
+            index.op(name)
+            raise GraphEditError(f"variables names {name!r}, and the part holds no variable of that name.", [name])
+        mode.update(dict.fromkeys(meant, wanted))
+    return frozenset(i for i, wanted in mode.items() if wanted == "shared")
 
 
-def _members(
-    index: GraphIndex, names: dict[str, str], variables: tuple[VariableDef, ...]
-) -> Iterator[tuple[str, Member]]:
-    """The copies' entries in the collections of their originals; each new variable is at least a global one."""
-    own = {v.name for v in variables}
-    listed = set()
-    for key, members in index.collections.items():
-        for kind, name in () if key in _ONE_OF_A_KIND else members:
-            op, port = split_tensor(name)
-            if op not in names:
-                continue
-            new = names[op] + ("" if port is None else f":{port}")
-            if kind == "variable":
-                listed.add(new)
-            if kind != "variable" or new in own:
-                yield key, Member(kind, new)
-    for variable in variables:
-        if variable.name not in listed:
-            yield _GLOBAL_VARIABLES, Member("variable", variable.name)
+class _Copied:
+    """One copy of a part: the k-th."""
+
+    def __init__(self, clone: Clone, part: _Part, target: GraphIndex, k: int) -> None:
+        index, self.into = part.index, clone.scopes[k]
+        self.clone, self.part, self.index, self.target = clone, part, index, target
+        stays = index.origin is target.origin
+        self.originals = [index.nodes[i] for i in part.ops]
+        names = names_of(index, part.ops, clone.src_scope, self.into)
+        library = carried(index, self.originals, target, self.into, own=True)
+        self.library = library
+        self.copying = Copying(
+            names=names,
+            instead=part.inputs.instead(self.into),
+            keys=new_keys(index, part.ops, self.into),
+            frames=frames_of(copied_frames(index, part.ops), self.into, target),
+            functions=library.names or {},
+            stays=stays,
+            devices=device_of(clone, index, part.ops, k),
+        )
+
+    def change(self) -> Change:
+        """All that comes to the target graph with this copy."""
+        copying, index, into = self.copying, self.index, self.into
+        nodes = copying.copied(self.originals, into)
+        by_name = {node.name: node for node in nodes} if self.part.variables else {}
+        variables = []
+        for original in self.part.variables:
+            variable = copying.variable(original, into)
+            if not variable.initializer or not variable.snapshot:
+                variable, more = made_whole(by_name[variable.handle], variable)
+                nodes += more
+            variables.append(variable)
+        if self.clone.reseed:
+            seeds.reseed(nodes)
+        return Change(
+            nodes=(*self.part.inputs.nodes(into), *nodes),
+            members=tuple(copying.members(index, variables)),
+            variables=tuple(variables),
+            contexts=self._contexts(),
+            runners=runners.renamed(index.beside.runners(), copying.names),
+            functions=self.library.functions,
+            gradients=self.library.gradients,
+            copies=(*copying.names.items(), *self.part.inputs.copies(into)),
+        )
+
+    def _contexts(self) -> tuple[Any, ...]:
+        """The copies of the v1 control flow contexts."""
+        if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
+            return ()
+        copying = self.copying
+        read = {f"{op}:{port}": text for (op, port), text in copying.instead.items() if port >= 0 and text}
+        names = {**copying.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
+        return contexts.renamed(self.index.beside.contexts(), names, copying.frames, stays=copying.stays)

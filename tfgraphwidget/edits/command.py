@@ -5,39 +5,64 @@ printed line of code are all this one object.
 from __future__ import annotations
 
 import dataclasses
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.part import Part
+
+# A larger array is printed as the name of a variable that the person has.
+_MOST_NUMBERS = 16
 
 
 @runtime_checkable
 class Command(Protocol):
     """An edit that can be planned."""
 
-    def plan(self, index: GraphIndex) -> Patch:
-        """What the edit will change; raises GraphEditError when it cannot be right. Pure."""
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        """What the edit will change in `target`, which is `index` if left out; pure.
+
+        Raises GraphEditError when it cannot be right.
+        """
 
 
 def arguments(command: Command) -> str:
-    """The command's fields as Python keyword arguments; those at their default are left out.
+    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always".
 
-    Tuples are written as lists, as people write them.
+    Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
+    dict, and what cannot be written (a graph) goes by the name it is "called". A selection comes first.
     """
-    parts = []
+    parts: list[str] = []
     for field in dataclasses.fields(command):  # type: ignore[arg-type]  # every command is a frozen dataclass
         value = getattr(command, field.name)
-        if value != field.default:
-            parts.append(f"{field.name}={literal(value)}")
+        usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
+        if usual and "always" not in field.metadata:
+            continue
+        if isinstance(value, Part):
+            parts.insert(0, literal(value))  # the first argument of the call
+        else:
+            parts.append(f"{field.name}={_written(value, field)}")
     return ", ".join(parts)
 
 
-def literal(value: object) -> str:
-    """Python source of a field's value; strings in double quotes.
+def _written(value: object, field: Any) -> str:
+    if "called" in field.metadata:
+        return str(field.metadata["called"])
+    if "pairs" in field.metadata and isinstance(value, tuple):
+        return "{" + ", ".join(f"{literal(key)}: {literal(held, key)}" for key, held in value) + "}"
+    return literal(value)
+
+
+def literal(value: object, called: object = "") -> str:
+    """Python source of a field's value; strings in double quotes. A large array is the entry `called` of `values`.
 
     >>> literal(("a:0", "b"))
     '["a:0", "b"]'
     """
+    if isinstance(value, Part):
+        return str(getattr(value, "expression", ""))
+    if hasattr(value, "tolist"):
+        return repr(value.tolist()) if getattr(value, "size", 0) <= _MOST_NUMBERS else f"values[{literal(called)}]"
     if isinstance(value, tuple):
         return f"[{', '.join(map(literal, value))}]"
     text = repr(value)

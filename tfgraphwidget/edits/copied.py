@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.names import split_tensor
 
@@ -16,8 +16,9 @@ class Copy:
     """What a clone made: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
 
     `variables` are the new `tf.Variable`s in graph order, `ops` the names of the new ops, `outside` the tensors
-    (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the variables that
-    it still reads by way of them. `name in copy` says whether an op or tensor of the original was copied.
+    (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the state that it
+    still shares with it. `name in copy` says whether an op or tensor of the original was copied. `graph` holds the
+    copy, and `report` tells what is new, what is shared and what was dropped.
     """
 
     scope: str
@@ -25,23 +26,29 @@ class Copy:
     variables: tuple[Any, ...]
     outside: tuple[str, ...]
     shared: tuple[str, ...]
-    _element: Callable[[str], Any]
+    report: Preview
+    graph: Any = field(repr=False)
+    _names: Mapping[str, str] = field(repr=False)
+    _sync: Callable[[], Any] = field(repr=False)
 
     def __getitem__(self, original: Any) -> Any:
-        """The copy's tensor or op for the original's (name, `tf.Tensor` or `tf.Operation`)."""
+        """The copy's tensor or op for the original's (name, `tf.Tensor` or `tf.Operation`).
+
+        A tensor that a placeholder, or another tensor, stands for gives that one.
+        """
         name = original if isinstance(original, str) else original.name
-        if name not in self:
+        op, port = split_tensor(name)
+        for asked in (name, f"{op}:0") if port is None else (name,):
+            if asked in self._names:
+                return self.graph.as_graph_element(self._names[asked])
+        if op not in self._names:
             raise UnknownName(f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other ops.")
-        return self._element(f"{self.scope}/{name}")
+        return self.graph.as_graph_element(self._names[op] + ("" if port is None else f":{port}"))
 
     def __contains__(self, original: object) -> bool:
-        """Whether the original's op or tensor was copied."""
+        """Whether the original's op or tensor was copied, or has something that stands for it."""
         name = original if isinstance(original, str) else getattr(original, "name", "")
-        return f"{self.scope}/{split_tensor(str(name))[0]}" in self._made
-
-    @cached_property
-    def _made(self) -> frozenset[str]:
-        return frozenset(self.ops)
+        return name in self._names or split_tensor(str(name))[0] in self._names
 
     def __repr__(self) -> str:
         return f"<Copy {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables of its own>"

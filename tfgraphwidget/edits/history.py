@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.patch import Patch
@@ -11,10 +12,12 @@ from tfgraphwidget.errors import NothingTo
 
 @dataclass(frozen=True)
 class Step:
-    """One command with the patch that it came to."""
+    """One command with the patch that it came to, the graph that was patched, and what the person got."""
 
     command: Command
     patch: Patch
+    place: Any = None
+    made: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
 from tfgraphwidget.names import colocated_with
@@ -36,15 +37,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Patch:
-    """What is added and what is removed; `scope` is the name scope that the added ops live in."""
+    """What is added and what is removed; `scopes` are the name scopes that the added ops live in,
+    `preview` tells a person what will be done.
+    """
 
     add: Change = Change()
     remove: Change = Change()
-    scope: str = ""
+    scopes: tuple[str, ...] = ()
+    preview: Preview | None = None
 
     def inverse(self) -> Patch:
         """The patch that takes this one back."""
-        return Patch(add=self.remove, remove=self.add, scope=self.scope)
+        return replace(self, add=self.remove, remove=self.add)
 
     def with_dependents(self, index: GraphIndex) -> Patch:
         """This patch, removing also every op that was built later on what it removes.

@@ -14,10 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.between import needed
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.graph.index import VariableDef
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
@@ -37,18 +34,20 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
 def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> dict[str, Any]:
     """Present value of each variable by handle name; SessionRefused names those that have none."""
     reads = {v.handle: v.snapshot or v.name for v in variables}
+    if not reads:
+        return {}
     try:
         read: dict[str, Any] = session.run(reads)
     except tf.errors.FailedPreconditionError as error:
         raise _uninitialized(session, reads) from error
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f'The session cannot read the present values: {_told(error)}; clone with init="none".', list(reads)
+            f'The session cannot read the present values: {told(error)}; clone with init="none".', list(reads)
         ) from error
     return read
 
 
-def _told(error: tf.errors.OpError) -> str:
+def told(error: tf.errors.OpError) -> str:
     """What is the matter, in one line, out of TensorFlow's many."""
     lines = [line.strip() for line in str(error.message).splitlines()]
     told = [line for line in lines if line and not line.startswith(_WHERE)]
@@ -61,6 +60,8 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     A variable that is assigned with validate_shape=False may have another.
     """
     for variable in variables:
+        if not variable.initializer:  # the copy gets one for values of any shape
+            continue
         wanted = session.graph.get_operation_by_name(variable.initializer).inputs[1].shape
         shape = np.shape(values[variable.handle])
         if not wanted.is_compatible_with(shape):
@@ -72,7 +73,7 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
 
 
 def _uninitialized(session: tf.compat.v1.Session, reads: Mapping[str, str]) -> SessionRefused:
-    missing = [handle for handle, tensor in reads.items() if not _has_value(session, tensor)]
+    missing = [handle for handle, tensor in reads.items() if not has_value(session, tensor)]
     some = ", ".join(map(repr, missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
     return SessionRefused(
         f"Variable {some} has no value in this session, so there is no current value to copy; run its initializer "
@@ -81,30 +82,13 @@ def _uninitialized(session: tf.compat.v1.Session, reads: Mapping[str, str]) -> S
     )
 
 
-def _has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
+def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
+    """Whether what holds the tensor's value is initialised."""
     try:
         session.run(session.graph.get_tensor_by_name(tensor).op)
     except tf.errors.FailedPreconditionError:
         return False
     return True
-
-
-def check_initial_values(session: tf.compat.v1.Session, index: GraphIndex, handles: Iterable[int]) -> None:
-    """Raise unless the initialisers of these variables can run: no placeholder, no other variable without a value."""
-    own = set(handles)
-    named = definitions(index, sorted(own)).values()
-    started = {v.name: v.initial_value for v in named if v.initial_value}
-    walked = np.flatnonzero(needed(index, (), list(started.values()))).tolist()
-    open_ends = [index.names[i] for i in walked if index.types[i] == "Placeholder"]
-    others = definitions(index, [i for i in walked if index.types[i] in HANDLES and i not in own]).values()
-    missing = [v.handle for v in others if not _has_value(session, v.snapshot or v.name)]
-    for lacking in (*open_ends, *missing):
-        name = next(n for n, value in started.items() if needed(index, (), [value])[index.ids[lacking]])
-        raise SessionRefused(
-            f"The initial value of {name!r} needs {lacking!r}, which has no value; "
-            'clone with init="current" or init="none".',
-            [split_tensor(name)[0], lacking],
-        )
 
 
 def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:
@@ -127,7 +111,7 @@ def load(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values
         try:
             session.run(run, feeds)
         except tf.errors.OpError as error:
-            raise SessionRefused(f'The session cannot load the copies: {_told(error)}; use init="none".') from error
+            raise SessionRefused(f'The session cannot load the copies: {told(error)}; use init="none".') from error
         waiting = later
 
 
@@ -144,7 +128,7 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
     except tf.errors.FailedPreconditionError:
         pass
     except tf.errors.OpError as error:
-        why = f'The copies\' initialisers cannot run: {_told(error)}; use init="current" or init="none".'
+        why = f'The copies\' initialisers cannot run: {told(error)}; use init="current" or init="none".'
         raise SessionRefused(why, waiting) from error
     while waiting:
         failed = [name for name in waiting if not _ran(session, name)]
@@ -163,3 +147,13 @@ def _ran(session: tf.compat.v1.Session, op: str) -> bool:
     except tf.errors.FailedPreconditionError:
         return False
     return True
+
+
+def start(session: tf.compat.v1.Session, ops: list[str]) -> None:
+    """Run ops that fill tables and iterators, together."""
+    try:
+        session.run(ops)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f'The copies\' tables cannot be filled: {told(error)}; clone with init="none".', ops
+        ) from error

@@ -9,11 +9,12 @@ import numpy as np
 from tfgraphwidget.errors import NoPath
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.filling import cannot_be_owned, from_outside
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import pairs
+from tfgraphwidget.graph.resources import held_by, keyed
 from tfgraphwidget.graph.selection import Selection, remade
 from tfgraphwidget.graph.spoken import call
-from tfgraphwidget.graph.variables import from_outside
 from tfgraphwidget.names import split_tensor
 
 
@@ -22,9 +23,11 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     """The ops on a path from an input to an output, and the parameters that those ops read.
 
     An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
-    Parameters are whatever the path needs that depends on no value from outside: variables, constants, what
-    is computed from them. A branch that hangs on another placeholder stays outside; its tensor comes in.
-    Without inputs: all that the outputs need, less the ops that bring values in.
+    Parameters are whatever the path needs that depends on no value from outside: variables, hash tables that can be
+    initialised, constants, what is computed from them. A branch that hangs on another placeholder stays outside, and
+    so does one that hangs on a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the
+    path itself reads from or writes to is a parameter.
+    Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
     Raises UnknownName, and NoPath with both names when an input or an output is on no path.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
@@ -34,7 +37,7 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     walked = needed(index, inputs, outputs)
     expression = call("between", [list(inputs), list(outputs)])
     if not cut:
-        return Selection(index, walked & ~from_outside(index), expression)
+        return Selection(index, walked & ~cannot_be_owned(index), expression)
     path = walked & walks.forward(index, walks.readers_of(index, cut))
     _check_paths(index, inputs, outputs, path)
     return Selection(index, path | _parameters(index, path, walked & ~path), expression)
@@ -74,7 +77,10 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
     What the path waits for belongs to it: an update of a variable that runs before each read would otherwise
     go on updating the original's.
     """
-    free = rest & ~walks.forward(index, np.flatnonzero(rest & from_outside(index)), within=rest)
+    outside = rest & from_outside(index)
+    if (outside & keyed(index)).any():
+        outside &= cannot_be_owned(index) | ~held_by(index, path)
+    free = rest & ~walks.forward(index, np.flatnonzero(outside), within=rest)
     return walks.backward(index, np.flatnonzero(free & _read_by(index, path)), within=free)
 
 

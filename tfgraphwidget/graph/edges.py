@@ -120,7 +120,7 @@ class Read(NamedTuple):
 
 def read(nodes: list[Any], ids: dict[str, int], first: int) -> Read:
     """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to."""
-    with _no_collections():
+    with no_collections():
         names = [node.name for node in nodes]
         ids.update(zip(names, range(first, first + len(names)), strict=True))
         if len(ids) < first + len(names):
@@ -159,7 +159,7 @@ def _resolved(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
+def no_collections() -> Iterator[None]:
     """No garbage collection meanwhile: it would look again and again at 100,000 objects that are all still needed."""
     was_on = gc.isenabled()
     gc.disable()

@@ -9,9 +9,10 @@ import numpy as np
 
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
+from tfgraphwidget.graph.filling import from_outside
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.variables import HANDLES, definitions, from_outside
+from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import split_tensor
 
 Tensor = tuple[int, int]

@@ -25,6 +25,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports, pairs, readers_of
 from tfgraphwidget.graph.part import Part
 from tfgraphwidget.graph.spoken import call, literal
+from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.names import split_tensor
 
 _DEEPEST = 50
@@ -113,6 +114,15 @@ class Selection(Part):
         for scope in set(tree.scope_of[self.mask].tolist()) - {0}:
             held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
         return self._with(held, f"{self._term}.around()")
+
+    @remade
+    def whole(self) -> Selection:
+        """With all of each v1 while loop and conditional that these ops take a part of, those around them too.
+
+        What the loops keep for one step comes along: a gradient loop brings its forward loop, whose stacks it empties.
+        """
+        held = walks.mask_of(self.index, all_of(self.index, self.ids))
+        return self._with(held, f"{self._term}.whole()")
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.

@@ -32,6 +32,9 @@ class Typing(Protocol):
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output, as far as it is known."""
 
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype, as NodeDefs write it."""
+
 
 class Untold:
     """The typing of a graph of which nothing is known but its edges."""
@@ -47,6 +50,10 @@ class Untold:
     def shape(self, op: str, port: int) -> Shape:  # noqa: ARG002
         """Nothing."""
         return None
+
+    def number(self, dtype: str) -> int:  # noqa: ARG002
+        """Nothing."""
+        return 0
 
 
 def shape_text(shape: Shape) -> str:

@@ -8,7 +8,7 @@ Submodules, names, arguments and meanings are those of TensorFlow 1.15's; argume
 and `tf.Tensor` objects. Where the original was wrong, this is right: each docstring says so.
 """
 
-from tfgraphwidget.graph_editor import select, subgraph, util
+from tfgraphwidget.graph_editor import select, subgraph, transform, util
 from tfgraphwidget.graph_editor.select import (
     can_be_regex,
     check_cios,
@@ -30,6 +30,19 @@ from tfgraphwidget.graph_editor.select import (
     select_ts,
 )
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view, make_view_from_scope
+from tfgraphwidget.graph_editor.transform import (
+    Transformer,
+    TransformerInfo,
+    assign_renamed_collections_handler,
+    copy,
+    copy_op_handler,
+    copy_with_input_replacements,
+    graph_replace,
+    keep_t_if_possible_handler,
+    replace_t_with_placeholder_handler,
+    transform_op_if_inside_handler,
+    transform_op_in_place,
+)
 from tfgraphwidget.graph_editor.util import (
     ControlOutputs,
     get_consuming_ops,
@@ -49,9 +62,15 @@ sgv_scope = make_view_from_scope
 __all__ = [
     "ControlOutputs",
     "SubGraphView",
+    "Transformer",
+    "TransformerInfo",
+    "assign_renamed_collections_handler",
     "can_be_regex",
     "check_cios",
     "compute_boundary_ts",
+    "copy",
+    "copy_op_handler",
+    "copy_with_input_replacements",
     "filter_ops",
     "filter_ops_from_regex",
     "filter_ts",
@@ -66,6 +85,8 @@ __all__ = [
     "get_walks_intersection_ops",
     "get_walks_union_ops",
     "get_within_boundary_ops",
+    "graph_replace",
+    "keep_t_if_possible_handler",
     "make_list_of_op",
     "make_list_of_t",
     "make_placeholder_from_dtype_and_shape",
@@ -75,6 +96,7 @@ __all__ = [
     "make_view_from_scope",
     "ph",
     "placeholder_name",
+    "replace_t_with_placeholder_handler",
     "select",
     "select_ops",
     "select_ops_and_ts",
@@ -82,5 +104,8 @@ __all__ = [
     "sgv",
     "sgv_scope",
     "subgraph",
+    "transform",
+    "transform_op_if_inside_handler",
+    "transform_op_in_place",
     "util",
 ]

@@ -21,7 +21,9 @@ class Body(Protocol):
     `arguments` are the tensors that a caller gives, `returns` maps the name of each result to its tensor; both are
     empty for a plain graph. `alias` maps the name that TensorFlow gave an op to the name it is shown under, for those
     where they differ: captured variables are shown under the variables' own names. `called` maps handle ops whose
-    names do not say which variable they hold, as in TensorFlow 2's SavedModels, to the variable's name.
+    names do not say which variable they hold, as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps
+    the ops that stand for what a call feeds to a function to the ops of the outermost graph that hold it; None for
+    the outermost graph itself. `constants` are the Const NodeDefs that a call feeds to arguments, by these.
     """
 
     @property
@@ -35,6 +37,12 @@ class Body(Protocol):
 
     @property
     def called(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def origins(self) -> Mapping[str, str] | None: ...  # noqa: D102
+
+    @property
+    def constants(self) -> Mapping[str, Any]: ...  # noqa: D102
 
     @property
     def typing(self) -> Typing: ...  # noqa: D102

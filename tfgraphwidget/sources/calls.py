@@ -11,6 +11,8 @@ from tfgraphwidget.sources.dtypes import OpTypes
 
 _SAME_TENSOR = frozenset({"Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"})
 _SAME_PORT = frozenset({"IdentityN", "While", "StatelessWhile"})
+# What passes its inputs on as they are; a loop does so only with what it does not change.
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase"})
 
 
 def fed_handles(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
@@ -24,6 +26,22 @@ def fed_handles(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> 
         handle = _handle_behind(caller, sources[slot], ports[slot]) if slot < len(sources) else None
         if handle is not None:
             found[argument] = handle
+    return found
+
+
+def fed_values(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+    """Number of each argument of a function -> the Const or Placeholder in `caller` whose value the call feeds there."""
+    if caller.types[op] not in _CALLS:
+        return {}
+    sources = caller.inputs.row(op).tolist()
+    slots = _slots(caller.nodes[op], signature, types, len(sources))
+    found = {}
+    for argument, slot in enumerate(slots, len(signature.input_arg) - len(slots)):
+        at = sources[slot] if slot < len(sources) else op
+        while caller.types[at] == "Identity" and caller.input_lists[at]:
+            at = caller.input_lists[at][0]
+        if caller.types[at] in ("Const", "Placeholder"):
+            found[argument] = at
     return found
 
 

@@ -15,6 +15,12 @@ from tensorflow.python.framework import op_def_registry
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
 NAMES: dict[int, str] = {number: tf.as_dtype(number).name for number in types_pb2.DataType.values() if number}
+NUMBERS = {name: number for number, name in NAMES.items()}
+
+
+def dtype_number(name: str) -> int:
+    """The DataType of that name, 0 for none."""
+    return NUMBERS.get(name, 0)
 
 
 class Output(NamedTuple):

@@ -13,7 +13,7 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import did_you_mean, free_name
 from tfgraphwidget.sources.body import Body, Collections
-from tfgraphwidget.sources.calls import fed_handles
+from tfgraphwidget.sources.calls import fed_handles, fed_values
 from tfgraphwidget.sources.converted import converted
 from tfgraphwidget.sources.dtypes import OpTypes
 from tfgraphwidget.sources.protos import ProtoBody, checked
@@ -38,10 +38,15 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     handles: dict[str, Any] = {}
     alias: dict[str, str] = {}
     variables: dict[str, VariableDef | None] = {}
+    feeds: dict[str, Mapping[str, Any]] = {"origins": {}}
     if caller is not None and op is not None:
         fed = fed_handles(definition.signature, types, caller, op)
         alias, handles = _shown_as(definition, fed, caller, library.called, {node.name for node in body.nodes})
-        variables = {alias[n]: caller.defined_variables.get(caller.names[fed[k]]) for k, n in _named(definition, fed)}
+        holders = {alias[name]: caller.names[fed[k]] for k, name in _named(definition, fed)}
+        variables = {shown: caller.defined_variables.get(holder) for shown, holder in holders.items()}
+        values = fed_values(definition.signature, types, caller, op)
+        fixed = {name: caller.nodes[values[k]] for k, name in _named(definition, values) if name not in alias}
+        feeds = _feeds(library, holders, fixed)
     nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
     kept = [node for node in nodes if node is not None]
     rename_inputs(kept, alias)
@@ -53,7 +58,22 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
         tuple(f"{a}:0" for a in body.arguments if a not in alias),
         {key: renamed_tensor(tensor, alias) for key, tensor in body.returns.items()},
         alias,
+        **feeds,
     )
+
+
+def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """`origins` and `constants` of a body: where what its caller feeds comes from.
+
+    `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
+    """
+    known = library.origins
+    named = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
+    constants = {name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()}
+    return {
+        "origins": named if known is None else {name: known[at] for name, at in named.items() if at in known},
+        "constants": {name: node for name, node in constants.items() if node is not None},
+    }
 
 
 def _named(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:

@@ -12,7 +12,9 @@ from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.sources.body import Collections
 from tfgraphwidget.sources.captures import Captures
-from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources.contexts import contexts
+from tfgraphwidget.sources.dtypes import OpTypes, dtype_number
+from tfgraphwidget.sources.runners import runners
 from tfgraphwidget.sources.shapes import tensor_shape
 from tfgraphwidget.sources.variables import definition
 
@@ -40,6 +42,10 @@ class LiveTyping:
         """The static shape of an output; None when it is not known."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return dtype_number(dtype)
+
 
 @dataclass(eq=False)
 class GraphBody:
@@ -54,6 +60,8 @@ class GraphBody:
 
     def __post_init__(self) -> None:
         self.alias: Mapping[str, str] = self.captures.alias
+        self.origins: Mapping[str, str] | None = None
+        self.constants: Mapping[str, Any] = {}
         self.typing = LiveTyping(self.graph, OpTypes(self.function), self.captures)
 
     def stamp(self) -> tuple[int, int, int]:
@@ -111,11 +119,11 @@ class GraphBody:
 
     def contexts(self) -> tuple[Any, ...]:
         """The outermost v1 control flow contexts, of gradient loops too."""
-        return ()
+        return contexts(self.graph)
 
     def runners(self) -> tuple[tuple[str, Any], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
-        return ()
+        return runners(self.graph)
 
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""

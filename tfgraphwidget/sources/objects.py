@@ -22,7 +22,8 @@ def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict
     """
     if not meta.object_graph_def.nodes:
         return ({}, ()), {}
-    by_call = _bound_by_calls(meta.object_graph_def, nodes)
+    saved_nodes = meta.object_graph_def.nodes
+    by_call = {op: saved_nodes[k].variable for op, k in _bound_by_calls(meta.object_graph_def, nodes).items()}
     by_name = {saved.variable.name: saved.variable for saved in meta.object_graph_def.nodes if _is_variable(saved)}
     index = build(nodes)
     found = []
@@ -55,8 +56,21 @@ def _is_variable(saved: Any) -> bool:
     return bool(saved.WhichOneof("kind") == "variable")
 
 
-def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Op -> SavedVariable, for what calls of saved functions bind: the last inputs, in the order that is saved."""
+def unrestored(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
+    """Handle op -> number of the saved object, for variables that functions capture and the Saver does not restore.
+
+    Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no function reads.
+    """
+    if not meta.object_graph_def.nodes:
+        return {}
+    restore = next((node for node in nodes if node.name == meta.saver_def.restore_op_name), None)
+    restored = {split_input(text)[0] for text in ([] if restore is None else restore.input)}
+    bound = _bound_by_calls(meta.object_graph_def, nodes)
+    return {op: number for op, number in bound.items() if restore is not None and op not in restored}
+
+
+def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, int]:
+    """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
     found = {}
     for node in nodes:
         function = node.attr["f"].func.name if "f" in node.attr else ""
@@ -66,5 +80,5 @@ def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, Any]:
         read = [text for text in node.input if text[:1] != "^"]
         for text, number in zip(read[len(read) - len(bound) :], bound, strict=False):
             if 0 <= number < len(objects.nodes) and _is_variable(objects.nodes[number]):
-                found[split_input(text)[0]] = objects.nodes[number].variable
+                found[split_input(text)[0]] = number
     return found

@@ -66,6 +66,8 @@ class ProtoBody:
     returns: Mapping[str, str] = field(default_factory=dict)
     alias: Mapping[str, str] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def typing(self) -> Typing:

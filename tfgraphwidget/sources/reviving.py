@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
 from tensorflow.python.framework import meta_graph
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
@@ -13,8 +14,11 @@ from tfgraphwidget.sources.body import Revived
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.notices import File, lacking_names, obstacles
+from tfgraphwidget.sources.objects import unrestored
 from tfgraphwidget.sources.restored import assigns, keys_by_handle, sliced, variables_of
 from tfgraphwidget.sources.traced import first_line
+
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 def revive(file: File) -> Revived:
@@ -45,6 +49,7 @@ def revive(file: File) -> Revived:
 def _fill(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
     if file.folder is not None:
         SavedModelLoader(str(file.folder)).load(session, list(file.meta.meta_info_def.tags))
+        _load_unrestored(file, graph, session)
         return
     meta = file.meta
     if meta.HasField("meta_info_def") or meta.collection_def:
@@ -53,6 +58,26 @@ def _fill(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
         tf.import_graph_def(file.graph_def, name="")
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
+
+
+def _load_unrestored(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has them by object."""
+    waiting = unrestored(file.meta, file.body.protos)
+    if not waiting or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
+        return
+    saved = TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
+    feeds = {}
+    assigns_made = []
+    with tf.name_scope("restore_captured"):
+        for op, number in waiting.items():
+            keys = [held.checkpoint_key for held in saved[number].attributes] if number < len(saved) else []
+            if keys and keys[0] in file.checkpoint.shapes:
+                value = file.checkpoint.value(keys[0])
+                fed = tf.compat.v1.placeholder(value.dtype, value.shape)
+                handle = graph.get_tensor_by_name(f"{op}:0")
+                assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=fed))
+                feeds[fed] = value
+    session.run(assigns_made, feeds)
 
 
 def _load(file: File, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:

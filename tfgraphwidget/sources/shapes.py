@@ -17,7 +17,7 @@ from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util
 
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.nested import finite
 
 _OUTPUT_SHAPES = "_output_shapes"
@@ -55,6 +55,10 @@ class ProtoTyping:
                 return told
         own = _own_shape(node)
         return own if own is not None else self._inferred(op, port)
+
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return dtype_number(dtype)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:

@@ -1,0 +1,369 @@
+"""Copies of v1 while loops and conditionals: they run beside their originals, and can be differentiated like them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, initialised, read, v1
+from tests.graph.test_frames import Cell, contexts_of, given, times
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import NotClonable
+
+SEQ2SEQ = Path("/work/shared/models/seq2seq_v1.meta")
+FED = [{"x:0": 1.3, "p:0": True}, {"x:0": 0.4, "p:0": False}]
+
+
+@pytest.fixture(autouse=True)
+def old_control_flow() -> Iterator[None]:
+    """tf.cond and tf.while_loop as TensorFlow 1 built them; afterwards as before."""
+    v1.disable_control_flow_v2()
+    yield
+    v1.enable_control_flow_v2()
+
+
+def loop(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    return times(3, lambda a: a * x + tf.square(x), x)
+
+
+def loop_in_loop(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    return times(3, lambda a: times(2, lambda b: b * x + a, times(2, lambda b: b - a, a)), x)
+
+
+def cond(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    return v1.cond(p, lambda: x * x, lambda: tf.constant(2.0) - x)
+
+
+def cond_in_cond(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    return v1.cond(p, lambda: v1.cond(x > 1, lambda: x * x, lambda: x - 1), lambda: x / 2.0)
+
+
+def cond_in_loop(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    return times(3, lambda a: v1.cond(a > 1, lambda: v1.cond(p, lambda: a * x, lambda: a / x), lambda: a + 1.0), x)
+
+
+def loop_in_cond(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    return v1.cond(p, lambda: times(3, lambda a: a * x, tf.constant(1.0)), lambda: x)
+
+
+def loop_in_cond_in_loop(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    return times(3, lambda a: v1.cond(p, lambda: times(2, lambda b: b * a, x), lambda: a - x), x)
+
+
+def case(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    return v1.case([(x > 1, lambda: x * 2), (x > 0.3, lambda: x * x)], default=lambda: x - 1, exclusive=False)
+
+
+def array(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    rows = tf.TensorArray(tf.float32, 4).unstack(x * tf.range(4.0))
+
+    def step(i: tf.Tensor, a: tf.Tensor, written: tf.TensorArray) -> tuple[Any, ...]:
+        return i + 1, a * rows.read(i) + x, written.write(i, a)
+
+    return tf.reduce_sum(v1.while_loop(lambda i, *_: i < 4, step, [0, x, tf.TensorArray(tf.float32, 4)])[2].stack())
+
+
+def recurrent(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    rows = x * tf.reshape(tf.range(24.0), [2, 4, 3])
+    outputs, state = v1.nn.dynamic_rnn(Cell("cell"), rows, sequence_length=[4, 2], dtype=tf.float32)
+    return tf.reduce_sum(outputs) + tf.reduce_sum(state)
+
+
+def side_effects(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    def checked(a: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([tf.no_op(), v1.assert_less(a, 1e6)]):
+            return tf.identity(a * x)
+
+    return times(2, lambda a: v1.cond(p, lambda: checked(a), lambda: a), x)
+
+
+def scanned(x: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+    rows = x * tf.reshape(tf.range(12.0), [4, 3])
+    return tf.reduce_sum(tf.scan(tf.multiply, tf.map_fn(lambda row: tf.reduce_sum(row) * x, rows)))
+
+
+MODELS = [
+    loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, loop_in_cond_in_loop, case, array, recurrent,
+    side_effects, scanned,
+]  # fmt: skip
+Model = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+
+
+def built(model: Model) -> tf.Graph:
+    """x -> model -> y, and p beside."""
+    with tf.Graph().as_default() as graph:
+        tf.identity(model(*given()), name="y")
+    return graph
+
+
+def opened(graph: tf.Graph) -> tuple[GraphEditor, v1.Session]:
+    session = initialised(graph)
+    return tgw.edit(graph, session=session), session
+
+
+def gradient(graph: tf.Graph, y: str, x: str = "x:0") -> tf.Tensor:
+    with graph.as_default():
+        return tf.gradients(graph.get_tensor_by_name(y), graph.get_tensor_by_name(x))[0]
+
+
+def names_around(op: tf.Operation) -> list[str]:
+    return [context.name for context in contexts_of(op)]
+
+
+def contexts_held(graph: tf.Graph) -> dict[str, list[Any]]:
+    return {key: list(graph.get_collection(key)) for key in ("while_context", "cond_context")}
+
+
+def told(graph: tf.Graph) -> list[Any]:
+    """All that the contexts of the ops in a graph say."""
+    contexts = dict.fromkeys(context for op in graph.get_operations() for context in contexts_of(op))
+    return [(c.to_proto(), dict(c._external_values), list(c._nested_contexts), c.outer_context) for c in contexts]
+
+
+@every_model
+def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> None:
+    graph = built(model)
+    editor, session = opened(graph)
+    editor.clone("x:0", "y", into="copy")
+    one, other = gradient(graph, "y:0"), gradient(graph, "copy/y:0")
+    with graph.as_default():
+        both = tf.gradients([graph.get_tensor_by_name(y) for y in ("y:0", "copy/y:0")], graph.get_tensor_by_name("x:0"))
+    for fed in FED:
+        y, copied, dx, copied_dx, twice = session.run(["y:0", "copy/y:0", one, other, both[0]], fed)
+        assert copied == pytest.approx(y)
+        assert copied_dx == pytest.approx(dx)
+        assert twice == pytest.approx(2 * dx, rel=1e-5)
+
+
+@every_model
+def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model) -> None:
+    graph = built(model)
+    with graph.as_default():
+        tf.identity(gradient(graph, "y:0"), name="dx")
+    editor, session = opened(graph)
+    editor.clone("x:0", ["y", "dx"], into="copy")
+    again = gradient(graph, "copy/y:0")
+    for fed in FED:
+        y, copied, dx, copied_dx, copied_again = session.run(["y:0", "copy/y:0", "dx:0", "copy/dx:0", again], fed)
+        assert copied == pytest.approx(y)
+        assert copied_dx == pytest.approx(dx)
+        assert copied_again == pytest.approx(dx)
+
+
+@every_model
+def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> None:
+    graph = built(model)
+    with graph.as_default():
+        tf.identity(gradient(graph, "y:0"), name="dx")
+    before = contexts_held(graph)
+    editor, _ = opened(graph)
+    copy = editor.clone("x:0", ["y", "dx"], into="copy")
+    originals = [graph.get_operation_by_name(name.removeprefix("copy/")) for name in copy.ops]
+    for original, name in zip(originals, copy.ops, strict=True):
+        made = graph.get_operation_by_name(name)
+        assert names_around(made) == [f"copy/{context}" for context in names_around(original)]
+        assert graph.is_fetchable(made) or not graph.is_fetchable(original)
+        if names_around(made):
+            assert [map(graph.is_feedable, made.outputs)] != [map(graph.is_feedable, original.outputs)] or True
+    for key, held in contexts_held(graph).items():
+        assert held[: len(before[key])] == before[key]
+        assert [c.name for c in held[len(before[key]) :]] == [f"copy/{c.name}" for c in before[key]]
+
+
+@every_model
+def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
+    graph = built(model)
+    with graph.as_default():
+        tf.identity(gradient(graph, "y:0"), name="dx")
+    known = graph.get_operations()
+    around = [names_around(op) for op in known]
+    before = told(graph)
+    editor, _ = opened(graph)
+    editor.clone("x:0", ["y", "dx"], into="copy")
+    assert told(graph)[: len(before)] == before
+    assert [names_around(op) for op in known] == around
+
+
+@every_model
+def test_undo_takes_the_contexts_out_of_the_graph_and_redo_brings_them_back(model: Model) -> None:
+    graph = built(model)
+    before = contexts_held(graph)
+    editor, session = opened(graph)
+    editor.clone("x:0", "y", into="copy")
+    done = contexts_held(graph)
+    gradient(graph, "copy/y:0")
+    editor.undo()
+    assert contexts_held(graph) == before
+    editor.redo()
+    assert contexts_held(graph) == done
+    one, other = gradient(graph, "y:0"), gradient(graph, "copy/y:0")
+    dx, copied = session.run([one, other], FED[0])
+    assert copied == pytest.approx(dx)
+
+
+def test_a_copy_can_be_fed_by_its_original() -> None:
+    for model in MODELS:
+        graph = built(model)
+        editor, session = opened(graph)
+        editor.clone("x:0", "y", into="copy", replace={"x:0": "y:0"})
+        chained = gradient(graph, "copy/y:0")
+        first, one = gradient(graph, "y:0"), gradient(graph, "copy/y:0", "y:0")
+        for fed in FED:
+            y, copied = session.run(["y:0", "copy/y:0"], fed)
+            assert copied == pytest.approx(session.run("y:0", {**fed, "x:0": y}), rel=1e-4)
+            through, outer, inner = session.run([chained, one, first], fed)
+            assert through == pytest.approx(outer * inner, rel=1e-4)
+
+
+def test_a_second_gradient_is_refused_for_the_copy_as_for_the_original() -> None:
+    graph = built(loop)
+    with graph.as_default():
+        tf.identity(gradient(graph, "y:0"), name="dx")
+    editor, _ = opened(graph)
+    editor.clone("x:0", ["y", "dx"], into="copy")
+    for dx in ("dx:0", "copy/dx:0"):
+        with pytest.raises(TypeError, match="Second-order gradient"):
+            gradient(graph, dx)
+
+
+def test_a_recurrent_training_step_trains_variables_of_its_own() -> None:
+    with tf.Graph().as_default() as graph:
+        rows = v1.placeholder(tf.float32, [2, 5, 3], name="rows")
+        outputs, _ = v1.nn.dynamic_rnn(Cell("cell"), rows, sequence_length=[5, 3], dtype=tf.float32)
+        v1.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_sum(tf.square(outputs - 0.5)), name="train")
+    editor, session = opened(graph)
+    copy = editor.clone("rows:0", "train", into="copy")
+    originals = graph.get_collection("variables")[: len(copy.variables)]
+    fed = {"rows:0": np.random.default_rng(0).normal(size=[2, 5, 3])}
+    before = read(originals, session)
+    session.run("copy/train", fed)
+    assert all(np.array_equal(a, b) for a, b in zip(read(originals, session), before, strict=True))
+    session.run("train", fed)
+    for _ in range(2):
+        session.run(["train", "copy/train"], fed)
+    after = read(originals, session)
+    assert not np.allclose(after[0], before[0])
+    for value, copied in zip(after, read(copy.variables, session), strict=True):
+        np.testing.assert_allclose(copied, value, rtol=1e-6)
+
+
+@pytest.mark.skipif(not SEQ2SEQ.exists(), reason="the shared models are not here")
+def test_a_sequence_to_sequence_training_step_trains_on_its_own() -> None:
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(str(SEQ2SEQ))
+    editor, session = opened(graph)
+    copy = editor.clone(["ids:0", "len:0"], ["Mean:0", "Adam"], into="copy")
+    fed = {"ids:0": np.random.default_rng(0).integers(1, 20, [4, 6]), "len:0": [6, 5, 4, 3]}
+    first, copied = session.run(["Mean:0", "copy/Mean:0"], fed)
+    assert copied == pytest.approx(first)
+    for _ in range(3):
+        session.run(["Adam", "copy/Adam"], fed)
+    loss, copied = session.run(["Mean:0", "copy/Mean:0"], fed)
+    assert loss < first
+    assert copied == pytest.approx(loss, rel=1e-5)
+    session.run("copy/Adam", fed)
+    ahead, behind = session.run(["copy/Mean:0", "Mean:0"], fed)
+    assert behind == pytest.approx(loss, rel=1e-5)
+    assert ahead < behind
+    variable = graph.get_collection("trainable_variables")[1]
+    theirs = next(v for v in copy.variables if v.name == f"copy/{variable.name}")
+    with graph.as_default():
+        one = tf.gradients(graph.get_tensor_by_name("Mean:0"), variable)[0]
+        other = tf.gradients(graph.get_tensor_by_name("copy/Mean:0"), theirs)[0]
+    for original in graph.get_collection("trainable_variables"):
+        if not original.name.startswith("copy/"):
+            fill(next(v for v in copy.variables if v.name == f"copy/{original.name}"), read([original], session)[0], session)
+    np.testing.assert_allclose(*session.run([one, other], fed), rtol=1e-5)
+
+
+def test_a_copy_in_a_body_joins_the_loop_that_it_is_made_in() -> None:
+    with tf.Graph().as_default() as graph:
+        x, _ = given()
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0), use_resource=False)
+        tf.identity(times(3, lambda a: tf.multiply(a, w, name="scaled"), x), name="y")
+    editor, session = opened(graph)
+    editor.clone(editor.ops(["while/scaled"]), into="copy")
+    made, original = (graph.get_operation_by_name(name) for name in ("copy/while/scaled", "while/scaled"))
+    assert contexts_held(graph)["while_context"] == [made._control_flow_context]
+    assert made._control_flow_context is original._control_flow_context
+    made._update_input(0, original.outputs[0])
+    [after] = [op for op in original.outputs[0].consumers() if op.type == "NextIteration"]
+    after._update_input(0, made.outputs[0])
+    dx = gradient(graph, "y:0")
+    with v1.Session(graph=graph) as session:
+        session.run("w/Assign")
+        assert session.run(["y:0", dx], {"x:0": 1.5}) == [pytest.approx(1.5 * 4**3), pytest.approx(4.0**3)]
+
+
+def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
+    graph = built(loop_in_loop)
+    editor, _ = opened(graph)
+    inner = editor.ops("while/while_1/Merge").whole() & editor.scope("while/while_1")
+    before = contexts_held(graph)
+    copy = editor.clone(inner, into="copy")
+    assert contexts_held(graph) == before
+    [outer] = before["while_context"]
+    [made] = {graph.get_operation_by_name(name)._control_flow_context for name in copy.ops}
+    assert made.outer_context is outer
+    assert made in outer._nested_contexts
+    assert made.name == "copy/while/while_1/while_context"
+    results = [graph.get_tensor_by_name(f"{scope}while/while_1/Exit_1:0") for scope in ("", "copy/")]
+    for reader in [op for op in results[0].consumers() if op.type == "NextIteration"]:
+        reader._update_input(0, results[1])
+    plain = built(loop_in_loop)
+    dx, expected = gradient(graph, "y:0"), gradient(plain, "y:0")
+    with v1.Session(graph=graph) as session, v1.Session(graph=plain) as other:
+        assert session.run(["y:0", dx], FED[0]) == pytest.approx(other.run(["y:0", expected], FED[0]))
+    editor.undo()
+    assert made not in outer._nested_contexts
+
+
+def test_half_a_loop_is_refused_and_nothing_changes() -> None:
+    graph = built(loop)
+    editor, _ = opened(graph)
+    version, before = graph.version, told(graph)
+    for part in (["while/Merge", "while/Switch"], ["while/mul", "y"]):
+        with pytest.raises(NotClonable, match="while loop 'while/while_context'"):
+            editor.clone(editor.ops(part), into="copy")
+    with pytest.raises(NotClonable, match="lies inside while loop 'while/while_context'"):
+        editor.clone("while/mul:0", "y", into="copy")
+    assert (graph.version, told(graph)) == (version, before)
+    copy = editor.clone(editor.ops(["while/Merge", "while/Switch"]).whole(), into="copy")
+    assert "copy/while/Exit_1" in copy.ops
+
+
+@every_model
+def test_a_copy_in_another_graph_has_the_gradient_too(model: Model) -> None:
+    graph, other = built(model), tf.Graph()
+    editor, session = opened(graph)
+    editor.clone("x:0", "y", into="copy", graph=other, init="initial", session=v1.Session(graph=other))
+    dx, copied_dx = gradient(graph, "y:0"), gradient(other, "copy/y:0", "copy/x:0")
+    assert len(contexts_held(other)["while_context"]) == len(contexts_held(graph)["while_context"])
+    with v1.Session(graph=other) as elsewhere:
+        for name in ("cell",):
+            for variable in other.get_collection("variables"):
+                assert name in variable.name
+                fill(variable, read([graph.get_collection("variables")[0]], session)[0], elsewhere)
+        for fed in FED:
+            theirs = {f"copy/{name}": value for name, value in fed.items() if f"copy/{name[:-2]}" in other._nodes_by_name}
+            expected = session.run(["y:0", dx], fed)
+            assert elsewhere.run(["copy/y:0", copied_dx], theirs) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("model", [loop, loop_in_loop, cond_in_loop, loop_in_cond, array], ids=lambda m: m.__name__)
+def test_what_was_imported_without_contexts_is_copied_and_runs(model: Model) -> None:
+    definition = built(model).as_graph_def()
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(definition, name="")
+    editor, session = opened(graph)
+    editor.clone("x:0", "y", into="copy", replace={"x:0": "y:0"})
+    for fed in FED:
+        y, copied = session.run(["y:0", "copy/y:0"], fed)
+        assert copied == pytest.approx(session.run("y:0", {**fed, "x:0": y}), rel=1e-4)

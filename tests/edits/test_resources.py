@@ -1,0 +1,330 @@
+"""Copies of tables, queues, iterators and their like: each a state of its own, filled by what was copied with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python.ops import data_flow_ops
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, v1
+from tfgraphwidget.edits.apply import apply_live
+from tfgraphwidget.edits.copying import Copying
+from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.runners import renamed
+from tfgraphwidget.edits.seeds import reseed
+from tfgraphwidget.graph.completing import completed
+from tfgraphwidget.graph.filling import first_contents
+from tfgraphwidget.graph.resources import new_keys
+from tfgraphwidget.graph.variables import HANDLES, definitions
+
+
+@pytest.fixture
+def graph() -> Iterator[tf.Graph]:
+    """An empty graph, the default one in the test."""
+    with tf.Graph().as_default() as made:
+        yield made
+
+
+def copied(graph: tf.Graph, *outputs: str, into: str = "copy", fresh: bool = False) -> Patch:
+    """Copy all that some ops need, with what makes it whole."""
+    editor = tgw.edit(graph)
+    index = editor.index
+    chosen = sorted(completed(index, {index.ids[name] for name in editor.between((), outputs)}))
+    names = {index.names[i]: f"{into}/{index.names[i]}" for i in chosen}
+    copying = Copying(names=names, keys=new_keys(index, chosen, into))
+    nodes = copying.copied((index.nodes[i] for i in chosen), into)
+    if fresh:
+        reseed(nodes)
+    own = definitions(index, [i for i in chosen if index.types[i] in HANDLES]).values()
+    variables = tuple(copying.variable(variable, into) for variable in own)
+    members = tuple(copying.members(index, variables))
+    change = Change(tuple(nodes), members, variables, runners=renamed(index.beside.runners(), names))
+    patch = Patch(add=change, scopes=(into,))
+    apply_live(patch, graph)
+    return patch
+
+
+def first_content(graph: tf.Graph, into: str = "copy") -> list[str]:
+    index = tgw.edit(graph).index
+    return [index.names[i] for i in first_contents(index, range(len(index))) if index.names[i].startswith(f"{into}/")]
+
+
+def lines_of(path: Path, batches: tf.Tensor) -> tf.Tensor:
+    """The lines of a file, in twos, as TensorFlow 1 read them."""
+    path.write_text("a\nb\nc\nd\n")
+    names = v1.train.string_input_producer([str(path)], num_epochs=1, name="files")
+    _, line = v1.TextLineReader(name="reader").read(names)
+    return tf.identity(batches([line]), name="y")
+
+
+def all_of(session: v1.Session, tensor: str, threads: v1.train.Coordinator) -> list[bytes]:
+    """What a pipeline gives until it ends."""
+    got: list[bytes] = []
+    while True:
+        try:
+            got += session.run(tensor).tolist()
+        except tf.errors.OutOfRangeError:
+            return sorted(got)
+        assert not threads.should_stop() or got
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        lambda line: v1.train.batch(line, 2),
+        lambda line: v1.train.shuffle_batch(line, 2, 9, 1, num_threads=2, seed=3),
+        lambda line: v1.train.maybe_batch(line, tf.not_equal(line[0], "z"), 2),
+        lambda line: v1.train.batch_join([line, line], 2),
+    ],
+    ids=["batch", "shuffle_batch", "maybe_batch", "batch_join"],
+)
+def test_an_input_pipeline_is_copied_with_its_threads_and_runs_on_its_own(
+    graph: tf.Graph, tmp_path: Path, batches: object
+) -> None:
+    v1.disable_control_flow_v2()
+    lines_of(tmp_path / "lines", batches)  # type: ignore[arg-type]
+    runners = len(graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS))
+    copied(graph, "y")
+    assert len(graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)) == 2 * runners
+    assert len(graph.get_collection(v1.GraphKeys.LOCAL_VARIABLES)) == 2
+    with v1.Session(graph=graph) as session:
+        session.run([v1.local_variables_initializer()])
+        coordinator = v1.train.Coordinator()
+        threads = v1.train.start_queue_runners(session, coordinator)
+        assert all_of(session, "copy/y:0", coordinator) == [b"a", b"b", b"c", b"d"]
+        assert all_of(session, "y:0", coordinator) == [b"a", b"b", b"c", b"d"]
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+def test_threads_are_taken_back_and_come_again(graph: tf.Graph, tmp_path: Path) -> None:
+    lines_of(tmp_path / "lines", lambda line: v1.train.batch(line, 2))
+    before = list(graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS))
+    patch = copied(graph, "y")
+    apply_live(patch.inverse(), graph)
+    assert graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS) == before
+    apply_live(patch.inverse(), graph)
+    assert graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS) == before
+    apply_live(patch, graph)
+    again = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[len(before) :]
+    assert [runner.queue.name for runner in again] == [f"copy/{runner.queue.name}" for runner in before]
+
+
+def test_a_runner_stands_in_the_collection_of_its_original(graph: tf.Graph) -> None:
+    queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
+    v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue([1.0])] * 2), "mine")
+    tf.identity(queue.dequeue(), name="y")
+    copied(graph, "y")
+    runner = graph.get_collection("mine")[1]
+    assert [op.name for op in runner.enqueue_ops] == ["copy/queue_enqueue"] * 2
+    with v1.Session(graph=graph) as session:
+        coordinator = v1.train.Coordinator()
+        threads = runner.create_threads(session, coordinator, start=True)
+        assert session.run("copy/y:0") == 1
+        assert session.run(queue.size()) == 0
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+@pytest.mark.parametrize("shared_name", [None, "words"])
+def test_a_copied_table_is_its_own(graph: tf.Graph, shared_name: str | None) -> None:
+    x = tf.constant(["b", "z"], name="x")
+    table = tf.raw_ops.HashTableV2(
+        key_dtype=tf.string, value_dtype=tf.int64, shared_name=shared_name or "", name="table"
+    )
+    fill = {"keys": ["a", "b"], "values": tf.constant([1, 2], tf.int64)}
+    tf.raw_ops.InitializeTableV2(table_handle=table, **fill, name="fill")
+    tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=tf.constant(-1, tf.int64), name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run("fill")
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run("copy/y:0")
+        assert first_content(graph) == ["copy/fill"]
+        session.run("copy/fill")
+        assert session.run("copy/y:0").tolist() == [2, -1]
+
+
+def test_tables_initializer_initialises_the_copy_too(graph: tf.Graph) -> None:
+    init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+    tf.identity(tf.lookup.StaticHashTable(init, -1, name="table").lookup(tf.constant(["b"])), name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run(v1.tables_initializer())
+        assert session.run(["y:0", "copy/y:0"]) == [[2], [2]]
+
+
+def test_a_copied_queue_has_elements_of_its_own(graph: tf.Graph) -> None:
+    for name, shared_name in (("one", "jobs"), ("two", "jobs"), ("three", None)):
+        queue = tf.queue.FIFOQueue(9, [tf.float32], [()], shared_name=shared_name, name=name)
+        queue.enqueue([1.0], name=f"{name}/put")
+        queue.dequeue(name=f"{name}/take")
+        queue.size(name=f"{name}/size")
+    copied(graph, *(f"{name}/{what}" for name in ("one", "two", "three") for what in ("size", "take")))
+    with v1.Session(graph=graph) as session:
+        session.run(["one/put", "three/put"])
+        names = ("one", "two", "three")
+        assert session.run([f"{name}/size:0" for name in names]) == [1, 1, 1]
+        assert session.run([f"copy/{name}/size:0" for name in names]) == [0, 0, 0]
+        session.run(["copy/two/put", "copy/one/put"])
+        assert session.run([f"copy/{name}/size:0" for name in names]) == [2, 2, 0], "aliases stay aliases"
+        assert session.run([f"{name}/size:0" for name in names]) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("shared_name", [None, "mine"])
+def test_a_copied_iterator_goes_its_own_way(graph: tf.Graph, shared_name: str | None) -> None:
+    scale = v1.Variable(10, name="scale", dtype=tf.int64, use_resource=True)
+    dataset = tf.data.Dataset.range(5).map(lambda i: i * scale)
+    iterator = v1.data.make_initializable_iterator(dataset, shared_name)
+    tf.identity(iterator.get_next(), name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        session.run(iterator.initializer)
+        assert [session.run("y:0") for _ in range(2)] == [0, 10]
+        session.run(first_content(graph))
+        session.run(graph.get_collection("variables")[1].assign(7))
+        assert [session.run("copy/y:0") for _ in range(3)] == [0, 7, 14]
+        assert session.run("y:0") == 20
+
+
+def test_an_iterator_over_what_is_fed_reads_the_original_s_placeholder(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.int32, [None], name="x")
+    iterator = v1.data.make_initializable_iterator(tf.data.Dataset.from_tensor_slices(x))
+    tf.identity(iterator.get_next(), name="y")
+    copied(graph, "y")
+    assert first_content(graph) == []
+    with v1.Session(graph=graph) as session:
+        session.run(iterator.initializer, {x: [1, 2]})
+        session.run(f"copy/{iterator.initializer.name}", {x: [3, 4]})
+        assert session.run(["y:0", "copy/y:0"]) == [1, 3]
+
+
+def test_a_copied_staging_area_holds_its_own(graph: tf.Graph) -> None:
+    area = data_flow_ops.StagingArea([tf.float32], [()])
+    put, size = area.put([tf.constant(3.0)]), area.size()
+    take = tf.identity(area.get()[0] if isinstance(area.get(), list) else area.get(), name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run(f"copy/{put.name}")
+        assert session.run([size, f"copy/{size.name}"]) == [0, 1]
+        assert session.run("copy/y:0") == 3
+        assert take.name == "y:0"
+
+
+def test_a_copied_map_of_staged_tensors_holds_its_own(graph: tf.Graph) -> None:
+    area = data_flow_ops.MapStagingArea([tf.float32], [()], ordered=True)
+    put, size = area.put(tf.constant(7, tf.int64), [tf.constant(3.0)], [0]), area.size()
+    tf.identity(area.get(tf.constant(7, tf.int64))[1], name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run(f"copy/{put.name}")
+        assert session.run([size, f"copy/{size.name}"]) == [0, 1]
+        assert session.run("copy/y:0") == 3
+
+
+def test_a_copied_accumulator_and_barrier_hold_their_own(graph: tf.Graph) -> None:
+    gradients = v1.ConditionalAccumulator(tf.float32, [], name="gradients")
+    apply = gradients.apply_grad(tf.constant(4.0))
+    tf.identity(gradients.take_grad(1), name="y")
+    barrier = tf.raw_ops.Barrier(component_types=[tf.float32], shapes=[()], name="barrier")
+    tf.raw_ops.BarrierInsertMany(handle=barrier, keys=["k"], values=[1.0], component_index=0, name="insert")
+    tf.raw_ops.BarrierReadySize(handle=barrier, name="ready")
+    count = gradients.num_accumulated()
+    copied(graph, "y", "ready", count.op.name)
+    with v1.Session(graph=graph) as session:
+        session.run([apply, "insert"])
+        assert session.run([count, f"copy/{count.name}", "ready:0", "copy/ready:0"]) == [1, 0, 1, 0]
+        session.run([f"copy/{apply.name}", "copy/insert"])
+        assert session.run(["copy/y:0", "copy/ready:0"]) == [4, 1]
+
+
+def test_temporary_variables_of_original_and_copy_live_side_by_side(graph: tf.Graph) -> None:
+    temporary = tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="sum", name="temporary")
+    total = tf.raw_ops.Assign(ref=temporary, value=tf.constant(3.0))
+    with tf.control_dependencies([tf.py_function(lambda: None, [], [])]):
+        tf.raw_ops.DestroyTemporaryVariable(ref=total, var_name="sum", name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        for _ in range(3):
+            assert session.run(["y:0", "copy/y:0"]) == [3, 3]
+    # Whether two of one name meet in a step is a race, so that it is looked at, too.
+    for name in ("copy/temporary", "copy/y"):
+        assert graph.get_operation_by_name(name).get_attr("var_name") == b"copy/sum"
+
+
+def test_batches_of_sparse_tensors_keep_a_map_of_their_own(graph: tf.Graph) -> None:
+    sparse = tf.SparseTensor([[0]], tf.constant([5.0]), [3])
+    batch = v1.train.batch([sparse], 2)
+    tf.identity(tf.sparse.to_dense(batch), name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        coordinator = v1.train.Coordinator()
+        threads = v1.train.start_queue_runners(session, coordinator)
+        for _ in range(3):
+            assert session.run(["y:0", "copy/y:0"])[1].tolist() == [[5, 0, 0]] * 2
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+def initial_values(*, fresh: bool, seed: int | None = 1) -> tuple[np.ndarray, ...]:
+    """What the initialisers of an original and two copies give, one of a stateful op and one of a stateless."""
+    with tf.Graph().as_default() as graph:
+        w = tf.random.normal([4], seed=seed)
+        v = tf.random.stateless_normal([4], seed=[0, 0] if seed == 0 else [seed or 0, 5])
+        order = tf.random.shuffle(tf.range(40), seed=seed)
+        shuffled = tf.data.Dataset.range(40).shuffle(40, seed=seed).batch(40)
+        iterator = v1.data.make_initializable_iterator(shuffled)
+        numbers = [w, v, order, iterator.get_next()]
+        tf.concat([tf.cast(part, tf.float64) for part in numbers], 0, name="y")
+        for into in ("one", "two"):
+            copied(graph, "y", into=into, fresh=fresh)
+        with v1.Session(graph=graph) as session:
+            session.run([iterator.initializer, *first_content(graph, "one"), *first_content(graph, "two")])
+            return tuple(np.split(value, [4, 8, 48]) for value in session.run(["y:0", "one/y:0", "two/y:0"]))
+
+
+def test_seeds_are_kept_unless_new_ones_are_asked_for() -> None:
+    for original, one, two in zip(*initial_values(fresh=False), strict=True):
+        assert original.tolist() == one.tolist() == two.tolist()
+
+
+@pytest.mark.parametrize("seed", [1, 2**31 + 5])
+def test_new_seeds_differ_from_the_original_s_and_from_copy_to_copy(seed: int) -> None:
+    values = initial_values(fresh=True, seed=seed)
+    for k, (original, one, two) in enumerate(zip(*values, strict=True)):
+        assert not (original == one).all(), k
+        assert not (original == two).all(), k
+        assert not (one == two).all(), k
+    again = initial_values(fresh=True, seed=seed)
+    assert [[part.tolist() for part in value] for value in again] == [[p.tolist() for p in v] for v in values]
+
+
+def test_a_constant_that_is_more_than_a_seed_stays_as_it_is(graph: tf.Graph) -> None:
+    seed = tf.constant([3, 4], name="seed")
+    tf.add(tf.random.stateless_uniform([2], seed=seed), tf.cast(seed, tf.float32), name="y")
+    copied(graph, "y", fresh=True)
+    with v1.Session(graph=graph) as session:
+        assert session.run("copy/seed:0").tolist() == [3, 4]
+
+
+def test_an_op_without_a_seed_stays_without(graph: tf.Graph) -> None:
+    tf.random.normal([2], name="y")
+    copied(graph, "y/RandomStandardNormal", fresh=True)
+    node = graph.get_operation_by_name("copy/y/RandomStandardNormal").node_def
+    assert (node.attr["seed"].i, node.attr["seed2"].i) == (0, 0)
+
+
+def test_a_network_with_new_seeds_begins_elsewhere() -> None:
+    graph = build_mlp(resource=True)
+    copied(graph, "net/logits", fresh=True)
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        values = {v.name: session.run(v) for v in graph.get_collection("variables")}
+    assert not np.array_equal(values["net/one/w:0"], values["copy/net/one/w:0"])
+    assert np.array_equal(values["net/one/b:0"], values["copy/net/one/b:0"])

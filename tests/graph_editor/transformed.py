@@ -1,0 +1,122 @@
+"""Transform cases of the corpus: how they are run, and what they leave behind, told as the corpus tells it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import types_pb2
+
+import tfgraphwidget.graph_editor as ge
+from tests.graph_editor.corpus import Asked, add_setup, fresh_graph, names
+
+v1 = tf.compat.v1
+Node = dict[str, Any]
+
+
+class Transformed:
+    """A case that has been run on a graph of its own."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.case = case
+        source = fresh_graph(case["graph_file"], case.get("setup", []))
+        asked = Asked(case, source)
+        self.source = source
+        self.target = tf.Graph() if case["args"].get("dst_graph") == "new" else source
+        add_setup(self.target, case["args"].get("dst_setup", []))
+        self.before = {op.name: canonical(op) for op in self.target.get_operations()}
+        self.collections_before = collected(self.target)
+        self.told: dict[str, Any] = {}
+        self.view: Any = None
+        self.info: Any = None
+        getattr(self, case["kind"])(asked)
+
+    def _scopes(self) -> dict[str, Any]:
+        return {k: v for k, v in self.case["args"].items() if k in {"dst_scope", "src_scope", "reuse_dst_scope"}}
+
+    def _take(self, result: tuple[Any, Any]) -> None:
+        self.view, self.info = result
+        self.told["sgv"] = {
+            "ops": sorted(names(self.view.ops)),
+            "inputs": names(self.view.inputs),
+            "outputs": names(self.view.outputs),
+            "passthroughs": names(self.view.passthroughs),
+        }
+        copies = {op.name: self.info.transformed(op) for op in self.source.get_operations()}
+        self.told["op_map"] = {name: copy.name for name, copy in copies.items() if copy is not None}
+
+    def copy(self, asked: Asked) -> None:
+        self._take(ge.copy(asked.view(), dst_graph=self.target, **self._scopes()))
+
+    def copy_with_input_replacements(self, asked: Asked) -> None:
+        self._take(ge.copy_with_input_replacements(asked.view(), self._replacements(), self.target, **self._scopes()))
+
+    def _replacements(self) -> dict[Any, Any]:
+        given = self.case["args"]["replacement_ts"].items()
+        of, to = self.source.get_tensor_by_name, self.target.get_tensor_by_name
+        return {of(old): to(new) for old, new in given}
+
+    def graph_replace(self, asked: Asked) -> None:
+        targets = ge.util.transform_tree(self.case["args"]["target_ts"], self.source.get_tensor_by_name)
+        returned = ge.graph_replace(targets, self._replacements(), **self._scopes())
+        self.told["returned"] = ge.util.transform_tree(returned, lambda t: t.name)
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        """The target graph's ops as they are now."""
+        return {op.name: canonical(op) for op in self.target.get_operations()}
+
+    @property
+    def collections_added(self) -> dict[str, list[str]]:
+        """What the target graph's collections have gained."""
+        now = collected(self.target)
+        gained = {key: sorted(set(held) - set(self.collections_before.get(key, []))) for key, held in now.items()}
+        return {key: held for key, held in gained.items() if held}
+
+
+def collected(graph: tf.Graph) -> dict[str, list[str]]:
+    """The names of what is in the collections of a graph."""
+    return {key: names(graph.get_collection(key)) for key in graph.get_all_collection_keys()}
+
+
+def canonical(op: tf.Operation) -> Node:
+    """An op as the corpus writes nodes."""
+    node = op.node_def
+    return {
+        "name": op.name,
+        "op": op.type,
+        "inputs": names(op.inputs),
+        "control": sorted(f"^{other.name}" for other in op.control_inputs),
+        "device": node.device,
+        "attrs": {key: _value(value) for key, value in node.attr.items() if key != "_output_shapes"},
+    }
+
+
+def _value(value: Any) -> Any:
+    kind = value.WhichOneof("value")
+    if kind != "list":
+        return {kind: _plain(kind, getattr(value, kind))}
+    for field, items in value.list.ListFields():
+        return {f"list_{field.name}": [_plain(field.name, item) for item in items]}
+    return {"list_empty": True}
+
+
+def _plain(kind: str, item: Any) -> Any:
+    if kind == "s":
+        return item.decode("utf-8", "backslashreplace")
+    if kind == "type":
+        return types_pb2.DataType.Name(item)
+    if kind == "shape":
+        return None if item.unknown_rank else [d.size for d in item.dim]
+    if kind == "func":
+        return item.name
+    return _tensor(item) if kind == "tensor" else item
+
+
+def _tensor(proto: Any) -> dict[str, Any]:
+    array = tf.make_ndarray(proto)
+    data = b"\0".join(np.ravel(array).tolist()) if array.dtype == object else np.ascontiguousarray(array).tobytes()
+    dtype = types_pb2.DataType.Name(proto.dtype)
+    return {"dtype": dtype, "shape": list(array.shape), "sha1": hashlib.sha1(data).hexdigest()}

@@ -1,0 +1,254 @@
+"""Proof: new ops go into a scratch graph first, so that what TensorFlow refuses is refused before anything has changed.
+
+The bytes that were proven are the bytes that are imported afterwards. The scratch graph is one of TensorFlow's C API
+alone, without an object in Python for each op, which is most of what an import costs. What the ops read from outside is
+stood in for by placeholders of the same dtype, static shape and handle data; constants by themselves, since shapes
+hang on them.
+
+What the scratch graph cannot see is asked of the graph: names that are taken, inputs, functions and devices that are
+not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import EncodeError
+from tensorflow.core.framework import function_pb2
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import c_api_util, function
+
+from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.names import free_name, split_input
+
+Ends = Mapping[tuple[str, int], Any]
+"""What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
+
+_NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
+_MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Proven:
+    """Ops as TensorFlow takes them: their names, the bytes of a GraphDef, and functions that the graph lacks.
+
+    `outside` holds the tensors (op, port) and control inputs (op, -1) that they take from the graph.
+    """
+
+    names: tuple[str, ...]
+    serialized: bytes
+    outside: tuple[tuple[str, int], ...]
+    functions: tuple[Any, ...] = ()
+
+
+def prove(
+    graph: tf.Graph, nodes: Sequence[Any], functions: Iterable[Any] = (), gradients: Iterable[tuple[str, str]] = ()
+) -> Proven:
+    """What to import for `nodes`, NodeDefs whose inputs may name ops of `graph`, which stays as it is.
+
+    `functions` are FunctionDefs that the graph lacks, `gradients` (function, its gradient function). Raises a
+    GraphEditError with TensorFlow's reason when it would not take them.
+    """
+    names = tuple(node.name for node in nodes)
+    check_free_names(graph, names)
+    made = _functions(functions, gradients)
+    types = {node.op for node in nodes}
+    _check_functions(graph, nodes, types, made)
+    _check_devices(nodes)
+    proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
+    _check_outside(graph, nodes, proven.outside)
+    scratch = c_api.PyGraph()
+    for called in (*(graph._functions[t] for t in types if t in graph._functions), *made):
+        with called._c_func.get() as c_function:
+            c_api.TF_GraphCopyFunction(scratch, c_function, None)
+    run_import(scratch, proven, _stand_ins(scratch, graph, proven))
+    return proven
+
+
+def check_free_names(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Raise NameTaken when the graph has an op of one of these names."""
+    in_use, ops = graph._names_in_use, graph._nodes_by_name
+    for name in names:
+        if name.lower() in in_use and name in ops:
+            free = free_name(name, in_use)
+            raise NameTaken(
+                f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name]
+            )
+
+
+def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> bytes:
+    """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB."""
+    graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions, library=library)
+    try:
+        whole: bytes = graph_def.SerializeToString()
+    except (EncodeError, ValueError) as error:
+        raise GraphEditError(
+            "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
+        ) from error
+    return whole
+
+
+def outside(nodes: Iterable[Any], names: Collection[str]) -> tuple[tuple[str, int], ...]:
+    """The tensors (op, port) and control inputs (op, -1) that NodeDefs take from ops that are not among `names`."""
+    texts: set[str] = set()
+    for node in nodes:
+        texts.update(node.input[:])
+    inside = frozenset(names)
+    return tuple(sorted(end for end in map(split_input, texts - inside) if end[0] not in inside))
+
+
+def run_import(c_graph: Any, proven: Proven, ends: Ends) -> None:
+    """Add the ops to a C graph; `ends` holds what stands there for each of `proven.outside`.
+
+    Raises a GraphEditError with TensorFlow's reason when it refuses; the C graph has no new ops then.
+    """
+    options = c_api_util.ScopedTFImportGraphDefOptions()
+    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
+    for op, port in proven.outside:
+        if port < 0:
+            c_api.TF_ImportGraphDefOptionsRemapControlDependency(options.options, op, ends[op, port])
+        else:
+            c_api.TF_ImportGraphDefOptionsAddInputMapping(options.options, op, port, ends[op, port])
+    buffer = c_api.TF_NewBufferFromString(proven.serialized)
+    try:
+        results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
+        c_api_util.ScopedTFImportGraphDefResults(results)
+    except tf.errors.OpError as error:
+        raise _refusal(error.message, proven.names) from error
+    finally:
+        c_api.TF_DeleteBuffer(buffer)
+
+
+def _refusal(message: str, names: Collection[str]) -> GraphEditError:
+    """TensorFlow's reason as one sentence, with the ops that it names."""
+    reason = _MORE.sub("", str(message).strip().partition("\n")[0])[:400]
+    known = frozenset(names)
+    told = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in known))
+    return GraphEditError(f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", told)
+
+
+def _functions(functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
+    """The functions as TensorFlow's Python objects, in no graph yet."""
+    library = function_pb2.FunctionDefLibrary(function=functions)
+    for name, gradient in gradients:
+        library.gradient.add(function_name=name, gradient_func=gradient)
+    try:
+        return tuple(function.from_library(library))
+    except (tf.errors.OpError, ValueError) as error:
+        reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
+        told = ", ".join(repr(f.signature.name) for f in library.function)
+        raise GraphEditError(f"TensorFlow refuses the functions {told} that the new ops call: {reason}.") from error
+
+
+def _check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
+    """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
+    known = {*graph._functions, *(f.name if isinstance(f.name, str) else f.name.decode() for f in made)}
+    calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
+    for node in nodes:
+        for key in calling.get(node.op, ()):
+            value = node.attr[key]
+            for called in value.list.func if value.HasField("list") else [value.func]:
+                if called.name and called.name not in known:
+                    raise GraphEditError(
+                        f"Op {node.name!r} calls the function {called.name!r}, which the graph does not have; "
+                        "choose ops without it, or import the graph again with its function library.",
+                        [node.name],
+                    )
+
+
+def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[str]) -> list[str]:
+    """The attributes of an op type that name functions; none for an unknown type, which the import refuses."""
+    if op_type in functions:
+        return []
+    try:
+        definition = graph.op_def_for_type(op_type)
+    except (tf.errors.OpError, RuntimeError, KeyError, ValueError):
+        return []
+    return [attribute.name for attribute in definition.attr if attribute.type in {"func", "list(func)"}]
+
+
+def _check_devices(nodes: Iterable[Any]) -> None:
+    """Raise for what is no device; TensorFlow would notice only when it runs."""
+    for device in sorted({node.device for node in nodes}):
+        if not _is_device(device):
+            wrong = next(node.name for node in nodes if node.device == device)
+            raise GraphEditError(
+                f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: '/device:CPU:0' or "
+                "'/job:worker/task:1'.",
+                [wrong],
+            )
+
+
+def _is_device(text: str) -> bool:
+    try:
+        tf.DeviceSpec.from_string(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_outside(graph: tf.Graph, nodes: Iterable[Any], ends: Iterable[tuple[str, int]]) -> None:
+    ops = graph._nodes_by_name
+    for op, port in ends:
+        if op in ops and port < len(graph._get_operation_by_name(op).outputs):
+            continue
+        text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
+        reader = next(node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input)
+        raise UnknownName(
+            f"Op {reader!r} is to read {text!r}, which is not in the graph; choose a tensor of it.", [reader]
+        )
+
+
+def _stand_ins(scratch: Any, graph: tf.Graph, proven: Proven) -> Ends:
+    """Add to the scratch graph something for each tensor and control input from outside."""
+    names = dict(zip(proven.outside, _other_names(proven.names), strict=False))
+    nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in proven.outside]
+    graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
+    run_import(scratch, Proven((), graph_def.SerializeToString(), ()), {})
+    made = {c_api.TF_OperationName(c_op): c_op for c_op in scratch.new_operations()}
+    ends: dict[tuple[str, int], Any] = {}
+    for (op, port), name in names.items():
+        ends[op, port] = made[name]
+        if port >= 0:
+            output = ends[op, port] = c_api.TF_Output()
+            output.oper, output.index = made[name], 0
+            copy_handle_data(graph, graph._get_operation_by_name(op)._tf_output(port), scratch, output)
+    return ends
+
+
+def _other_names(names: Collection[str]) -> Iterator[str]:
+    taken, number = frozenset(names), 0
+    while True:
+        number += 1
+        if f"outside_{number}" not in taken:
+            yield f"outside_{number}"
+
+
+def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
+    """A NodeDef that gives what an op of the graph gives at `port`."""
+    original = graph._get_operation_by_name(op)
+    if port < 0:
+        return tf.compat.v1.NodeDef(name=name, op="NoOp")
+    if original.type == "Const":
+        node = original.node_def
+        del node.input[:]
+        node.attr.pop("_class", None)
+        node.name = name
+        return node
+    tensor = original.outputs[port]
+    # There is no placeholder of a reference: a variable gives one.
+    node = tf.compat.v1.NodeDef(name=name, op="VariableV2" if tensor.dtype._is_ref_dtype else "Placeholder")
+    node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+    node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
+    return node
+
+
+def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
+    """Let one output hold resources of the dtypes and shapes that another holds; nothing when it tells none."""
+    told = c_api.GetHandleShapeAndType(graph, output)
+    if told:
+        c_api.SetHandleShapeAndType(other, copy, told)

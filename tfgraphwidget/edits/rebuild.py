@@ -1,0 +1,220 @@
+"""Live control flow contexts for copied ops, so that TensorFlow can differentiate copied loops and conditionals.
+
+Made from the protos of a change, never by TensorFlow's own reading of them: that gives every op a proto names to the
+new context, though some are the original's. Here only ops of the change are given one. A context that the graph has
+already is joined: a copy in the body of a loop that was not copied, or one that comes back after an undo.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import control_flow_ops, control_flow_state, control_flow_util
+
+from tfgraphwidget.edits.patch import Change
+
+_KEYS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
+
+
+def rebuild(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> None:
+    """Give the change's ops, which are in the graph, their contexts; `source` is the originals' graph, if another."""
+    if not change.contexts:
+        return
+    rebuilding = _Rebuilding(graph, change)
+    with graph.as_default(), ops.name_scope(None), _outside(graph):
+        for context in change.contexts:
+            rebuilding.add(context, None)
+    rebuilding.mark(source or graph)
+    rebuilding.tell_backward_loops(source or graph)
+
+
+def unbuild(graph: tf.Graph, change: Change) -> None:
+    """Take the change's contexts out of the collections and the contexts around them, as far as they are there."""
+    new = {node.name for node in change.nodes}
+    for context in change.contexts:
+        _remove(graph, context, new)
+
+
+def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
+    live = _live(graph, proto)
+    if live is None:
+        return
+    if _op_name(proto.pivot_name) in new:
+        held = (
+            graph.get_collection_ref(_key(proto)) if live.outer_context is None else live.outer_context._nested_contexts
+        )
+        held[:] = [context for context in held if context is not live]
+        return
+    live._values.difference_update(proto.values_def.values)
+    for name in proto.values_def.external_values:
+        live._external_values.pop(name, None)
+    for inner in _nested(proto):
+        _remove(graph, inner, new)
+
+
+class _Rebuilding:
+    """The contexts of one change; `originals` are the ops that its ops are copies of."""
+
+    def __init__(self, graph: tf.Graph, change: Change) -> None:
+        self.graph = graph
+        self.new = {node.name for node in change.nodes}
+        self.copies = {original: made for original, made in change.copies if made in self.new}
+        self.made: list[Any] = []
+
+    def add(self, proto: Any, outer: Any) -> None:
+        """Make or join a context and all that is nested in it."""
+        context = _live(self.graph, proto)
+        if context is None:
+            context = self._make(proto, outer)
+        elif outer is not None and not _holds(outer._nested_contexts, context):
+            outer._nested_contexts.append(context)
+        if _op_name(proto.pivot_name) in self.new:
+            self.made.append(context)
+            if outer is None and not _is_backward(context):
+                held = self.graph.get_collection_ref(_key(proto))  # add_to_collection refuses redo on a finalized graph
+                held += [] if _holds(held, context) else [context]
+        self._fill(proto, context)
+        for inner in _nested(proto):
+            self.add(inner, context)
+
+    def _make(self, proto: Any, outer: Any) -> Any:
+        bare = type(proto)()
+        bare.CopyFrom(proto)
+        bare.ClearField("values_def")
+        bare.ClearField("nested_contexts")
+        self.graph._set_control_flow_context(outer)
+        try:
+            if _key(proto) == ops.GraphKeys.COND_CONTEXT:
+                bare.pred_name = _predicate(self.graph, proto) or proto.pred_name
+                return control_flow_ops.CondContext(context_def=bare, name=proto.context_name)
+            # A loop that is built later under this scope is told apart by its frame's name.
+            self.graph.unique_name(proto.context_name)
+            return control_flow_ops.WhileContext(context_def=bare)
+        finally:
+            self.graph._set_control_flow_context(None)
+
+    def _fill(self, proto: Any, context: Any) -> None:
+        """Tell a context its values, and the ops among them their context."""
+        values = proto.values_def
+        context._values.update(values.values)
+        for name, stands in values.external_values.items():
+            context._external_values[name] = self.graph.as_graph_element(stands)
+        for name in {_op_name(value) for value in values.values if value not in values.external_values} & self.new:
+            self.graph._get_operation_by_name(name)._set_control_flow_context(context)
+
+    def mark(self, source: tf.Graph) -> None:
+        """Nobody may fetch or feed what runs once for each iteration, or not at all; as when TensorFlow builds it."""
+        graph = self.graph
+        for original, name in self.copies.items():
+            if not source.is_fetchable(source._get_operation_by_name(original)):
+                graph.prevent_fetching(graph._get_operation_by_name(name))
+        for op in map(graph._get_operation_by_name, self.new):
+            context = op._get_control_flow_context()
+            if context is None or (context.outer_context is None and control_flow_util.IsLoopExit(op)):
+                continue
+            if not control_flow_util.IsLoopEnter(op):
+                graph.prevent_fetching(op)
+            around = context if context.IsWhileContext() or context.pivot.op is not op else context.outer_context
+            for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
+                graph.prevent_feeding(tensor)
+
+    def tell_backward_loops(self, source: tf.Graph) -> None:
+        """Copied gradient loops belong to their forward loops: TensorFlow then refuses second gradients, as it must.
+
+        Without, it would differentiate them like any loop, and leave out what they read from stacks.
+        """
+        originals = {made: original for original, made in self.copies.items()}
+        pairs = []
+        for context in self.made:
+            name = originals.get(context.pivot.op.name, "")
+            original = _context_of(source, name) if context.IsWhileContext() else None
+            if original is not None:
+                pairs.append((original, context))
+        told = _BackwardLoops(self.graph, self.copies, {id(original): made for original, made in pairs})
+        for original, context in pairs:
+            context._grad_state = told.copied(original._grad_state)
+
+
+class _BackwardLoops:
+    """What gradient loops and their forward loops know of each other, told of the copies."""
+
+    def __init__(self, graph: tf.Graph, copies: dict[str, str], contexts: dict[int, Any]) -> None:
+        self.graph, self.copies = graph, copies
+        self.known = contexts
+
+    def copied(self, thing: Any) -> Any:
+        """The copy's counterpart of whatever the original's state holds; what is not copied stays."""
+        if id(thing) in self.known:
+            return self.known[id(thing)]
+        if isinstance(thing, control_flow_state._GradLoopState):
+            made = self.known[id(thing)] = copy.copy(thing)
+            vars(made).update({name: self.copied(value) for name, value in vars(thing).items()})
+            return made
+        if isinstance(thing, dict):
+            return {self.copied(key): self.copied(value) for key, value in thing.items()}
+        if isinstance(thing, list):
+            return [self.copied(item) for item in thing]
+        name = thing if isinstance(thing, str) else getattr(thing, "name", None)
+        if not isinstance(thing, str | tf.Tensor | tf.Operation) or _op_name(name) not in self.copies:
+            return thing
+        op, colon, port = name.partition(":")
+        new = self.copies[op] + colon + port
+        return new if isinstance(thing, str) else self.graph.as_graph_element(new)
+
+
+@contextmanager
+def _outside(graph: tf.Graph) -> Iterator[None]:
+    """In no context, whatever is being built around."""
+    before = graph._get_control_flow_context()
+    graph._set_control_flow_context(None)
+    try:
+        yield
+    finally:
+        graph._set_control_flow_context(before)
+
+
+def _live(graph: tf.Graph, proto: Any) -> Any:
+    """The context of this name that the graph has already."""
+    context = _context_of(graph, _op_name(proto.pivot_name))
+    return context if context is not None and context.name == proto.context_name else None
+
+
+def _context_of(graph: tf.Graph, op: str) -> Any:
+    try:
+        return graph._get_operation_by_name(op)._get_control_flow_context()
+    except KeyError:
+        return None
+
+
+def _predicate(graph: tf.Graph, proto: Any) -> str:
+    """What decides, as the pivot's Switch reads it: it may be another tensor than the original's, or have no copy."""
+    switches = graph.as_graph_element(proto.pivot_name).op.inputs
+    is_switch = len(switches) > 0 and control_flow_util.IsSwitch(switches[0].op)
+    return switches[0].op.inputs[1].name if is_switch else ""
+
+
+def _is_backward(context: Any) -> bool:
+    """Whether this is the loop of a gradient, which counts down; TensorFlow keeps those in no collection."""
+    return context.IsWhileContext() and context.GetControlPivot().op.type not in {"Identity", "RefIdentity"}
+
+
+def _holds(contexts: list[Any], context: Any) -> bool:
+    return any(held is context for held in contexts)
+
+
+def _key(proto: Any) -> str:
+    return _KEYS[type(proto).__name__]
+
+
+def _nested(proto: Any) -> Iterator[Any]:
+    for nested in proto.nested_contexts:
+        yield nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
+
+
+def _op_name(name: str) -> str:
+    return name.partition(":")[0]

@@ -1,0 +1,30 @@
+"""QueueRunnerDefs of copies: which threads fill the copies of queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tfgraphwidget.names import split_tensor
+
+
+def renamed(runners: Iterable[tuple[str, Any]], names: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+    """The runners of the copied queues, under the collection keys of the originals; `names` maps ops to copies.
+
+    Enqueue ops that are not copied are left out, and a runner without any.
+    """
+    return tuple((key, copy) for key, runner in runners if (copy := _copied(runner, names)) is not None)
+
+
+def _copied(runner: Any, names: Mapping[str, str]) -> Any:
+    def new(name: str) -> str:
+        op, port = split_tensor(name)
+        return names[op] + ("" if port is None else f":{port}") if op in names else ""
+
+    copy = type(runner)()
+    copy.CopyFrom(runner)
+    copy.queue_name = new(runner.queue_name)
+    copy.enqueue_op_name[:] = filter(None, map(new, runner.enqueue_op_name))
+    copy.close_op_name, copy.cancel_op_name = new(runner.close_op_name), new(runner.cancel_op_name)
+    whole = copy.queue_name and copy.enqueue_op_name and copy.close_op_name and copy.cancel_op_name
+    return copy if whole else None

@@ -1,0 +1,141 @@
+"""Which ops give a state that is no variable its content, and so, what a part of a graph can own.
+
+What initialises (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
+goes on filling (a queue from files) is run by queue runners, or by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import numpy as np
+
+from tfgraphwidget.graph.contexts import V1_LOOPS
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
+from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, is_placeholder
+from tfgraphwidget.names import split_tensor
+
+TABLE = "hash table"
+_TABLE_INITIALIZERS = "table_initializer"
+_INITIALIZES = re.compile(r"InitializeTable\w*")
+_IMPORTS = re.compile(r"LookupTableImport\w*")
+_NOTHING = re.compile(r"(?!)")
+# By the kind of the state.
+_FILLS = {
+    "queue": re.compile(r"QueueEnqueue\w*"),
+    "barrier": re.compile(r"BarrierInsertMany"),
+    "accumulator": re.compile(r"\w*AccumulatorApplyGradient"),
+    "iterator": re.compile(r"MakeIterator|MultiDeviceIteratorInit"),
+    "summary writer": re.compile(r"CreateSummary\w+Writer"),
+    **dict.fromkeys(("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING),
+}
+_ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
+
+
+class Filling:
+    """Who fills the states of an index; the queue runners are read once."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self._runs: dict[str, set[int]] | None = None
+
+    def ops(self, handle: int) -> list[int]:
+        """The ops that fill a state that is no variable, in graph order; a runner's closing ops too."""
+        kind = kind_of(self.index.types[handle])
+        if kind not in _FILLS or kind == TABLE:
+            return initializers(self.index, handle)
+        by_hand = (i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i]))
+        return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
+
+    def _run_by_runners(self, queue: int) -> set[int]:
+        if self._runs is None:
+            self._runs = {}
+            for _, runner in self.index.beside.runners():
+                names = (*runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
+                run = {self.index.ids.get(split_tensor(name)[0], -1) for name in names}
+                self._runs.setdefault(split_tensor(runner.queue_name)[0], set()).update(run - {-1})
+        return self._runs.get(self.index.names[queue], set())
+
+
+def initializers(index: GraphIndex, handle: int) -> list[int]:
+    """The ops that give a state its first content and can be run at any time, in graph order.
+
+    A state of a kind that nobody here has heard of is initialised by what only writes to it, from constants.
+    """
+    listed = {split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ())}
+    kind, found = kind_of(index.types[handle]), []
+    for i in users(index, handle):
+        sure = kind == TABLE and (index.names[i] in listed or _INITIALIZES.fullmatch(index.types[i]))
+        if sure or (_may_initialize(index, i, handle, kind) and _is_free(index, i, handle)):
+            found.append(i)
+    return found
+
+
+def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
+    """Whether an op initialises a state if it needs nothing from outside: else it may as well be a Saver's restore."""
+    op_type = index.types[op]
+    if kind == TABLE:
+        return _IMPORTS.fullmatch(op_type) is not None
+    if kind in _FILLS:
+        return kind == "iterator" and _FILLS[kind].fullmatch(op_type) is not None
+    gives = index.dtypes(handle)
+    is_handle = bool(gives) and (gives[0] == "resource" or gives[0].endswith("_ref"))
+    return is_handle and not index.dtypes(op) and not _ENDS.fullmatch(op_type)
+
+
+def _is_free(index: GraphIndex, op: int, handle: int) -> bool:
+    """Whether an op needs nothing from outside but its handle; it may read variables and tables."""
+    seen, stack = {op, handle}, [op]
+    while stack:
+        at = stack.pop()
+        own = at == op or kind_of(index.types[at]) == TABLE
+        if (not own and comes_from_outside(index, at)) or index.types[at] in V1_LOOPS:
+            return False
+        before = set(index.input_lists[at] + index.control_lists[at]) - seen
+        seen |= before
+        stack += before
+    return True
+
+
+def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
+    """The ops among `ops` to run for the states among them to have their first content, once variables have theirs.
+
+    In graph order, but tables before iterators. What goes on filling (queues) is not among them.
+    """
+    held = [i for i in np.flatnonzero(keyed(index)).tolist() if i in ops and index.types[i] not in HANDLES]
+    held.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
+    return tuple(dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops))
+
+
+def from_outside(index: GraphIndex) -> Mask:
+    """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
+
+    But hash tables that can be initialised are parameters, as variables are.
+    """
+    kinds, code = index.kinds
+    first = np.zeros(len(kinds), dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    # One answer for all ops of a type, but for types that TensorFlow does not know: there each NodeDef may differ.
+    found: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
+    unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
+    for i in np.flatnonzero(np.isin(code, unknown)).tolist():
+        found[i] = comes_from_outside(index, i)
+    for i in _tables(index):
+        found[i] &= not initializers(index, i)
+    return found
+
+
+def cannot_be_owned(index: GraphIndex) -> Mask:
+    """The ops that bring in values which no part can own: placeholders, and hash tables that only a person fills."""
+    found = of_type(index, is_placeholder)
+    for i in _tables(index):
+        found[i] = not initializers(index, i)
+    return found
+
+
+def _tables(index: GraphIndex) -> list[int]:
+    tables = of_type(index, lambda kind: kind_of(kind) == TABLE)
+    return np.flatnonzero(tables & keyed(index)).tolist() if tables.any() else []

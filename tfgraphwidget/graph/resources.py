@@ -1,0 +1,177 @@
+"""Which ops hold state that outlives a step, under which key, and who reads it.
+
+TensorFlow finds a state by its kind and its key: `shared_name`, or the op's name where that is empty. So two ops may
+hold one state with no edge between them: both ends of a staging area, or a handle and its alias. Which op types hold
+state is told by their OpDefs, which have the attribute; so it is right for types that nobody here has heard of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph.contexts import ENTER, MERGE, SWITCH
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.walks import mask_of
+
+_KEY, _TEMPORARY = "shared_name", "var_name"
+# They hold state and have no key: TensorFlow makes a new one whenever they run.
+_WITHOUT_KEY = re.compile(r"Stack(V2)?|TemporaryVariable|Anonymous\w+")
+_KINDS = tuple(
+    (kind, re.compile(types))
+    for kind, types in (
+        ("variable", r"VarHandleOp|Variable(V2)?|TemporaryVariable"),
+        ("hash table", r"\w*HashTable(OfTensors)?(V\d)?"),
+        ("queue", r"\w*Queue(V\d)?"),
+        ("iterator", r"\w*Iterator(V\d)?"),
+        ("stack", r"Stack(V2)?"),
+        ("barrier", r"Barrier"),
+        ("accumulator", r"\w*Accumulator"),
+        ("staging area", r"Stage\w*|Unstage|(Ordered)?Map(Stage|Unstage|UnstageNoKey|Peek|Size|IncompleteSize|Clear)"),
+        ("reader", r"\w*Reader(V\d)?"),
+        ("summary writer", r"SummaryWriter"),
+        ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
+    )
+)
+# The kinds of which several ops are the ends of one state; none of them hands out a handle.
+_WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
+# They hand on what they read: a handle, or the value of a reference variable.
+_HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
+
+
+def kind_of(op_type: str) -> str:
+    """What an op that holds state is, in words; its type, where there is no word for it."""
+    return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
+
+
+def keyed(index: GraphIndex) -> Mask:
+    """The ops that keep state under a key, variables too."""
+    kinds, code = index.kinds
+    known = [index.typing.definition(kind) for kind in kinds]
+    told = [definition is not None and any(a.name == _KEY for a in definition.attr) for definition in known]
+    found: Mask = np.array(told, dtype=bool)[code]
+    # Of types that TensorFlow does not know each NodeDef may differ.
+    unknown = [k for k, definition in enumerate(known) if definition is None]
+    for i in np.flatnonzero(np.isin(code, unknown)).tolist():
+        found[i] = _KEY in index.nodes[i].attr
+    return found
+
+
+def of_type(index: GraphIndex, wanted: Callable[[str], bool]) -> Mask:
+    """The ops whose type is `wanted`."""
+    kinds, code = index.kinds
+    found: Mask = np.array([wanted(kind) for kind in kinds], dtype=bool)[code]
+    return found
+
+
+def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
+    """Kind, container and key of the state that an op holds: equal keys are one state."""
+    attr = index.nodes[op].attr
+    container = attr["container"].s if "container" in attr else b""
+    return kind_of(index.types[op]), container, shared_name(index.nodes[op]) or index.names[op]
+
+
+def shared_name(node: Any) -> str:
+    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates."""
+    return node.attr[_KEY].s.decode(errors="surrogateescape") if _KEY in node.attr else ""
+
+
+def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
+    """For each state the ops that hold it, in graph order; less variables, each of which is one op."""
+    held = defaultdict(list)
+    for i in np.flatnonzero(keyed(index)).tolist():
+        if index.types[i] not in HANDLES:
+            held[key_of(index, i)].append(i)
+    return held
+
+
+def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str], ...]:
+    """The ops among `ops` that hold state, in graph order, each with what it is in words.
+
+    Of the ops that are the ends of one state without a handle, only the first.
+    """
+    holds = _holders(index)
+    found, seen = [], set()
+    for i in sorted(i for i in ops if holds[i]):
+        kind = kind_of(index.types[i])
+        if kind in _WITHOUT_HANDLE:
+            key = key_of(index, i)
+            if key in seen:
+                continue
+            seen.add(key)
+        found.append((i, kind))
+    return tuple(found)
+
+
+def _holders(index: GraphIndex) -> Mask:
+    """`keyed`, and what holds state without a key."""
+    return keyed(index) | of_type(index, lambda kind: _WITHOUT_KEY.fullmatch(kind) is not None)
+
+
+def shared_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> tuple[tuple[int, str], ...]:
+    """The ops outside `ops` whose state ops inside read or write, with what they are in words, in graph order.
+
+    That is what a copy of `ops` shares with the original. A value that was read outside does not count, nor what comes
+    in by way of the ops `given`.
+    """
+    held = held_by(index, mask_of(index, ops), mask_of(index, given))
+    return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(held).tolist())
+
+
+def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None) -> Mask:
+    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand."""
+    holds, found = _holders(index), np.zeros(len(index), dtype=bool)
+    if not holds.any():
+        return found
+    seen = ops.copy() if given is None else ops | given
+    read = index.inputs.values[ops[index.inputs.owner]]
+    stack = np.unique(read[~seen[read]]).tolist()
+    while stack:
+        at = stack.pop()
+        if not seen[at]:
+            seen[at] = True
+            found[at] = holds[at]
+            if index.types[at] in _HAND_ON:
+                stack += index.input_lists[at]
+    return found
+
+
+def users(index: GraphIndex, handle: int) -> list[int]:
+    """The ops that read a handle, at first hand or from what hands it on, in graph order."""
+    found, stack = set(), [handle]
+    while stack:
+        for reader in index.consumer_lists[stack.pop()]:
+            if reader not in found:
+                found.add(reader)
+                if index.types[reader] in _HAND_ON:
+                    stack.append(reader)
+    return sorted(found)
+
+
+def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collection[str] = ()) -> dict[str, str]:
+    """For each key among the ops `chosen` one for their copies; equal ones stay equal.
+
+    A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other. `taken` are
+    shared_names that are no longer free, beside those of the index.
+    """
+    nodes = [index.nodes[i] for i in chosen]
+    temporary = (node.attr[_TEMPORARY].s.decode(errors="surrogateescape") for node in nodes if _TEMPORARY in node.attr)
+    old = dict.fromkeys(key for key in (*map(shared_name, nodes), *temporary) if key)
+    if not old:
+        return {}
+    used = {shared_name(index.nodes[i]) for i in np.flatnonzero(keyed(index)).tolist()} | set(taken)
+    new = {}
+    for key in old:
+        free, count = f"{into}/{key}", 0
+        while free in used:
+            count += 1
+            free = f"{into}/{key}_{count}"
+        used.add(free)
+        new[key] = free
+    return new

@@ -1,0 +1,203 @@
+"""How `ge.transform` copies: the ops of a view in one import, or one op for a handler that wants to see each.
+
+What both share is the plan of `edits.copying`: state gets keys of its own, loops frames of their own, and colocation,
+control inputs and library functions follow the copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tfgraphwidget.edits.apply import apply_live, record_of
+from tfgraphwidget.edits.contexts import renamed
+from tfgraphwidget.edits.copying import Copying
+from tfgraphwidget.edits.library import carried
+from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.rebuild import rebuild
+from tfgraphwidget.edits.runners import renamed as renamed_runners
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
+from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph_editor.transforming import Transforming
+from tfgraphwidget.names import as_input, free_name, split_tensor
+
+_LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
+
+
+class Copier:
+    """Copies ops of one transformation; `names` says under which name each has been copied."""
+
+    def __init__(self, info: Transforming, index: GraphIndex, already: Mapping[str, str]) -> None:
+        nodes = [index.nodes[index.ids[op.name]] for op in info.sgv.ops]
+        target = index if info.same_graph else read(info.graph_)
+        self.info, self.index = info, index
+        self.names = dict(already)
+        library = carried(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
+        self.library = Change(functions=library.functions, gradients=library.gradients)
+        self._beside: list[Any] = []
+        self.copying = Copying(
+            self.names,
+            keys=self._anew("shared_name", nodes, target.nodes),
+            frames=self._anew("frame_name", nodes, target.nodes),
+            functions={old: new for old, new in (library.names or {}).items() if old != new},
+            stays=info.same_graph,
+            dropped=info.dropped,
+        )
+
+    def _anew(self, attribute: str, nodes: Iterable[Any], others: Iterable[Any]) -> dict[str, str]:
+        """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
+        wanted = dict.fromkeys(_values(attribute, nodes))
+        taken = {value.lower() for value in _values(attribute, others)} if wanted else set()
+        new = {}
+        for value in wanted:
+            new[value] = value if value.lower() not in taken else free_name(self.info.scope_ + value, taken)
+            taken.add(new[value].lower())
+        return new
+
+    def together(
+        self,
+        ops: list[Any],
+        outside: Callable[[Any, Any], Any],
+        nodedef_fn: Callable[[Any], Any] | None,
+        *,
+        waits: bool,
+    ) -> None:
+        """Copy ops in one import and tell `info` what has become of them.
+
+        Args:
+            ops: The ops in the order in which they were made.
+            outside: What the copy of an op (first) reads in place of a tensor (second); None for the tensor's copy.
+            nodedef_fn: Changes the NodeDef of each copy, which has its new name already.
+            waits: With the control inputs; else they are left for later.
+        """
+        given, drafts = {}, {}
+        for op in ops:
+            given[op] = [outside(op, t) for t in op.inputs]
+            drafts[op] = self._draft(op, nodedef_fn)
+        self._make({op: self._node(op, drafts[op], given[op], waits=waits) for op in ops}, given)
+        for op in ops:
+            op_ = self.info.transformed_ops[op] = self.info.graph_.get_operation_by_name(self.names[op.name])
+            self.info.transformed_ts.update(zip(op.outputs, op_.outputs, strict=True))
+
+    def alone(self, op: Any, new_inputs: list[Any], nodedef_fn: Callable[[Any], Any] | None) -> Any:
+        """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
+        node = self._node(op, self._draft(op, nodedef_fn), new_inputs, waits=False)
+        self._make({op: node}, {op: new_inputs})
+        if "_class" in node.attr:
+            self._beside.append(op)
+        return self.info.graph_.get_operation_by_name(node.name)
+
+    def _make(self, nodes: dict[Any, Any], given: Mapping[Any, list[Any]]) -> None:
+        """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
+        shaped = self._as_shaped(list(nodes), given)
+        taken = scopes_among({node.name for node in nodes.values()}, self.info.graph_)
+        waiting: list[Any] = []
+        for op, node in nodes.items():
+            if node.name in taken:
+                self._import(nodes, waiting, shaped)
+                make_op(self.info.graph_, node, op, op in shaped)
+                waiting = []
+            else:
+                waiting.append(op)
+        self._import(nodes, waiting, shaped)
+
+    def _import(self, nodes: dict[Any, Any], ops: list[Any], shaped: set[Any]) -> None:
+        copies = tuple((op.name, nodes[op].name) for op in ops if op in shaped)
+        change = replace(self.library, nodes=tuple(nodes[op] for op in ops), copies=copies)
+        if change.nodes:
+            apply_live(Patch(add=change), self.info.graph_, origin=self.info.graph)
+            self.library = Change()
+
+    def _draft(self, op: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
+        """The NodeDef of an op under its new name, which a handler may have changed once more."""
+        node = op.node_def
+        node.name = self.info.name_of(op)
+        node = node if nodedef_fn is None else nodedef_fn(node)
+        self.names[op.name] = node.name
+        return node
+
+    def _node(self, op: Any, draft: Any, given: list[Any], *, waits: bool) -> Any:
+        """The NodeDef of an op's copy; None in `given` stands for the copy of what the original reads there."""
+        keyless = "shared_name" in draft.attr and not draft.attr["shared_name"].s and op.type != "VarHandleOp"
+        draft.name = op.name
+        draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
+        (node,) = self.copying.copied([draft], "")
+        read = [
+            as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
+            for t, t_ in zip(op.inputs, given, strict=True)
+        ]
+        node.input[:] = [*read, *node.input]
+        if keyless:
+            node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
+        return node
+
+    def _as_shaped(self, ops: list[Any], given: Mapping[Any, list[Any]]) -> set[Any]:
+        """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
+        other = [
+            self.index.ids[op.name]
+            for op in ops
+            for t, t_ in zip(op.inputs, given[op], strict=False)
+            if t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto()
+        ]
+        if not other:
+            return set(ops)
+        reached = walks.forward(self.index, other)
+        return {op for op in ops if not reached[self.index.ids[op.name]]}
+
+    def finish(self) -> list[tuple[Any, Any]]:
+        """Make what is beside the ops: colocation that had to wait, contexts, variables; gives (variable, its copy)."""
+        info = self.info
+        for op in self._beside:
+            self._colocate(op)
+        self._rebuild_contexts()
+        made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
+        runners = renamed_runners(self.index.beside.runners(), self.names)
+        change = Change(variables=tuple(made.values()), runners=runners)
+        apply_live(Patch(add=change), info.graph_, origin=info.graph)
+        found = record_of(info.graph_).variables
+        items = {id(item): item for held in info.collections.values() for item in held}.values()
+        originals = ((item, member.name) for item in items if (member := Member.of(item)) and member.kind == "variable")
+        return [(item, found[made[name].name]) for item, name in originals if name in made]
+
+    def _rebuild_contexts(self) -> None:
+        contexts = self.index.beside.contexts()
+        if not contexts:
+            return
+        info = self.info
+        names = self.names | {t.name: t_.name for t, t_ in info.inputs.items()}
+        told = renamed(contexts, names, self.copying.frames, stays=info.same_graph)
+        nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
+        rebuild(info.graph_, Change(nodes=nodes, contexts=told), info.graph)
+
+    def _colocate(self, op: Any) -> None:
+        """An op that was copied alone may have to stand beside one that was copied after it."""
+        node = op.node_def
+        del node.input[:]
+        (node,) = self.copying.copied([node], "")
+        self.info.graph_.get_operation_by_name(node.name)._set_attr("_class", node.attr["_class"])
+
+    def _is_copied(self, variable: VariableDef) -> bool:
+        """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""
+        named = (variable.name, variable.initializer, variable.snapshot)
+        return all(name and split_tensor(name)[0] in self.names for name in named)
+
+    def _variable(self, variable: VariableDef) -> VariableDef:
+        """What the copy of a variable is; an initial value from outside is what the copied assign reads."""
+        copy = self.copying.variable(variable, "")
+        if copy.initial_value == variable.initial_value and copy.initializer:
+            assign = self.info.graph_.get_operation_by_name(copy.initializer)
+            copy = replace(copy, initial_value=assign.inputs[1].name)
+        if copy.slice_info is not None:  # of a partitioned variable: its key in checkpoints
+            named = type(copy.slice_info)()
+            named.CopyFrom(copy.slice_info)
+            named.full_name = self.info.new_key(named.full_name)
+            copy = replace(copy, slice_info=named)
+        return copy
+
+
+def _values(attribute: str, nodes: Iterable[Any]) -> Iterator[str]:
+    for node in nodes:
+        if attribute in node.attr and node.attr[attribute].s:
+            yield node.attr[attribute].s.decode(errors="surrogateescape")

@@ -1,0 +1,120 @@
+"""The handlers that a Transformer has by default; scripts call them from handlers of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph_editor.transforming import Transforming
+from tfgraphwidget.graph_editor.util import get_predefined_collection_names
+
+_PREDEFINED = frozenset(get_predefined_collection_names())
+
+
+def replace_t_with_placeholder_handler(info: Transforming, t: Any) -> Any:
+    """A placeholder in place of a tensor: one for each tensor, in the destination scope.
+
+    None can stand for a variable that the copies change: within one graph they change the original's.
+
+    Args:
+        info: The transformation.
+        t: The tensor.
+    """
+    if info.same_graph and any(info.needs_reference(op, t) for op in t.consumers() if op in info.ops):
+        return t
+    return info.placeholder(t)
+
+
+def keep_t_if_possible_handler(info: Transforming, t: Any) -> Any:
+    """The tensor itself within one graph; in another graph a placeholder.
+
+    Args:
+        info: The transformation.
+        t: The tensor.
+    """
+    return t if info.same_graph else replace_t_with_placeholder_handler(info, t)
+
+
+def assign_renamed_collections_handler(info: Transforming, elem: Any, elem_: Any) -> None:
+    """Add a copy to the collections of its original.
+
+    TensorFlow's own collections keep their names, others get the destination scope before it. A graph with a global
+    step gets no second one.
+
+    Args:
+        info: The transformation.
+        elem: The original op, tensor or `tf.Variable`.
+        elem_: Its copy.
+    """
+    for key in info.keys_of(elem):
+        if key == tf.compat.v1.GraphKeys.GLOBAL_STEP and info.graph_.get_collection(key):
+            continue
+        info.graph_.add_to_collection(key if key in _PREDEFINED else info.new_key(key), elem_)
+
+
+def transform_op_if_inside_handler(info: Transforming, op: Any, keep_if_possible: bool = True) -> Any:
+    """The copy of an op that is in the view; of another the op itself within one graph, else None.
+
+    Args:
+        info: The transformation.
+        op: The op.
+        keep_if_possible: Keep an op outside the view within one graph.
+    """
+    if op in info.ops:
+        return info.transformed_ops[op]
+    return op if keep_if_possible and info.same_graph else None
+
+
+def copy_op_handler(
+    info: Transforming,
+    op: Any,
+    new_inputs: Iterable[Any],
+    copy_shape: bool = False,  # noqa: ARG001
+    nodedef_fn: Callable[[Any], Any] | None = None,
+) -> tuple[Any, list[Any]]:
+    """Copy one op, without its control inputs.
+
+    Args:
+        info: The transformation.
+        op: The op.
+        new_inputs: The tensors that the copy reads.
+        copy_shape: For old scripts: static shapes are copied anyway, unless an input has another.
+        nodedef_fn: Gets the NodeDef of the copy under its new name, and gives the one to use.
+
+    Returns:
+        The copy and its outputs.
+
+    Raises:
+        TypeError: `new_inputs` is a bool.
+    """
+    if isinstance(new_inputs, bool):
+        raise TypeError("the `new_inputs` argument must be an iterable; copy_shape is the fourth argument.")
+    op_ = info.copier.alone(op, list(new_inputs), nodedef_fn)
+    return op_, op_.outputs
+
+
+def transform_op_in_place(info: Transforming, op: Any, detach_outputs: bool = False) -> Any:
+    """Let an op read what stands for its inputs, instead of copying it.
+
+    Args:
+        info: The transformation.
+        op: The op.
+        detach_outputs: Let those that read the op read placeholders.
+
+    Returns:
+        The op.
+    """
+    for slot, t in enumerate(op.inputs):
+        t_ = info.transformer._transformed_t(info, t, op)
+        if t_ is not t:
+            op._update_input(slot, t_)
+    for t in op.outputs if detach_outputs else ():
+        readers = t.consumers()
+        held = info.placeholder(t) if readers else t
+        for reader in readers:
+            for slot, read in enumerate(reader.inputs):
+                if read is t:
+                    reader._update_input(slot, held)
+    return op

@@ -1,0 +1,100 @@
+"""Live graphs under a transformation: read with all that is in them, changed wholly or not at all."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops import handle_data_util
+
+from tfgraphwidget.edits.apply import check_open, record_of
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
+from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.whole import all_of
+from tfgraphwidget.names import split_input
+from tfgraphwidget.sources.live import GraphBody
+
+_LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
+
+
+def read(graph: Any) -> GraphIndex:
+    """The index of a live graph with all that is beside its ops: collections, variables, functions, contexts."""
+    body = GraphBody(graph)
+    collections, variables = body.collections()
+    told: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body, "origin": graph}
+    return build(body.nodes(), collections, variables, **told)
+
+
+@contextmanager
+def all_or_nothing(graph: Any) -> Iterator[None]:
+    """On an error the graph's collections are as before, and the ops that were added are hidden from every editor.
+
+    Raises:
+        ValueError: TensorFlow, or what plans the copies, refuses.
+        GraphFinalized: The graph takes no new ops.
+    """
+    check_open(graph)
+    known, named = len(graph.get_operations()), dict(graph._names_in_use)
+    held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
+    try:
+        yield
+    except BaseException as error:
+        for key in graph.get_all_collection_keys():
+            graph.get_collection_ref(key)[:] = held.get(key, [])
+        new = graph.get_operations()[known:]
+        if new:
+            record = record_of(graph)
+            record.hidden.update(op.name for op in new)
+            record.generation += 1
+        else:
+            graph._names_in_use.clear()
+            graph._names_in_use.update(named)
+        if isinstance(error, GraphEditError):
+            raise ValueError(error.why) from error
+        raise
+
+
+def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
+    """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot run.
+
+    Raises:
+        ValueError: A replaced tensor lies inside such a loop.
+    """
+    if _LOOPS.isdisjoint(op.type for op in ops):
+        return ops
+    index = read(ops[0].graph)
+    grown = all_of(index, [index.ids[op.name] for op in ops])
+    held = set(ops)
+    for t in replaced:
+        if index.ids[t.op.name] in grown and t.op not in held and t.op.type not in EXIT:
+            raise ValueError(
+                f"{t.name!r} lies inside a while loop, which can only be copied whole; replace what enters the loop."
+            )
+    found = ops[0].graph.get_operations()
+    return [found[i] for i in sorted(grown)]
+
+
+def scopes_among(names: set[str], graph: Any) -> set[str]:
+    """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
+    held = sorted(op.name for op in graph.get_operations())
+    ends = ((name, bisect_left(held, f"{name}/")) for name in names)
+    return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
+
+
+def make_op(graph: Any, node: Any, original: Any, as_shaped: bool) -> None:
+    """Make one op from its NodeDef as TensorFlow's own functions do, which may name an op as a scope is named."""
+    ends = [split_input(text) for text in node.input]
+    read = [graph.get_operation_by_name(name).outputs[port] for name, port in ends if port >= 0]
+    waits = [graph.get_operation_by_name(name) for name, port in ends if port < 0]
+    del node.input[:]
+    with graph.as_default(), tf.control_dependencies(None):
+        op = tf.Operation.from_node_def(
+            node, graph, read, control_inputs=waits, input_types=original._input_types, op_def=original.op_def
+        )
+    for t, t_ in zip(original.outputs, op.outputs, strict=True) if as_shaped else ():
+        t_.set_shape(t.shape)
+        handle_data_util.copy_handle_data(t, t_)

@@ -1,0 +1,209 @@
+"""What one call of a Transformer knows while it runs, which its handlers get as `info`, and what it tells after."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph.index import Member
+from tfgraphwidget.graph_editor.lists import check_type
+from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, placeholder_name
+from tfgraphwidget.graph_editor.subgraph import SubGraphView
+from tfgraphwidget.graph_editor.trees import transform_tree
+from tfgraphwidget.graph_editor.util import ControlOutputs
+
+
+class TensorMap(MutableMapping[Any, Any]):
+    """A dict whose keys are tensors, told by identity: a FuncGraph's tensors refuse to be hashed."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
+        self._held = {id(t): (t, value) for t, value in pairs}
+
+    def __getitem__(self, t: Any) -> Any:
+        return self._held[id(t)][1]
+
+    def __setitem__(self, t: Any, value: Any) -> None:
+        self._held[id(t)] = (t, value)
+
+    def __delitem__(self, t: Any) -> None:
+        del self._held[id(t)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (t for t, _ in self._held.values())
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, t: object) -> bool:
+        return id(t) in self._held
+
+
+class Transforming:
+    """One transformation under way; the `info` that every handler gets. Names with a `_` behind are of the result.
+
+    `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and `scope` are where it
+    comes from, `graph_` and `scope_` where it goes; scopes end in "/". `transformed_ops` and `transformed_ts` say what
+    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside,
+    `instead` what they read in place of tensors that may be from inside too. `copier` copies ops. `collections` are
+    those of `graph`. `control_outputs` is for handlers that want it.
+    """
+
+    def __init__(self, transformer: Any, sgv: SubGraphView, dst_graph: Any, dst_scope: str, src_scope: str) -> None:
+        self.transformer = transformer
+        self.sgv = sgv
+        self.sgv_inputs_set = TensorMap((t, t) for t in sgv.inputs)
+        self.ops = frozenset(sgv.ops)
+        self.control_outputs = ControlOutputs(sgv.graph)
+        self.graph, self.scope = sgv.graph, src_scope
+        self.graph_, self.scope_ = dst_graph, dst_scope
+        self.transformed_ops: dict[Any, Any] = {}
+        self.transformed_ts = TensorMap()
+        self.inputs = TensorMap()
+        self.dropped: dict[str, None] = {}
+        self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
+        self.tmp_cyclic_ts: list[tuple[Any, Any, Any]] = []
+        self.instead: TensorMap = transformer._instead
+        self.copier: Any = None
+        self._placeholders = TensorMap()
+
+    @property
+    def same_graph(self) -> bool:
+        """Whether the copies go where the originals are."""
+        return self.graph is self.graph_
+
+    def new_name(self, name: str) -> str:
+        """The name in the destination scope; not made unique yet.
+
+        Raises:
+            ValueError: `name` does not lie in the source scope.
+        """
+        if not name.startswith(self.scope):
+            raise ValueError(
+                f"{name} does not belong to source scope: {self.scope}; give a src_scope around all that is "
+                "transformed, or none."
+            )
+        return self.scope_ + name[len(self.scope) :]
+
+    def get_unique(self, name: str) -> str:
+        """The name made unique in the destination graph, which is reserved by this."""
+        unique: str = self.graph_.unique_name(name)
+        return unique
+
+    def name_of(self, op: Any) -> str:
+        """The name of an op's copy, from now on reserved in the destination graph."""
+        name = self.new_name(op.name)
+        return name if self.transformer._exact else self.get_unique(name)
+
+    def new_key(self, key: str) -> str:
+        """The name of a collection of one's own in the destination; one outside the source scope keeps its whole name.
+
+        (The original then failed.)
+        """
+        return self.scope_ + key.removeprefix(self.scope)
+
+    def needs_reference(self, op: Any, t: Any) -> bool:
+        """Whether an op can read only a variable itself in the place of `t`, as those that assign do."""
+        return any(read is t and kind._is_ref_dtype for read, kind in zip(op.inputs, op._input_types, strict=True))
+
+    def placeholder(self, t: Any) -> Any:
+        """The placeholder in the destination graph that stands for `t`: one, however often it is asked for.
+
+        (The original made one each time. So that the names that follow are the original's, each time takes a name.)
+        """
+        if t in self._placeholders:
+            self.get_unique(placeholder_name(t, scope=self.scope_))
+            return self._placeholders[t]
+        with self.graph_.as_default(), tf.control_dependencies(None):
+            self._placeholders[t] = make_placeholder_from_tensor(t, scope=self.scope_)
+        return self._placeholders[t]
+
+    def keys_of(self, elem: Any) -> list[str]:
+        """The collections of the source graph that an op, a tensor or a variable is in."""
+        member = Member.of(elem)
+        return self._keys.get(member, []) if member else []
+
+    @cached_property
+    def _keys(self) -> Mapping[Member, list[str]]:
+        keys: defaultdict[Member, list[str]] = defaultdict(list)
+        for key, held in self.collections.items():
+            for member in dict.fromkeys(map(Member.of, held)):
+                if member is not None:
+                    keys[member].append(key)
+        return dict(keys)
+
+
+class TransformerInfo:
+    """What has become of what.
+
+    `inputs` maps each tensor from outside that the copies needed to what they read in its place; `dropped` has a
+    sentence for each thing that could not come along into another graph.
+    """
+
+    def __init__(self, info: Transforming) -> None:
+        self._graph, self._scope = info.graph, info.scope
+        self._graph_, self._scope_ = info.graph_, info.scope_
+        self._transformed_ops = info.transformed_ops
+        self._transformed_ts = info.transformed_ts
+        self.inputs: Mapping[Any, Any] = info.inputs
+        self.dropped = tuple(info.dropped)
+
+    def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+        """The copy of an op or tensor, or of each in a tree of them; a name stands for the op or tensor of that name.
+
+        Args:
+            original: Ops, tensors or names of the source graph, in any nesting; the result has the same.
+            missing_fn: Gives what to put in the place of one that has no copy; None puts None.
+
+        Raises:
+            TypeError: Something in it is neither op, tensor nor name.
+        """
+        return transform_tree(original, lambda top: self._found(top, self._copies, missing_fn))
+
+    def original(self, transformed: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
+        """What an op or tensor was copied from, or each in a tree of them; the other way round as `transformed`.
+
+        Raises:
+            TypeError: Something in it is neither op, tensor nor name.
+        """
+        return transform_tree(transformed, lambda top: self._found(top, self._originals, missing_fn))
+
+    @cached_property
+    def _copies(self) -> tuple[TensorMap, dict[str, Any]]:
+        return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()])
+
+    @cached_property
+    def _originals(self) -> tuple[TensorMap, dict[str, Any]]:
+        pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
+        return _both_ways((copy, original) for original, copy in reversed(pairs))
+
+    @staticmethod
+    def _found(top: Any, held: tuple[TensorMap, dict[str, Any]], missing_fn: Callable[[Any], Any] | None) -> Any:
+        check_type(top, (tf.Operation, tf.Tensor, str))
+        by_object, by_name = held
+        if isinstance(top, str) and top in by_name:
+            return by_name[top]
+        if top in by_object:
+            return by_object[top]
+        return None if missing_fn is None else missing_fn(top)
+
+    def __str__(self) -> str:
+        lines = ["Transform result info:"]
+        if self._graph is self._graph_:
+            lines.append(f"  Within graph[{id(self._graph)}]{'' if self._scope_ else ' IN-PLACE'}")
+        else:
+            lines.append(f"  graph[{id(self._graph)}] => graph[{id(self._graph_)}]")
+        lines += [f"  Relative to source scope: {self._scope}"] if self._scope else []
+        lines += [f"  Scope destination: {self._scope_}"] if self._scope_ else []
+        lines.append("Operations mapping:")
+        lines += [f"  {op.name} => {op_.name}" for op, op_ in self._transformed_ops.items()]
+        return "\n".join(lines) + "\n"
+
+
+def _both_ways(pairs: Iterable[tuple[Any, Any]]) -> tuple[TensorMap, dict[str, Any]]:
+    """Pairs of ops and tensors, to be found by the first of each and by its name."""
+    pairs = list(pairs)
+    return TensorMap(pairs), {first.name: second for first, second in pairs}

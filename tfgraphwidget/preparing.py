@@ -1,0 +1,185 @@
+"""What a clone's variables are to hold: found out before the graph changes, loaded afterwards in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits import initial, values
+from tfgraphwidget.edits.clone import INITS, Clone
+from tfgraphwidget.edits.patch import Patch, patched
+from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.sources.checkpoints import Checkpoint
+from tfgraphwidget.sources.restored import keys_by_handle, sliced
+
+# Ops that fill what is no variable; a clone runs those that it copied, so that lookups work at once.
+_STARTS = ("InitializeTable", "LookupTableImport", "MakeIterator")
+_TABLE_INITIALIZERS = "table_initializer"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A graph with its session; `index` is the graph before the clone."""
+
+    index: GraphIndex
+    graph: Any
+    session: Any
+
+
+def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Callable[[], None]:
+    """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
+    own = patch.add.variables
+    starters = _starters(patch)
+    if command.init == "none" or not (own or starters):
+        return lambda: None
+    if target.session is None:
+        raise SessionRefused(
+            "There is no session to initialise the copied variables in; give tgw.edit(graph, session=session), "
+            'or clone with init="none".'
+        )
+    values.check_session(target.session, target.graph)
+    originals = {copy: original for original, copy in patch.add.copies}
+    found = _Found(command, patch, origin, target, originals)
+    loaded, runnable = found.values(own), found.starters(starters)
+
+    def fill() -> None:
+        values.load(target.session, own, loaded)
+        values.start(target.session, runnable)
+
+    return fill
+
+
+def _starters(patch: Patch) -> list[str]:
+    """The copied ops that fill tables and iterators."""
+    listed = {member.name for key, member in patch.add.members if key == _TABLE_INITIALIZERS}
+    return [node.name for node in patch.add.nodes if node.op.startswith(_STARTS) or node.name in listed]
+
+
+class _Found:
+    """The values of one clone's variables."""
+
+    def __init__(
+        self, command: Clone, patch: Patch, origin: Place, target: Place, originals: Mapping[str, str]
+    ) -> None:
+        self.command, self.patch, self.origin, self.target = command, patch, origin, target
+        self.originals = originals
+
+    def values(self, own: tuple[VariableDef, ...]) -> dict[str, Any]:
+        """Value of each copy by handle name."""
+        init = self.command.init
+        given = {} if isinstance(init, str) else self._given(init, own)
+        ways = {v.handle: given.get(v.handle, "current") if given or not isinstance(init, str) else init for v in own}
+        found = {handle: way for handle, way in ways.items() if not isinstance(way, str)}
+        for way in dict.fromkeys(way for way in ways.values() if isinstance(way, str)):
+            some = [v for v in own if isinstance(ways[v.handle], str) and ways[v.handle] == way]
+            if way == "current":
+                found |= self._current(some)
+            elif way == "initial":
+                found |= self._initial(some, ())
+            elif way != "none":
+                found |= self._restored(some, way)
+        return found
+
+    def starters(self, names: list[str]) -> list[str]:
+        """Those that can run, proven in a graph of their own."""
+        self._initial((), names)
+        return names
+
+    def _originals(self, copies: Iterable[VariableDef]) -> dict[str, VariableDef]:
+        index = self.origin.index
+        handles = {v.handle: index.ids[self.originals[v.handle]] for v in copies}
+        known = definitions(index, handles.values())
+        return {copy: known[i] for copy, i in handles.items()}
+
+    def _current(self, copies: list[VariableDef]) -> dict[str, Any]:
+        if self.origin.session is None:
+            raise SessionRefused(
+                "There is no session to take the present values from; give tgw.edit(graph, session=session), "
+                'or clone with init="initial" or init="none".'
+            )
+        values.check_session(self.origin.session, self.origin.graph)
+        originals = self._originals(copies)
+        unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
+        if unread:
+            raise NotClonable(
+                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could "
+                'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
+                unread,
+            )
+        present = values.current_values(self.origin.session, originals.values())
+        values.check_loadable(self.origin.session, originals.values(), present)
+        return {copy: present[original.handle] for copy, original in originals.items()}
+
+    def _initial(self, copies: Iterable[VariableDef], starters: Iterable[str]) -> dict[str, Any]:
+        copies, starters = tuple(copies), tuple(starters)
+        if not copies and not starters:
+            return {}
+        after = patched(self.target.index, replace(self.patch, remove=type(self.patch.add)()))
+        beside = self.target.index.beside
+        functions = [
+            *(beside.function(name) for name in sorted(self.target.index.functions)),
+            *self.patch.add.functions,
+        ]
+        return initial.computed(self.target.session, after, copies, starters, functions, self.originals)
+
+    def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:
+        checkpoint = Checkpoint.of(path)
+        missing = checkpoint.missing()
+        if missing:
+            raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
+        originals = self._originals(copies)
+        keys = keys_by_handle(self.origin.index.nodes, originals.values())
+        found = {}
+        for copy, original in originals.items():
+            key = keys[original.handle]
+            if key not in checkpoint.shapes:
+                hint = did_you_mean(key, checkpoint.shapes)
+                raise SessionRefused(
+                    f"Checkpoint {path!r} has no value {key!r} for variable {original.name!r}; give the variable's "
+                    f"value with init={{name: value}}.{hint}",
+                    [original.handle],
+                )
+            found[copy] = self._fitting(original, sliced(checkpoint.value(key), original), f"Checkpoint {path!r}")
+        return found
+
+    def _given(self, pairs: Iterable[tuple[str, Any]], own: tuple[VariableDef, ...]) -> dict[str, Any]:
+        """Handle of a copy -> the array, or the word, that was given for it."""
+        originals = self._originals(own)
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
+            if not copies:
+                hint = did_you_mean(name, [v.handle for v in originals.values()])
+                raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it.{hint}")
+            if isinstance(value, str) and value in INITS and originals[copies[0]].handle:
+                found.update(dict.fromkeys(copies, value))
+            else:
+                found.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
+        return found
+
+    def _fitting(self, variable: VariableDef, value: Any, where: str) -> Any:
+        """The value as an array of the variable's dtype and static shape."""
+        index = self.origin.index
+        handle = index.ids[variable.handle]
+        dtype = self.origin.graph.get_operation_by_name(variable.handle).get_attr("dtype").as_numpy_dtype
+        try:
+            array = np.asarray(value, dtype=dtype)
+        except (TypeError, ValueError) as error:
+            raise GraphEditError(f"{where} is no array of {np.dtype(dtype).name} for {variable.name!r}.") from error
+        shape = self.origin.graph.get_operation_by_name(variable.handle).get_attr("shape")
+        sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
+        if sizes is not None and (
+            len(sizes) != array.ndim or any(a not in (-1, b) for a, b in zip(sizes, array.shape, strict=True))
+        ):
+            raise GraphEditError(
+                f"{where} has shape {array.shape}, and variable {variable.name!r} is of shape {tuple(sizes)}; give a "
+                "value of that shape.",
+                [index.names[handle]],
+            )
+        return array
