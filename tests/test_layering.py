@@ -13,12 +13,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "widget": 13, "__main__": 13, "graph_editor": 13,
-    "answer": 12, "typescript": 12,
-    "protocol": 11,
-    "editor": 10,
-    "changing": 9,
-    "looking": 8,
+    "widget": 15, "__main__": 15, "graph_editor": 15,
+    "answer": 14, "typescript": 14,
+    "protocol": 13,
+    "editor": 12,
+    "cloning": 11,
+    "changing": 10,
+    "looking": 9,
+    "growing": 8,
     "rooms": 7,
     "room": 6, "selecting": 6,
     "live": 5,
@@ -29,7 +31,7 @@ ROWS = {
 }  # fmt: skip
 
 ALLOWED = {
-    "tensorflow": ("sources", "export", "edits.apply", "edits.proof", "edits.rebuild", "edits.static", "edits.threads", "edits.values", "graph_editor"),
+    "tensorflow": ("sources", "export", "edits.apply", "edits.bodies", "edits.gradients", "edits.modules", "edits.proof", "edits.rebuild", "edits.states", "edits.static", "edits.threads", "edits.values", "graph_editor"),
     "anywidget": ("widget",),
     "matplotlib": ("view.draw",),
     "networkx": ("graph.nx", "view.given"),

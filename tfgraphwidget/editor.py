@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.changing import Changing
+from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.room import Names
 from tfgraphwidget.view import scene as scenes
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
 
 
-class GraphEditor(Changing):
+class GraphEditor(Cloning):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.

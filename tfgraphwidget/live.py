@@ -6,7 +6,7 @@ The index follows the graph: ops that came since are read when the index is next
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import apply, values
@@ -113,5 +113,8 @@ class LiveGraph:
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
-        made = self._record().variables
-        return tuple(made[v.name] for v in patch.add.variables)
+        return self.named(v.handle for v in patch.add.variables)
+
+    def named(self, handles: Iterable[str]) -> tuple[Any, ...]:
+        """The `tf.Variable`s of some handle ops."""
+        return apply.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

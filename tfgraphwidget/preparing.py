@@ -12,15 +12,12 @@ from tfgraphwidget.edits import initial, values
 from tfgraphwidget.edits.clone import INITS, Clone
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
+from tfgraphwidget.graph.filling import first_contents
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.restored import keys_by_handle, sliced
-
-# Ops that fill what is no variable; a clone runs those that it copied, so that lookups work at once.
-_STARTS = ("InitializeTable", "LookupTableImport", "MakeIterator")
-_TABLE_INITIALIZERS = "table_initializer"
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,7 @@ class Place:
 def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Callable[[], None]:
     """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
     own = patch.add.variables
-    starters = _starters(patch)
+    starters = _starters(patch, origin.index)
     if command.init == "none" or not (own or starters):
         return lambda: None
     if target.session is None:
@@ -55,10 +52,19 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     return fill
 
 
-def _starters(patch: Patch) -> list[str]:
-    """The copied ops that fill tables and iterators."""
-    listed = {member.name for key, member in patch.add.members if key == _TABLE_INITIALIZERS}
-    return [node.name for node in patch.add.nodes if node.op.startswith(_STARTS) or node.name in listed]
+def keys(patch: Patch, origin: Place) -> dict[str, str]:
+    """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
+    known, index = {copy: original for original, copy in patch.add.copies}, origin.index
+    originals = definitions(index, [index.ids[known[v.handle]] for v in patch.add.variables]).values()
+    told = keys_by_handle(index.nodes, originals)
+    return {v.name: told[original.handle] for v, original in zip(patch.add.variables, originals, strict=True)}
+
+
+def _starters(patch: Patch, index: GraphIndex) -> list[str]:
+    """The copied ops that fill tables and iterators so that they work at once; those that wait to be fed do not."""
+    originals = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
+    starters = {index.names[i] for i in first_contents(index, originals)}
+    return [copy for original, copy in patch.add.copies if original in starters]
 
 
 class _Found:

@@ -1,16 +1,16 @@
 """Every message between the browser and the kernel; `labextension/src/protocol.ts` is generated from here.
 
 The browser sends one request, with an id of its own; it gets exactly one reply with that id. A refusal is a
-reply too. Numbers travel beside the reply as one binary buffer whose layout `fields` gives.
+reply too. Numbers travel beside the reply as one binary buffer whose layout `fields` gives. `wire` reads and writes.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal
 
-from tfgraphwidget.errors import GraphEditError
+Mode = Literal["own", "shared"]
+Init = Literal["current", "initial", "none"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,11 +72,12 @@ class Select:
 @dataclasses.dataclass(frozen=True)
 class Derive:
     """Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the
-    fewest; `scope` the name scopes around the selected ops; `boundary` marks the selection's inputs and outputs.
+    fewest; `scope` the name scopes around the selected ops, `whole` the v1 loops and conditionals that they take a part
+    of; `boundary` marks the selection's inputs and outputs.
     """
 
     verb: Literal[
-        "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "invert", "clear", "boundary"
+        "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "whole", "invert", "clear", "boundary"
     ]
 
 
@@ -101,14 +102,33 @@ class Refresh:
 
 
 @dataclasses.dataclass(frozen=True)
-class Clone:
-    """Copy the ops between the boundaries into the name scope `into`."""
+class Form:
+    """What is to be cloned, and how: the ops between the boundaries, or the selection when there are none.
+
+    `variables` says of all state in the part whether the copy gets its own, `others` are the handles of which the
+    opposite holds. `times` None is one copy, into the name scope `into` itself; `device` "" is the originals'.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     into: str
-    variables: Literal["own", "shared"] = "own"
-    init: Literal["current", "initial", "none"] = "current"
+    variables: Mode = "own"
+    others: tuple[str, ...] = ()
+    init: Init = "current"
+    placeholders: bool = False
+    reseed: bool = False
+    times: int | None = None
+    device: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Clone(Form):
+    """Copy a part into a name scope."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview(Form):
+    """What `Clone` with the same fields would do; nothing changes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +142,8 @@ class Redo:
 
 
 Edit = Clone | Undo | Redo
-Request = Open | Toggle | Reveal | Boundary | Inspect | Search | Select | Derive | Enter | Leave | Refresh | Edit
+Question = Inspect | Search | Preview
+Request = Open | Toggle | Reveal | Boundary | Question | Select | Derive | Enter | Leave | Refresh | Edit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,10 +162,8 @@ class State:
 
     `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
-    `copied_ops` is how many ops a clone copies; `outside` the tensors (and, as "^op", control inputs) that come in from
-    elsewhere, `shared` the variables that a copy would go on reading by way of them: the first 200, and how many there
-    are. `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
+    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of Python
+    that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
     """
 
     revision: int
@@ -158,13 +177,8 @@ class State:
     outputs: tuple[str, ...]
     selected_ops: int
     selected_variables: int
-    copied_ops: int
-    outside: tuple[str, ...]
-    outside_total: int
-    shared: tuple[str, ...]
-    shared_total: int
     proposal: str
-    values: Literal["current", "initial", "none"]
+    values: Init
     undo: str
     redo: str
     code: tuple[str, ...]
@@ -250,6 +264,52 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True)
+class Group:
+    """The first 200 names of one kind in graph order, and how many there are."""
+
+    kind: str
+    names: tuple[str, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" …"""
+
+    name: str
+    kind: str
+    dtype: str
+    shape: str
+    mode: Mode
+
+
+@dataclasses.dataclass(frozen=True)
+class Previewed:
+    """What a clone would do, or the one sentence of its refusal.
+
+    `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and "control input", and
+    each tensor that a new "placeholder" stands for. `new` and `shared` are the copy's own state and what it shares with
+    the original, by what they are; `stateful` are ops that do something beside computing tensors, by op type. `held`
+    are the first 2,000 of the `held_total` states that can be own or shared. `line` is the Python for it.
+    `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
+    """
+
+    refusal: str = ""
+    warned: tuple[str, ...] = ()
+    offer: Literal["", "loop", "conditional"] = ""
+    line: str = ""
+    ops: int = 0
+    scopes: tuple[str, ...] = ()
+    outside: tuple[Group, ...] = ()
+    new: tuple[Group, ...] = ()
+    shared: tuple[Group, ...] = ()
+    stateful: tuple[Group, ...] = ()
+    dropped: tuple[str, ...] = ()
+    held: tuple[Held, ...] = ()
+    held_total: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Refused:
     """Nothing has changed; `why` is one sentence, `ops` what to highlight."""
 
@@ -257,43 +317,4 @@ class Refused:
     ops: tuple[str, ...]
 
 
-Reply = Drawn | Painted | Inspected | Found | Refused
-
-REQUESTS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Request)}
-
-
-def decode(message: object) -> tuple[int, Request]:
-    """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError otherwise."""
-    if not isinstance(message, dict) or not isinstance(message.get("id"), int):
-        raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
-    kind = REQUESTS.get(str(message.get("type")))
-    if kind is None:
-        raise GraphEditError(f"The editor knows no request {str(message.get('type'))[:80]!r}; reload the page.")
-    body = {key: value for key, value in message.items() if key not in {"id", "type"}}
-    hints = get_type_hints(kind)
-    unknown = sorted(set(body) - set(hints))
-    if unknown:
-        raise GraphEditError(f"A {message['type']!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
-    values = {name: _checked(value, hints[name], name) for name, value in body.items()}
-    needed = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
-    if needed - set(values):
-        raise GraphEditError(f"A {message['type']!r} request needs {min(needed - set(values))!r}; reload the page.")
-    return message["id"], kind(**values)
-
-
-def _checked(value: Any, hint: Any, name: str) -> Any:
-    """`value` as the field's type wants it; lists become tuples."""
-    if get_origin(hint) is Literal and value in get_args(hint):
-        return value
-    if get_origin(hint) is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
-        return tuple(value)
-    if hint is str and isinstance(value, str):
-        return value
-    if hint is int and isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise GraphEditError(f"The field {name!r} of a request cannot be {str(value)[:80]!r}; reload the page.")
-
-
-def encode(number: int, reply: Reply) -> dict[str, Any]:
-    """The message for a reply, ready for JSON."""
-    return {"id": number, "type": type(reply).__name__.lower(), **dataclasses.asdict(reply)}
+Reply = Drawn | Painted | Inspected | Found | Previewed | Refused

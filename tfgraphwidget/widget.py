@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from tfgraphwidget import protocol
+from tfgraphwidget import protocol, wire
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.errors import GraphEditError
 
@@ -69,7 +69,7 @@ class GraphWidget(anywidget.AnyWidget):
         """Answer one message of the browser with exactly one reply."""
         number = message.get("id") if isinstance(message, dict) else None
         try:
-            number, request = protocol.decode(message)
+            number, request = wire.decode(message)
             reply, buffers = self._answers.to(request)
         except GraphEditError as error:
             reply, buffers = protocol.Refused(error.why, error.ops), []
@@ -78,7 +78,7 @@ class GraphWidget(anywidget.AnyWidget):
             self.log.exception("tfgraphwidget: a request failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
             reply, buffers = protocol.Refused(why, ()), []
-        self.send(protocol.encode(number if isinstance(number, int) else -1, reply), buffers)
+        self.send(wire.encode(number if isinstance(number, int) else -1, reply), buffers)
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:

@@ -12,15 +12,8 @@ from tensorflow.python.ops import data_flow_ops
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
-from tfgraphwidget.edits.apply import apply_live
-from tfgraphwidget.edits.copying import Copying
-from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.runners import renamed
-from tfgraphwidget.edits.seeds import reseed
-from tfgraphwidget.graph.completing import completed
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph.filling import first_contents
-from tfgraphwidget.graph.resources import new_keys
-from tfgraphwidget.graph.variables import HANDLES, definitions
 
 
 @pytest.fixture
@@ -30,26 +23,15 @@ def graph() -> Iterator[tf.Graph]:
         yield made
 
 
-def copied(graph: tf.Graph, *outputs: str, into: str = "copy", fresh: bool = False) -> Patch:
+def copied(graph: tf.Graph, *outputs: str, into: str = "copy", fresh: bool = False) -> GraphEditor:
     """Copy all that some ops need, with what makes it whole."""
     editor = tgw.edit(graph)
-    index = editor.index
-    chosen = sorted(completed(index, {index.ids[name] for name in editor.between((), outputs)}))
-    names = {index.names[i]: f"{into}/{index.names[i]}" for i in chosen}
-    copying = Copying(names=names, keys=new_keys(index, chosen, into))
-    nodes = copying.copied((index.nodes[i] for i in chosen), into)
-    if fresh:
-        reseed(nodes)
-    own = definitions(index, [i for i in chosen if index.types[i] in HANDLES]).values()
-    variables = tuple(copying.variable(variable, into) for variable in own)
-    members = tuple(copying.members(index, variables))
-    change = Change(tuple(nodes), members, variables, runners=renamed(index.beside.runners(), names))
-    patch = Patch(add=change, scopes=(into,))
-    apply_live(patch, graph)
-    return patch
+    editor.clone(outputs=outputs, into=into, init="none", reseed=fresh)
+    return editor
 
 
 def first_content(graph: tf.Graph, into: str = "copy") -> list[str]:
+    """The ops to run for the copied state to have its first content."""
     index = tgw.edit(graph).index
     return [index.names[i] for i in first_contents(index, range(len(index))) if index.names[i].startswith(f"{into}/")]
 
@@ -105,12 +87,10 @@ def test_an_input_pipeline_is_copied_with_its_threads_and_runs_on_its_own(
 def test_threads_are_taken_back_and_come_again(graph: tf.Graph, tmp_path: Path) -> None:
     lines_of(tmp_path / "lines", lambda line: v1.train.batch(line, 2))
     before = list(graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS))
-    patch = copied(graph, "y")
-    apply_live(patch.inverse(), graph)
+    editor = copied(graph, "y")
+    editor.undo()
     assert graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS) == before
-    apply_live(patch.inverse(), graph)
-    assert graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS) == before
-    apply_live(patch, graph)
+    editor.redo()
     again = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[len(before) :]
     assert [runner.queue.name for runner in again] == [f"copy/{runner.queue.name}" for runner in before]
 
@@ -270,6 +250,38 @@ def test_batches_of_sparse_tensors_keep_a_map_of_their_own(graph: tf.Graph) -> N
             assert session.run(["y:0", "copy/y:0"])[1].tolist() == [[5, 0, 0]] * 2
         coordinator.request_stop()
         coordinator.join(threads)
+
+
+def test_a_clone_s_tables_and_iterators_are_ready_and_one_that_is_fed_waits(graph: tf.Graph) -> None:
+    init = tf.lookup.KeyValueTensorInitializer(tf.range(3, dtype=tf.int64), tf.constant([5, 6, 7], tf.int64))
+    table = tf.lookup.StaticHashTable(init, -1, name="table")
+    ready = v1.data.make_initializable_iterator(tf.data.Dataset.range(3).map(table.lookup))
+    fed = v1.data.make_initializable_iterator(tf.data.Dataset.from_tensor_slices(v1.placeholder(tf.int64, [None], "x")))
+    tf.identity(ready.get_next(), name="y")
+    tf.identity(fed.get_next(), name="z")
+    with v1.Session(graph=graph) as session:
+        copy = tgw.edit(graph, session=session).clone(outputs=["y", "z"], into="copy")
+        assert [session.run(copy["y:0"]) for _ in range(2)] == [5, 6]
+        session.run(copy[fed.initializer], {"x:0": [8, 9]})
+        assert session.run(copy["z:0"]) == 8
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run("y:0")
+
+
+def test_state_that_is_shared_stays_the_original_s_and_what_lives_for_a_step_is_never_shared(graph: tf.Graph) -> None:
+    v1.disable_control_flow_v2()
+    queue = tf.queue.FIFOQueue(9, [tf.float32], [()], name="queue")
+    put = queue.enqueue_many([tf.range(5.0)])
+    x = tf.identity(queue.dequeue(), name="x")
+    doubled = v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * v), [0, x])[1]
+    tf.identity(v1.gradients(doubled, x)[0], name="y")
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone(outputs="y", into="copy", variables="shared")
+        session.run(put)
+        assert "StackV2" in {graph.get_operation_by_name(name).type for name in copy.ops}
+        assert sorted(session.run(["y:0", copy["y:0"]])) == [0, 8], "two elements of one queue"
+        assert session.run(queue.size()) == 3
 
 
 def initial_values(*, fresh: bool, seed: int | None = 1) -> tuple[np.ndarray, ...]:

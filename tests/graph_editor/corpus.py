@@ -19,6 +19,7 @@ v1 = tf.compat.v1
 CORPUS = Path(__file__).parents[1] / "corpus" / "graph_editor"
 INDEX: list[dict[str, Any]] = json.loads((CORPUS / "index.json").read_text())
 SELECTION = [entry for entry in INDEX if entry["class"] == "selection"]
+COPIES = [e for e in INDEX if e["kind"] in {"copy", "copy_with_input_replacements", "graph_replace"}]
 
 RIGHT = {
     # The original took the scope for a pattern: "a.b" held "a-b" and "a_b" too (PARITY 20, and the case's own note).

@@ -33,6 +33,11 @@ class Transformed:
         self.info: Any = None
         getattr(self, case["kind"])(asked)
 
+    def copy_of(self, op: tf.Operation) -> tf.Operation | None:
+        """The copy of an op, as the case has named it."""
+        name = self.case["expected"].get("op_map", {}).get(op.name)
+        return None if name is None else self.target.get_operation_by_name(name)
+
     def _scopes(self) -> dict[str, Any]:
         return {k: v for k, v in self.case["args"].items() if k in {"dst_scope", "src_scope", "reuse_dst_scope"}}
 
@@ -120,3 +125,66 @@ def _tensor(proto: Any) -> dict[str, Any]:
     data = b"\0".join(np.ravel(array).tolist()) if array.dtype == object else np.ascontiguousarray(array).tobytes()
     dtype = types_pb2.DataType.Name(proto.dtype)
     return {"dtype": dtype, "shape": list(array.shape), "sha1": hashlib.sha1(data).hexdigest()}
+
+
+def recorded(done: Transformed) -> dict[str, Node]:
+    """The ops that the case says are new, less the original's known defects, and with the attributes it lists only."""
+    case, expected = done.case, done.case["expected"]
+    nodes = {node["name"]: {**node, "attrs": dict(node["attrs"])} for node in expected["added"]}
+    doubles = placeholders_for_one(done)
+    for node in nodes.values():
+        node["inputs"] = [renamed(text, doubles) for text in node["inputs"]]
+        if node["op"] == "Merge":
+            # The original exchanged what enters a loop and what comes round: the gradient through such a loop is wrong.
+            node["inputs"].sort(key=lambda text: "NextIteration" in text)
+    for bug in case.get("known_bugs", []):
+        if bug["bug"] == "colocation_not_remapped":
+            nodes[bug["node"]]["attrs"]["_class"] = {"list_s": bug["want"]}
+        elif "attr" in bug:
+            del nodes[bug["node"]]["attrs"][bug["attr"]]
+    return {name: node for name, node in nodes.items() if name not in doubles}
+
+
+def placeholders_for_one(done: Transformed) -> dict[str, str]:
+    """Recorded placeholders that stand for a tensor for which there is one before -> that one."""
+    bugs = done.case.get("known_bugs", [])
+    several = {name for bug in bugs if bug["bug"].startswith("external_input") for name in bug["got"]}
+    expected = done.case["expected"]
+    nodes = {node["name"]: node for node in expected["added"]}
+    first: dict[str, str] = {}
+    doubles = {}
+    for op in done.source.get_operations():
+        copy = nodes.get(expected.get("op_map", {}).get(op.name, ""))
+        for t, text in zip(op.inputs, copy["inputs"], strict=True) if copy else ():
+            name = text.rpartition(":")[0]
+            if name in several and first.setdefault(t.name, name) != name:
+                doubles[name] = first[t.name]
+    return doubles
+
+
+def renamed(text: str, names: dict[str, str]) -> str:
+    """A tensor's name, its op being renamed."""
+    op, _, port = text.rpartition(":")
+    return f"{names.get(op, op)}:{port}"
+
+
+def run(done: Transformed) -> list[str]:
+    """Run the case's steps in one session; gives what came out otherwise than recorded."""
+    case, wrong = done.case, []
+    with v1.Session(graph=done.target) as session:
+        for step in case["numeric"]["steps"]:
+            if "run" in step:
+                session.run(step["run"], step.get("feeds"))
+            elif "error" not in step:
+                got = session.run(step["fetch"], step.get("feeds"))
+                pairs = zip(step["fetch"], got, strict=True)
+                wrong += [name for name, value in pairs if not _same(value, step["expect"][name], case["numeric"])]
+    return wrong
+
+
+def _same(value: Any, told: dict[str, Any], within: dict[str, Any]) -> bool:
+    flat = np.ravel(value)
+    if flat.dtype == object:
+        return [text.decode() for text in flat] == told["data"]
+    same = np.allclose(flat, np.array(told["data"]), within["rtol"], within["atol"])
+    return bool(same) and list(np.shape(value)) == told["shape"]

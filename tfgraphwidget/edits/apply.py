@@ -159,15 +159,14 @@ def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> N
     for definition in change.variables:
         if definition.name not in record.variables:
             record.variables[definition.name] = make_variable(graph, definition)
-    _add_members(graph, change.members, record.variables)
+    _add_members(graph, change.members)
     add_runners(graph, change.runners)
 
 
 def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
-    if not change.nodes:
-        return
-    record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
-    record.generation += 1
+    if change.nodes:
+        record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
+        record.generation += 1
     unbuild(graph, change)
     remove_runners(graph, change.runners)
     gone = set(change.members)
@@ -205,7 +204,7 @@ def _import(graph: tf.Graph, proven: Proven) -> None:
     added: list[str] = []
     try:
         for called in proven.functions:
-            called.add_to_graph(graph)
+            graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
             added.append(called.name)
         # No session may run between the two halves: an op without its Python side has no control flow context.
         with graph._mutation_lock(), graph.as_default(), ops.control_dependencies(None):
@@ -264,7 +263,20 @@ def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
     return variable
 
 
-def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]], variables: dict[str, tf.Variable]) -> None:
+def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:
+    """The live variables of these names ("w:0"): those that were made here, or what the collections hold."""
+    made, names = record_of(graph).variables, list(names)
+    if not made.keys() >= set(names):
+        held = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
+        told = ((member, item) for item in held if (member := Member.of(item)) and member.kind == "variable")
+        made = {**{member.name: item for member, item in told}, **made}
+    return tuple(made[name] for name in names)
+
+
+def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None:
+    members = list(members)
+    named = [name for _, (kind, name) in members if kind == "variable"]
+    found = dict(zip(named, variables_of(graph, named), strict=True))
     for key, (kind, name) in members:
-        item = variables[name] if kind == "variable" else graph.as_graph_element(name)
+        item = found[name] if kind == "variable" else graph.as_graph_element(name)
         graph.get_collection_ref(key).append(item)  # add_to_collection refuses redo on a finalized graph

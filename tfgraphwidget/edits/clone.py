@@ -81,13 +81,24 @@ class Clone:
         Raises UnknownName, NoPath, NameTaken or NotClonable.
         """
         target = index if target is None else target
-        self._check_options()
-        for scope in self.scopes:
-            check_free(target, scope, may_be_root=self.graph is not None)
-        part = _part(self, index, target)
+        part = self._part(index, target)
         changes = [_Copied(self, part, target, k).change() for k in range(len(self.scopes))]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
         return Patch(add=Change(**joined), scopes=tuple(filter(None, self.scopes)), preview=part.preview(self))
+
+    def told(self, index: GraphIndex, target: GraphIndex | None = None) -> Preview:
+        """What `plan` tells, refusals included, without making the copies."""
+        target = index if target is None else target
+        part = self._part(index, target)
+        _Copied(self, part, target, 0)  # refuses
+        return part.preview(self)
+
+    def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
+        """What is copied, once it is known that the options make sense and the scopes are free."""
+        self._check_options()
+        for scope in self.scopes:
+            check_free(target, scope, may_be_root=self.graph is not None)
+        return _part(self, index, target)
 
     def _check_options(self) -> None:
         modes = [self.variables] if isinstance(self.variables, str) else [mode for _, mode in self.variables]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.command import Command, arguments
 from tfgraphwidget.names import identifier
 
@@ -12,7 +11,8 @@ from tfgraphwidget.names import identifier
 def line(command: Command) -> str:
     """One call of the editor, for example `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`."""
     call = f"editor.{type(command).__name__.lower()}({arguments(command)})"
-    return f"{identifier(command.into)} = {call}" if isinstance(command, Clone) else call
+    into = getattr(command, "into", "")
+    return f"{identifier(into)} = {call}" if into else call
 
 
 def lines(commands: Iterable[Command]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.part import Part
+from tfgraphwidget.graph.spoken import written
 
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16
@@ -30,7 +31,8 @@ def arguments(command: Command) -> str:
     """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always".
 
     Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
-    dict, and what cannot be written (a graph) goes by the name it is "called". A selection comes first.
+    dict, and what cannot be written (a graph) goes by the name it is "called"; a
+    "spoken" function by its own. What is "positional" are the arguments. A selection comes first.
     """
     parts: list[str] = []
     for field in dataclasses.fields(command):  # type: ignore[arg-type]  # every command is a frozen dataclass
@@ -38,7 +40,9 @@ def arguments(command: Command) -> str:
         usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
         if usual and "always" not in field.metadata:
             continue
-        if isinstance(value, Part):
+        if "positional" in field.metadata:
+            parts += map(literal, value)
+        elif isinstance(value, Part):
             parts.insert(0, literal(value))  # the first argument of the call
         else:
             parts.append(f"{field.name}={_written(value, field)}")
@@ -46,8 +50,10 @@ def arguments(command: Command) -> str:
 
 
 def _written(value: object, field: Any) -> str:
-    if "called" in field.metadata:
+    if "called" in field.metadata and not isinstance(value, str):
         return str(field.metadata["called"])
+    if "spoken" in field.metadata and callable(value):
+        return written(value) or getattr(value, "__name__", "function")
     if "pairs" in field.metadata and isinstance(value, tuple):
         return "{" + ", ".join(f"{literal(key)}: {literal(held, key)}" for key, held in value) + "}"
     return literal(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.edits.savers import saver
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.names import split_tensor
 
@@ -29,6 +30,7 @@ class Copy:
     report: Preview
     graph: Any = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
+    _keys: Callable[[], Mapping[str, str]] = field(repr=False)
     _sync: Callable[[], Any] = field(repr=False)
 
     def __getitem__(self, original: Any) -> Any:
@@ -49,6 +51,15 @@ class Copy:
         """Whether the original's op or tensor was copied, or has something that stands for it."""
         name = original if isinstance(original, str) else getattr(original, "name", "")
         return name in self._names or split_tensor(str(name))[0] in self._names
+
+    def saver(self, **options: Any) -> Any:
+        """A new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
+
+        So a checkpoint of the original restores the copy, and one of the copy the original. It adds its ops to the
+        graph. `options` are those of the Saver; its `filename` is left to save and restore. Raises NothingTo.
+        """
+        keys = self._keys()
+        return saver(self.graph, [(keys[v.name], v) for v in self.variables], **options)
 
     def __repr__(self) -> str:
         return f"<Copy {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables of its own>"

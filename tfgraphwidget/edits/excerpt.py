@@ -73,7 +73,7 @@ def excerpt(
     stand alone.
     """
     if not outputs:
-        raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
+        raise NoPath("A part of a function needs an output boundary; name at least one op or tensor in outputs.")
     kept = walks.mask_of(index, (index.ids[name] for name in held))
     ends = _tensors(index, outputs)
     roots = [*(op for op, _ in ends), *also]
@@ -106,13 +106,15 @@ def _tensors(index: GraphIndex, names: Iterable[str]) -> list[Tensor]:
 
 def _standing_alone(index: GraphIndex, roots: list[int], cut: list[Tensor], kept: Mask) -> Mask:
     """The ops to copy: all that the roots read, and what these wait for unless that hangs on another argument."""
-    given = walks.mask_of(index, [op for op, port in cut if len(index.dtypes(op)) == 1])
+    # Of an op with one tensor, which is given, nothing is left to wait for.
+    stop = [(op, ANY_PORT if len(index.dtypes(op)) == 1 else port) for op, port in cut]
+    given = walks.mask_of(index, [op for op, port in stop if port == ANY_PORT])
     is_open = np.isin(np.arange(len(index)), [i for i, kind in enumerate(index.types) if kind in _OPEN])
     is_open &= ~kept
-    read = walks.backward(index, roots, stop=cut, controls=False) & ~given
+    read = walks.backward(index, roots, stop=stop, controls=False) & ~given
     if (read & is_open).any():
         raise _hangs_on(index, read, is_open, cut)
-    needed = walks.backward(index, roots, stop=cut) & ~given
+    needed = walks.backward(index, roots, stop=stop) & ~given
     bound = walks.forward(index, np.flatnonzero(needed & is_open), within=needed)
     ops: Mask = (read | (needed & ~bound)) & ~kept
     return ops
@@ -128,8 +130,8 @@ def _hangs_on(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tensor]) -
     tensors = [f"{index.names[op]}:{port}" for op, port in entering] or [f"{index.names[first]}:0"]
     some = ", ".join(map(repr, tensors[:3])) + (f" and {len(tensors) - 3} more" if tensors[3:] else "")
     return NotClonable(
-        f"The part needs {some}, which hangs on the function's argument {index.names[first]!r} and has no value outside "
-        "the function; add it to the inputs.",
+        f"The part needs {some}, which hangs on the function's argument {index.names[first]!r} and has no value "
+        "outside of the function; add it to the inputs.",
         [index.names[op] for op, _ in entering] or [index.names[first]],
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 from tensorflow.python.ops import resource_variable_ops
 
 from tfgraphwidget.edits.bodies import brought_in, called, loaded
@@ -80,7 +81,11 @@ class ModuleCopy(tf.Module):
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
         """The outputs for the inputs, in order or by name: a tensor's ("x:0"), its op's ("x"), or the parameter's."""
-        return self.run(*tensors, **{self._parameter(name): tensor for name, tensor in named.items()})
+        given = {self._parameter(name): tensor for name, tensor in named.items()}
+        if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
+            return self.run(*tensors, **given)
+        with context.eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
+            return self.run(*tensors, **given)
 
     def _parameter(self, name: str) -> str:
         if name in self.parameters:
@@ -122,27 +127,42 @@ def as_module(
     outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
     Raises a GraphEditError when it cannot be right; the original is never changed.
     """
-    if not isinstance(into, str) or not is_scope_name(into):
+    if not is_scope_name(str(into)):
         raise NameTaken(
             f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
         )
-    if not tf.executing_eagerly():
+    if context.default_execution_mode != context.EAGER_MODE:
         raise NotClonable(
-            "A clone of a function's body is a tf.Module, whose variables live outside of graphs; clone it outside of "
-            "`with graph.as_default()` and tf.function, with eager execution on."
+            "A clone of a function's body is a tf.Module, which needs eager execution; take out "
+            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and start Python anew."
         )
-    returns = {key: name for key, name in (returns or {}).items() if split_tensor(name)[0] not in held.names}
-    part = excerpt(index, held.names, inputs, outputs or tuple(returns.values()), also, arguments)
+    # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
+    with context.eager_mode(), tf.compat.v1.name_scope(None):
+        return _made(index, held, (inputs, outputs), into, (variables, init), also, (arguments, returns or {}))
+
+
+def _made(
+    index: GraphIndex,
+    held: Held,
+    ends: tuple[Sequence[str], Sequence[str]],
+    into: str,
+    state: tuple[Variables, str],
+    also: Collection[int],
+    body_ends: tuple[Sequence[str], Mapping[str, str]],
+) -> ModuleCopy:
+    names = held.names
+    returns = {key: name for key, name in body_ends[1].items() if split_tensor(name)[0] not in names}
+    part = excerpt(index, names, ends[0], ends[1] or tuple(returns.values()), also, body_ends[0])
     definitions = called(index, (index.nodes[i] for i in part.ops))
-    states = made_states(part, held, definitions.values(), into, variables, init)
+    states = made_states(part, held, definitions.values(), into, *state)
     functions = loaded(definitions)
-    module = ModuleCopy(part, states, functions, into)
-    keys = {tensor: key for key, tensor in returns.items()}
     own_gradients = gradients(part, held)
+    module = ModuleCopy(part, states, functions, into)
 
     def body(given: dict[str, Any]) -> list[Any]:
         return brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name)
 
+    keys = {tensor: key for key, tensor in returns.items()}
     module._trace(_parameters(part), [keys.get(name, _plain(name)) for name in module.outputs], body)
     return module
 

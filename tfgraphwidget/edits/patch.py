@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tfgraphwidget.edits import runners
+from tfgraphwidget.edits.contexts import renamed
 from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
 from tfgraphwidget.names import colocated_with
@@ -56,6 +59,8 @@ class Patch:
         An op is built on another when it reads it, waits for it or must stand beside it (colocation); what fed
         only such ops goes too, unless it holds state or takes values from outside.
         """
+        if not self.remove.nodes:
+            return self
         removed = {index.ids[node.name] for node in self.remove.nodes if node.name in index.ids}
         first = min(removed, default=0)
         beside = _colocated(index)
@@ -81,7 +86,10 @@ class Patch:
         ]
         variables = tuple(v for v in index.variable_defs if v.handle in names)
         nodes = tuple(index.nodes[i] for i in sorted(removed))
-        return replace(self, remove=Change(nodes, tuple(members), variables))
+        same, held = {name: name for name in names}, index.beside
+        contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
+        started = runners.renamed(held.runners(), same)
+        return replace(self, remove=Change(nodes, tuple(members), variables, contexts, started))
 
 
 def _colocated(index: GraphIndex) -> dict[str, list[int]]:
@@ -97,9 +105,15 @@ def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after the patch; `index` itself stays as it is."""
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
-    if not patch.add.nodes:
+    add, gone = patch.add, set(patch.remove.members)
+    if not (add.nodes or add.members or gone):
         return index
     collections = dict(index.collections)
-    for key, member in patch.add.members:
-        collections[key] = (*collections.get(key, ()), member)
-    return index.extended(patch.add.nodes, collections, (*index.variable_defs, *patch.add.variables))
+    for key in {key for key, _ in gone}:
+        collections[key] = tuple(member for member in collections.get(key, ()) if (key, member) not in gone)
+    new: dict[str, list[Member]] = {}
+    for key, member in add.members:
+        new.setdefault(key, []).append(member)
+    collections |= {key: (*collections.get(key, ()), *members) for key, members in new.items()}
+    functions = index.functions | {function.signature.name for function in add.functions}
+    return index.extended(add.nodes, collections, (*index.variable_defs, *add.variables), functions)

@@ -18,6 +18,8 @@ from tensorflow.python.ops import control_flow_ops, control_flow_state, control_
 
 from tfgraphwidget.edits.patch import Change
 
+# Ops that TensorFlow makes in no context and puts into one later; so nobody has forbidden to fetch them.
+_MADE_OUTSIDE = {"Enter", "RefEnter", "ControlTrigger"}
 _KEYS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
 
 
@@ -111,13 +113,17 @@ class _Rebuilding:
         """Nobody may fetch or feed what runs once for each iteration, or not at all; as when TensorFlow builds it."""
         graph = self.graph
         for original, name in self.copies.items():
-            if not source.is_fetchable(source._get_operation_by_name(original)):
-                graph.prevent_fetching(graph._get_operation_by_name(name))
+            like, op = source._get_operation_by_name(original), graph._get_operation_by_name(name)
+            if not source.is_fetchable(like):
+                graph.prevent_fetching(op)
+            for tensor, other in zip(op.outputs, like.outputs, strict=True):
+                if not source.is_feedable(other):
+                    graph.prevent_feeding(tensor)
         for op in map(graph._get_operation_by_name, self.new):
             context = op._get_control_flow_context()
             if context is None or (context.outer_context is None and control_flow_util.IsLoopExit(op)):
                 continue
-            if not control_flow_util.IsLoopEnter(op):
+            if op.type not in _MADE_OUTSIDE:
                 graph.prevent_fetching(op)
             around = context if context.IsWhileContext() or context.pivot.op is not op else context.outer_context
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():

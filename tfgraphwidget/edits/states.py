@@ -16,7 +16,7 @@ from tfgraphwidget.names import did_you_mean, split_tensor
 
 _WRITES = ("LookupTableInsert", "LookupTableRemove", "LookupTableImport")
 _KEEPS = frozenset({tf.resource, tf.variant})
-Variables = str | Mapping[Any, str]
+Variables = str | Mapping[str, str]
 
 
 class Held(Protocol):
@@ -101,7 +101,7 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
         told: dict[str, str] = {}
         default = variables
     else:
-        told = {split_tensor(key if isinstance(key, str) else key.name)[0]: mode for key, mode in variables.items()}
+        told = {split_tensor(name)[0]: mode for name, mode in variables.items()}
         default = "own"
     for name in told:
         if name not in names:

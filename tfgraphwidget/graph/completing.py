@@ -18,7 +18,7 @@ from tfgraphwidget.graph.contexts import ENTER, EXIT, V1_CONTROL_FLOW, V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.filling import Filling, from_outside
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.resources import by_key, key_of, of_type
+from tfgraphwidget.graph.resources import by_key, key_of, keyed, of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
 from tfgraphwidget.names import split_tensor
 
@@ -76,7 +76,9 @@ def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[i
 
 
 def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
-    """Some handles, and the other ops that hold the same state."""
+    """Some handles, and the other ops that hold the same state; less what lives for one step: nobody shares that."""
+    lasting = keyed(index)
+    handles = {i for i in handles if lasting[i]}
     others = [i for i in handles if index.types[i] not in HANDLES]
     held = by_key(index) if others else {}
     return frozenset(handles).union(*(held.get(key_of(index, i), ()) for i in others))

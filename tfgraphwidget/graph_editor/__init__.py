@@ -8,7 +8,8 @@ Submodules, names, arguments and meanings are those of TensorFlow 1.15's; argume
 and `tf.Tensor` objects. Where the original was wrong, this is right: each docstring says so.
 """
 
-from tfgraphwidget.graph_editor import select, subgraph, transform, util
+from tfgraphwidget.graph_editor import elsewhere, select, subgraph, transform, util
+from tfgraphwidget.graph_editor.elsewhere import copy_to_graph, copy_variable_to_graph, get_copied
 from tfgraphwidget.graph_editor.select import (
     can_be_regex,
     check_cios,
@@ -70,13 +71,17 @@ __all__ = [
     "compute_boundary_ts",
     "copy",
     "copy_op_handler",
+    "copy_to_graph",
+    "copy_variable_to_graph",
     "copy_with_input_replacements",
+    "elsewhere",
     "filter_ops",
     "filter_ops_from_regex",
     "filter_ts",
     "filter_ts_from_regex",
     "get_backward_walk_ops",
     "get_consuming_ops",
+    "get_copied",
     "get_forward_walk_ops",
     "get_generating_ops",
     "get_name_scope_ops",

@@ -18,19 +18,21 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.rebuild import rebuild
 from tfgraphwidget.edits.runners import renamed as renamed_runners
 from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.names import as_input, free_name, split_tensor
 
-_LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
-
 
 class Copier:
-    """Copies ops of one transformation; `names` says under which name each has been copied."""
+    """Copies ops of one transformation; `names` says under which name each has been copied.
+
+    `already` names ops that were copied before, which these copies go on from.
+    """
 
     def __init__(self, info: Transforming, index: GraphIndex, already: Mapping[str, str]) -> None:
-        nodes = [index.nodes[index.ids[op.name]] for op in info.sgv.ops]
+        self._own = {op.name for op in info.ops}
+        nodes = [index.nodes[index.ids[name]] for name in self._own]
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
         self.names = dict(already)
@@ -153,7 +155,7 @@ class Copier:
             self._colocate(op)
         self._rebuild_contexts()
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
-        runners = renamed_runners(self.index.beside.runners(), self.names)
+        runners = renamed_runners(self.index.beside.runners(), {name: self.names[name] for name in self._own})
         change = Change(variables=tuple(made.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         found = record_of(info.graph_).variables
@@ -181,7 +183,8 @@ class Copier:
     def _is_copied(self, variable: VariableDef) -> bool:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""
         named = (variable.name, variable.initializer, variable.snapshot)
-        return all(name and split_tensor(name)[0] in self.names for name in named)
+        made = all(name and split_tensor(name)[0] in self.names for name in named)
+        return made and variable.handle in self._own
 
     def _variable(self, variable: VariableDef) -> VariableDef:
         """What the copy of a variable is; an initial value from outside is what the copied assign reads."""

@@ -70,7 +70,7 @@ def transform_op_if_inside_handler(info: Transforming, op: Any, keep_if_possible
 def copy_op_handler(
     info: Transforming,
     op: Any,
-    new_inputs: Iterable[Any],
+    new_inputs: Iterable[Any] | bool,
     copy_shape: bool = False,  # noqa: ARG001
     nodedef_fn: Callable[[Any], Any] | None = None,
 ) -> tuple[Any, list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
     assign_renamed_collections_handler,
@@ -49,7 +50,8 @@ class Transformer:
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
         self._instead = TensorMap()  # wins over the copies of tensors from inside too
         self._exact = False  # copies take their new names as they are
-        self._already: dict[str, str] = {}  # ops that the destination has, and under which names
+        self._already: Mapping[str, str] = {}  # ops that the destination has, and under which names
+        self._index: GraphIndex | None = None  # of the source graph, if it has been read
 
     def __call__(
         self, sgv: Any, dst_graph: Any, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
@@ -84,7 +86,7 @@ class Transformer:
             return self._transformed(info), TransformerInfo(info)
 
     def _transformed(self, info: Transforming) -> SubGraphView:
-        info.copier = Copier(info, read(info.graph), self._already)
+        info.copier = Copier(info, self._index or read(info.graph), self._already)
         ops = sorted(info.ops, key=lambda op: int(op._id))
         settings = _settings(self.transform_op_handler)
         if settings is None:

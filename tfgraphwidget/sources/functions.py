@@ -69,7 +69,9 @@ def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any])
     """
     known = library.origins
     named = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
-    constants = {name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()}
+    constants = {
+        name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()
+    }
     return {
         "origins": named if known is None else {name: known[at] for name, at in named.items() if at in known},
         "constants": {name: node for name, node in constants.items() if node is not None},

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import c_api_util
+from tensorflow.python.framework.function import _DefinedFunction
 
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Shape
@@ -45,6 +49,20 @@ class LiveTyping:
     def number(self, dtype: str) -> int:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
+
+
+def definition_of(function: Any) -> Any:
+    """The FunctionDef of what a graph holds as a function.
+
+    Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
+    where there may be another one of its name: the same SavedModel in another graph.
+    """
+    held = getattr(function, "_c_func", None) if isinstance(function, _DefinedFunction) else None
+    if held is None:
+        return function.cached_definition
+    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+        c_api.TF_FunctionToFunctionDef(c_function, buffer)
+        return function_pb2.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
 
 
 @dataclass(eq=False)
@@ -111,7 +129,7 @@ class GraphBody:
 
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when the library has none."""
-        return self.graph._functions[name].cached_definition
+        return definition_of(self.graph._functions[name])
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""

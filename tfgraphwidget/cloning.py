@@ -1,0 +1,252 @@
+"""Cloning: the edits that bring ops into a graph, as calls and as commands. GraphEditor is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from os import PathLike, fspath
+from typing import Any, TypedDict, Unpack
+
+from tfgraphwidget import growing, preparing
+from tfgraphwidget.changing import Changing
+from tfgraphwidget.edits.add import Add
+from tfgraphwidget.edits.clone import Clone, Mode
+from tfgraphwidget.edits.copied import Copy
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.growing import Grow, Grown
+from tfgraphwidget.live import LiveGraph
+from tfgraphwidget.room import Names
+from tfgraphwidget.sources import open_source
+
+
+class Options(TypedDict, total=False):
+    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.Clone`."""
+
+    variables: Mode | Mapping[Any, Mode]
+    init: str | PathLike[str] | Mapping[Any, Any]
+    replace: Mapping[Any, Any]
+    placeholders: bool
+    reseed: bool
+    times: int
+    device: str | Mapping[str, str]
+    devices: Iterable[str]
+    src_scope: str
+    graph: Any
+    session: Any
+
+
+class Cloning(Changing):
+    """Brings ops into a graph: copies of its own, other sources, what a Python function makes."""
+
+    def clone(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: str | None = None,
+        **options: Unpack[Options],
+    ) -> Any:
+        """Copy the ops between the boundaries into a name scope, with complete variables of their own.
+
+        The first argument may be a Selection instead: then its ops are copied. Without either, the chosen boundary or
+        the chosen ops are taken; without `into` a free name. `variables`, `init`, `replace`, `placeholders`, `reseed`,
+        `times`, `device`, `devices`, `src_scope`, `graph` (a tf.Graph or another editor) and `session` are those of
+        `edits.clone.Clone`, with dicts for pairs.
+
+        Gives a Copy, or with `times` or `devices` a list of them. Raises a GraphEditError and changes nothing when it
+        cannot be right.
+        """
+        return self.do(self.command(inputs, outputs, into, **options))
+
+    def preview(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: str | None = None,
+        **options: Unpack[Options],
+    ) -> Preview:
+        """What `clone` with the same arguments will do; raises what it would raise for the graph, changes nothing."""
+        return self.told(self.command(inputs, outputs, into, **options))
+
+    def told(self, command: Clone) -> Preview:
+        """What a command will do."""
+        target = self._place(command)
+        preview = command.plan(self.index, self.index if target is self._live else target.index).preview
+        assert preview is not None  # every clone tells
+        return preview
+
+    def command(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: str | None = None,
+        **options: Unpack[Options],
+    ) -> Clone:
+        """The call of `clone` as a value: names for what was given, the chosen part for what was not."""
+        selection = None
+        if isinstance(inputs, Selection) and outputs is None:
+            selection, inputs, outputs = inputs, (), ()
+        elif inputs is None and outputs is None and not any(self.room.boundary):
+            selection, inputs, outputs = self.selection, (), ()
+        graph, device = options.get("graph"), options.get("device")
+        variables, init = options.get("variables", "own"), options.get("init", "current")
+        return Clone(
+            inputs=self.inputs if inputs is None else self._names(inputs),
+            outputs=self.outputs if outputs is None else self._names(outputs),
+            into=self.free_scope() if into is None else into,
+            variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
+            init=self._values(init) if isinstance(init, Mapping) else fspath(init),
+            selection=selection,
+            replace=self._pairs(options.get("replace", {}), elsewhere=graph is not None),
+            placeholders=options.get("placeholders", False),
+            reseed=options.get("reseed", False),
+            times=options.get("times"),
+            device=tuple(device.items()) if isinstance(device, Mapping) else device,
+            devices=tuple(options.get("devices", ())),
+            src_scope=options.get("src_scope", ""),
+            graph=None if graph is self or graph is self._source.graph else graph,
+            session=options.get("session"),
+        )
+
+    def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
+        scopes = self.index.scopes.ids
+        found: dict[str, Mode] = {}
+        for key, mode in given.items():
+            if isinstance(key, Selection):
+                found.update((v.handle, mode) for v in key.on(self.index).variables)
+            else:
+                is_scope = isinstance(key, str) and key.rstrip("/") in scopes
+                found[key.rstrip("/") if is_scope else self._names(key)[0].partition(":")[0]] = mode
+        return tuple(found.items())
+
+    def _values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+        return tuple((self._names(key)[0], value) for key, value in given.items())
+
+    def _pairs(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
+        def named(new: Any) -> str:
+            return str(getattr(new, "name", new)) if elsewhere else self._names(new)[0]
+
+        return tuple((self._names(old)[0], named(new)) for old, new in given.items())
+
+    def _place(self, command: Clone) -> LiveGraph:
+        """The graph that the copies go into."""
+        other = command.graph
+        if other is None:
+            return self._live
+        return other._live if isinstance(other, Changing) else LiveGraph(open_source(other, command.session))
+
+    def do(self, command: Clone) -> Any:
+        """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
+        self._check_editable()
+        self._names((*command.inputs, *command.outputs))
+        if self._source.graph is None:
+            self.told(command)  # what is refused is refused before a file is imported
+        place = self._place(command)
+        made = self._carry(command, command, self._live, place)
+        if command.outputs:
+            self.room.remember(command.inputs, command.outputs)
+        self.changed()
+        return made[0] if command.times is None and not command.devices else list(made)
+
+    def _carry(self, command: Clone | Add, clone: Clone, source: LiveGraph, place: LiveGraph) -> tuple[Copy, ...]:
+        """Carry a clone out, from one graph to another or the same, and remember the command that it came from."""
+        origin, target = source.place(), place.place()
+        patch = clone.plan(origin.index, target.index)
+        place.carry_out(patch, preparing.prepared(clone, patch, origin, target), origin.graph)
+        made = tuple(_copies(clone, patch, origin, place))
+        self._remember(command, patch, place, made)
+        return made
+
+    def add(
+        self,
+        source: Any,
+        into: str,
+        connect: Mapping[Any, Any] | None = None,
+        *,
+        clear_devices: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        tags: Any = None,
+        session: Any = None,
+    ) -> Copy:
+        """Bring another graph into this one, whole, under the scope `into`, with the values of its variables.
+
+        `source` is what `tgw.edit` opens, with its own `checkpoint`, `tags` or `session`. `connect` maps tensors that
+        come in, as "into/x:0" or "x:0", to the tensors of this graph that are read in their place. Of a checkpoint or a
+        session the copies have the values at once; `added.saver()` restores them from the old checkpoint again.
+
+        Gives a Copy: `added["x:0"]` by the names of the source; one stands in the graph itself then. Raises GraphEditError, and changes nothing, when it
+        cannot be right.
+        """
+        self._rooms.leave(0)
+        self._check_editable()
+        opened = open_source(source, session, checkpoint=checkpoint, tags=tags)
+        other = LiveGraph(opened)
+        other.graph()
+        connected = tuple((str(getattr(a, "name", a)), self._names(b)[0]) for a, b in (connect or {}).items())
+        named = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
+        where = None if checkpoint is None else fspath(checkpoint)
+        command = Add(named or source, into, connected, clear_devices, where, tags)
+        clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
+        return self._carry(command, clone, other, self._live)[0]
+
+    def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
+        """Call `function` on tensors of the graph, and initialise the variables and tables that it makes, only these.
+
+        What it makes lies in the scope `into`, in the live graph's own collections; undo hides it. Raises
+        GraphEditError, and the graph shows nothing of it, when the function or an initialiser fails.
+        """
+        self._check_editable()
+        self._live.graph()
+        tensors = tuple(name if ":" in name else f"{name}:0" for name in self._names(at))
+        command = Grow(tensors, function, into)
+        patch, outputs = growing.grow(self._live, command)
+        ops = tuple(node.name for node in patch.add.nodes)
+        grown = Grown(into, outputs, self._live.variables(patch), ops)
+        self._remember(command, patch, self._live, (grown,))
+        return grown
+
+    def trainable(self, *which: Any) -> Selection:
+        """The trainable variables; given names, scopes, variables or selections, these are made the only ones first.
+
+        An optimiser takes them when nobody names any. Their collection holds them in graph order then.
+        """
+        if not which:
+            return super().trainable()
+        self._check_editable()
+        self._live.graph()
+        handles: dict[str, None] = {}
+        for item in which:
+            is_scope = isinstance(item, str) and item.rstrip("/") in self.index.scopes.ids
+            named = (self.scope(item) if is_scope else self.ops(item)) if isinstance(item, str) else item
+            some = named.variables if isinstance(named, Selection) else self.ops(named).variables
+            handles |= dict.fromkeys(v.handle for v in some)
+        command = Trainable(tuple(sorted(handles, key=self.index.op)))
+        patch = command.plan(self.index)
+        self._live.carry_out(patch, lambda: None)
+        self._remember(command, patch, self._live, ())
+        return super().trainable()
+
+
+def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGraph) -> Iterable[Copy]:
+    """What the person gets for each copy; all copies have equally many ops and variables."""
+    report, variables, count = patch.preview, place.variables(patch), len(command.scopes)
+    assert report is not None  # every clone tells
+
+    def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+        return items[k * len(items) // count : (k + 1) * len(items) // count]
+
+    for k, scope in enumerate(command.scopes):
+        yield Copy(
+            scope=scope,
+            ops=tuple(node.name for node in share(patch.add.nodes, k)),
+            variables=share(variables, k),
+            outside=report.inputs + report.control_inputs,
+            shared=tuple(state.name for state in report.shared),
+            report=report,
+            graph=place.graph(),
+            _names=dict((*share(patch.add.copies, k), *command.replace)),
+            _keys=partial(preparing.keys, patch, origin),
+            _sync=lambda: None,
+        )

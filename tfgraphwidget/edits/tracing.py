@@ -1,0 +1,49 @@
+"""Runs a person's Python function on tensors of a live graph, so that it adds its ops there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.edits import values
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.index import VariableDef
+
+Held = dict[str, list[Any]]
+
+
+def collections_of(graph: tf.Graph) -> Held:
+    """What the graph's collections hold now."""
+    return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
+
+
+def put_back(graph: tf.Graph, held: Held) -> None:
+    """Make the graph's collections hold again what they held."""
+    for key in graph.get_all_collection_keys():
+        graph.get_collection_ref(key)[:] = held.get(key, [])
+
+
+def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
+    """What `function` gives for the graph's tensors of these names; its ops and variables lie in the scope."""
+    tensors = [graph.get_tensor_by_name(name) for name in names]
+    with graph.as_default(), tf.compat.v1.variable_scope(scope):
+        return function(*tensors)
+
+
+def initialise(session: tf.compat.v1.Session, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
+    """Give new variables their initial values, and fill new tables; nothing else."""
+    orphans = [v.handle for v in variables if not v.initializer]
+    if orphans:
+        raise GraphEditError(
+            f"Variable {orphans[0]!r} has no initialiser; make it with tf.compat.v1.get_variable or tf.Variable.",
+            orphans,
+        )
+    try:
+        if variables:
+            values.run_initializers(session, variables)
+        if tables:
+            session.run(list(tables))
+    except tf.errors.OpError as error:
+        raise SessionRefused(f"What the function made cannot be initialised: {values.told(error)}.") from error

@@ -1,0 +1,199 @@
+"""Copying an op into another graph with everything that it depends on, as a script of 2015 did for genetic programming.
+
+Its three functions, with their names and arguments. What depends on nothing else than names is reused: an op that the
+other graph has already under its new name is not copied again, so that one may copy bit by bit. Beyond the script,
+loops, library functions, tables and resource variables follow too, and a variable keeps its initialiser instead of
+what that gave once. Variables are new and have no values yet: run their initialisers in the other graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from dataclasses import replace
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.edits.apply import record_of
+from tfgraphwidget.graph.filling import Filling
+from tfgraphwidget.graph.resources import keyed
+from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
+from tfgraphwidget.graph.whole import all_of
+from tfgraphwidget.graph_editor.lists import check_type
+from tfgraphwidget.graph_editor.live_ops import read
+from tfgraphwidget.graph_editor.placeholders import scope_finalize
+from tfgraphwidget.graph_editor.transformer import Transformer
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.variables import definition
+
+Copied = MutableMapping[str, Any]
+"""Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
+
+
+def copy_variable_to_graph(variable: Any, to_graph: Any, namespace: str, copied_variables: Copied | None = None) -> Any:
+    """The copy of a variable in another graph, with its initialiser and what that depends on.
+
+    It is in TensorFlow's own collections as the original is, and in others under the namespace ("ns/endpoints").
+
+    Args:
+        variable: The variable.
+        to_graph: The other graph.
+        namespace: The name scope to put it into; "" keeps the name.
+        copied_variables: The variables of `to_graph` to use under their names; those that are copied are added.
+
+    Raises:
+        TypeError: `variable` is no tf.Variable of a graph, or `to_graph` no graph.
+        ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
+    """
+    if not isinstance(variable, tf.Variable) or not isinstance(getattr(variable, "graph", None), tf.Graph):
+        raise TypeError(f"{variable!r} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
+    held = {} if copied_variables is None else copied_variables
+    name = scope_finalize(namespace) + variable.name
+    if name not in held:
+        held[name] = _copied_variable(name, to_graph) or _Copying(variable.graph, to_graph, namespace, held).variable(
+            variable
+        )
+    return held[name]
+
+
+def copy_to_graph(op_or_tensor: Any, to_graph: Any, copied_variables: Copied | None = None, namespace: str = "") -> Any:
+    """The copy of an op or tensor in another graph, with everything that it depends on.
+
+    Args:
+        op_or_tensor: The op or tensor; a variable gives its tensor.
+        to_graph: The other graph.
+        copied_variables: The variables of `to_graph` to use under their names; those that are copied are added.
+        namespace: The name scope to put all into; "" keeps the names.
+
+    Raises:
+        TypeError: `op_or_tensor` is something else, or `to_graph` no graph.
+        ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
+    """
+    held = {} if copied_variables is None else copied_variables
+    if isinstance(op_or_tensor, tf.Variable):
+        return to_graph.get_tensor_by_name(copy_variable_to_graph(op_or_tensor, to_graph, namespace, held).name)
+    check_type(op_or_tensor, (tf.Operation, tf.Tensor))
+    name = scope_finalize(namespace) + op_or_tensor.name
+    if name in held:
+        return to_graph.get_tensor_by_name(held[name].name)
+    return _Copying(op_or_tensor.graph, to_graph, namespace, held).element(op_or_tensor)
+
+
+def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None, namespace: str = "") -> Any:
+    """What `copy_to_graph` or `copy_variable_to_graph` has made of an op, a tensor or a variable.
+
+    Args:
+        original: The op, tensor or variable.
+        graph: The other graph.
+        copied_variables: The variables of `graph` under their names.
+        namespace: The name scope that it was put into.
+
+    Raises:
+        KeyError: It has not been copied there.
+    """
+    name = scope_finalize(namespace) + original.name
+    if name in (copied_variables or {}):
+        return copied_variables[name]  # type: ignore[index]
+    found = _copied_variable(name, graph) if isinstance(original, tf.Variable) else None
+    try:
+        return found or graph.as_graph_element(name)
+    except KeyError as error:
+        raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
+
+
+def _copied_variable(name: str, graph: Any) -> Any:
+    """The variable of that name that was copied into a graph; None if there is none."""
+    return record_of(graph).variables.get(name)
+
+
+class _Copying:
+    """From one graph into the namespace of another."""
+
+    def __init__(self, source: Any, to_graph: Any, namespace: str, held: Copied) -> None:
+        check_type(to_graph, (tf.Graph,))
+        self.source, self.to_graph, self.held = source, to_graph, held
+        self.scope = scope_finalize(namespace)
+        self.index = read(source)
+        self.variables = {v.removeprefix(self.scope): variable for v, variable in held.items()}
+
+    def variable(self, variable: Any) -> Any:
+        """The copy of a variable, whether or not it is in a collection."""
+        with self.source.as_default():
+            told = definition(variable.to_proto(), variable.constraint)
+        if told.handle not in self.index.defined_variables:
+            self.index = replace(self.index, variable_defs=(*self.index.variable_defs, told))
+        self._copy([told.handle])
+        return record_of(self.to_graph).variables[self.scope + told.name]
+
+    def element(self, top: Any) -> Any:
+        """The copy of an op or tensor."""
+        op, port = split_tensor(top.name)
+        self._copy([op])
+        copy = self.to_graph.get_operation_by_name(self._there(op) or self.scope + op)
+        return copy if port is None else copy.outputs[port]
+
+    def _copy(self, names: Iterable[str]) -> None:
+        """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables."""
+        wanted, already = self._needed([self.index.ids[name] for name in names])
+        if not wanted:
+            return
+        copier = Transformer()
+        copier._exact, copier._already, copier._index = True, already, self.index
+        there = self.to_graph.get_operation_by_name
+        for kind in ("transform_external_input_handler", "transform_external_hidden_input_handler"):
+            setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])
+        ops = self.source.get_operations()
+        copier([ops[i] for i in wanted], self.to_graph, self.scope, reuse_dst_scope=True)
+        made = record_of(self.to_graph).variables
+        for variable in self.index.variable_defs:
+            if self.index.ids[variable.handle] in wanted and (new := self.scope + variable.name) in made:
+                self.held[new] = made[new]
+
+    def _needed(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
+        """The ops to copy, in graph order, and those that are there already, by their names here and there."""
+        index, filling = self.index, Filling(self.index)
+        states = keyed(index)
+        found, already = set[int](), dict[str, str]()
+        stack = list(first)
+        while stack:
+            at = stack.pop()
+            name = index.names[at]
+            if at in found or name in already:
+                continue
+            if there := self._there(name):
+                already[name] = there
+                continue
+            found.add(at)
+            stack += index.input_lists[at] + index.control_lists[at]
+            if index.types[at] in HANDLES:
+                stack += self._makes_whole(at)
+            elif states[at]:
+                stack += filling.ops(at)
+            if not stack:
+                stack += all_of(index, found) - found
+        return sorted(found), already
+
+    def _makes_whole(self, handle: int) -> set[int]:
+        """What a variable needs to be initialised and read."""
+        (variable,) = definitions(self.index, [handle]).values()
+        first = split_tensor(variable.initial_value)[0] if variable.initial_value else variable.handle
+        return own_ops(self.index, variable) | {self.index.ids[first]}
+
+    def _there(self, name: str) -> str | None:
+        """The name of the op that stands for an op in the other graph; None while there is none."""
+        if f"{name}:0" in self.variables:
+            return str(self.variables[f"{name}:0"].op.name)
+        try:
+            found = self.to_graph.get_operation_by_name(self.scope + name)
+        except KeyError:
+            return None
+        original = self.source.get_operation_by_name(name)
+        same = found.type == original.type
+        if same and found.type == "Const":
+            same = found.node_def.attr["value"] == original.node_def.attr["value"]
+        if not same:
+            raise ValueError(
+                f"The other graph has another op {found.name!r}, a {found.type}, which is no copy of {name!r}; "
+                "give a namespace of your own."
+            )
+        return str(found.name)

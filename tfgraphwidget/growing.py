@@ -1,0 +1,83 @@
+"""Growing: ops that a person's Python function makes in a graph, as an edit that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.edits import apply, tracing, values
+from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.places import check_free
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.live import LiveGraph
+
+_TABLES = "table_initializer"
+
+
+@dataclass(frozen=True)
+class Grow:
+    """Call `function` on tensors of the graph; what it makes lies under the scope `into`."""
+
+    at: tuple[str, ...]
+    function: Callable[..., Any] = field(metadata={"spoken": True})
+    into: str
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """What a function made: `outputs` as it gave them, the new `tf.Variable`s, and the names of all new ops."""
+
+    scope: str
+    outputs: Any
+    variables: tuple[Any, ...]
+    ops: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Grown {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+
+
+def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
+    """What came to the graph, and what the function gave; only the new variables and tables are initialised.
+
+    Raises GraphEditError, and then the graph shows nothing of it.
+    """
+    graph, before = live.graph(), live.index
+    apply.check_open(graph)
+    check_free(before, command.into)
+    session = live.source.session
+    if session is not None:
+        values.check_session(session, graph)
+    held = tracing.collections_of(graph)
+    try:
+        result = tracing.called(graph, command.into, command.function, command.at)
+        patch = grown_between(before, live.index, command.into)
+        if session is not None:
+            tables = [member.name for key, member in patch.add.members if key == _TABLES]
+            tracing.initialise(session, patch.add.variables, tables)
+    except BaseException as error:
+        half = grown_between(before, live.index, command.into)
+        apply.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)
+        tracing.put_back(graph, held)
+        live.reread()
+        if isinstance(error, GraphEditError) or not isinstance(error, Exception):
+            raise
+        called = getattr(command.function, "__name__", "The function")
+        what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+        raise GraphEditError(
+            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+        ) from error
+    return patch, result
+
+
+def grown_between(before: GraphIndex, after: GraphIndex, scope: str) -> Patch:
+    """What a later state of a graph has more than an earlier one."""
+    nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name not in before.ids)
+    members = []
+    for key, held in after.collections.items():
+        old = set(before.collections.get(key, ()))
+        members += [(key, member) for member in held if member not in old]
+    known = before.defined_variables
+    variables = tuple(v for v in after.variable_defs if v.handle not in known)
+    return Patch(add=Change(nodes, tuple(members), variables), scopes=(scope,))
