@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, v1
 from tfgraphwidget import protocol as p
+from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.typescript import to_typescript
 from tfgraphwidget.view import scene as scenes
@@ -48,7 +48,6 @@ def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
     reply, _ = painted = answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
     assert isinstance(reply, p.Painted)
     assert reply.state.selected_variables == 4
-    assert reply.state.outside == ("x:0",)
     assert set(arrays(painted)) == {"coverage", "mark", "fresh"}
     assert arrays(painted)["coverage"].max() > 0
 
@@ -64,7 +63,7 @@ def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: Answers, ed
 
 
 def test_clone_undo_redo(answers: Answers, editor: GraphEditor) -> None:
-    reply, _ = cloned = answers.to(Clone(("x:0",), ("net/logits:0",), "copy"))
+    reply, _ = cloned = answers.to(p.Clone(("x:0",), ("net/logits:0",), "copy"))
     assert isinstance(reply, p.Drawn)
     assert "4 variables of its own" in reply.state.notice
     assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
@@ -124,7 +123,7 @@ def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.S
         (p.Reveal("nowhere"), "no op"),
         (p.Inspect("nowhere"), "no name scope"),
         (p.Boundary(("net/logits",), ("x",)), "other way round"),
-        (Clone(("x",), ("net/logits",), "net"), "is taken"),
+        (p.Clone(("x",), ("net/logits",), "net"), "is taken"),
         (p.Undo(), "nothing to undo"),
         (p.Redo(), "nothing to redo"),
     ],
@@ -146,8 +145,8 @@ def test_the_state_names_no_output_of_an_inception_clone_twice(inception: tuple[
 
 def test_messages_decode_to_the_requests_they_name() -> None:
     message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
-    assert p.decode(message) == (3, Clone(("x:0",), ("y:0",), "copy", init="none"))
-    assert p.decode({"id": 0, "type": "open"}) == (0, p.Open())
+    assert wire.decode(message) == (3, p.Clone(("x:0",), ("y:0",), "copy", init="none"))
+    assert wire.decode({"id": 0, "type": "open"}) == (0, p.Open())
 
 
 json = st.recursive(
@@ -156,17 +155,19 @@ json = st.recursive(
     max_leaves=5,
 )
 fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init")
-values = json | st.sampled_from(sorted(p.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
+values = json | st.sampled_from(sorted(wire.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
 
 
 @given(json | st.dictionaries(st.sampled_from(fields), values, max_size=7))
 def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> None:
     why = ""
     try:
-        number, request = p.decode(message)
+        number, request = wire.decode(message)
     except GraphEditError as refusal:
         why = refusal.why
-    assert why.endswith("reload the page.") if why else type(request) in p.REQUESTS.values() and isinstance(number, int)
+    assert (
+        why.endswith("reload the page.") if why else type(request) in wire.REQUESTS.values() and isinstance(number, int)
+    )
 
 
 def test_the_typescript_twin_is_fresh() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp
-from tfgraphwidget import protocol
+from tfgraphwidget import protocol, wire
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.view import scene as scenes
 
@@ -40,7 +40,7 @@ def made_now() -> tuple[dict[str, Any], bytes]:
     editor.open("net/one")
     editor.mark("x:0", "net/logits:0")
     reply, (buffer,) = Answers(editor).to(protocol.Open())
-    return json.loads(json.dumps(protocol.encode(7, reply))), buffer
+    return json.loads(json.dumps(wire.encode(7, reply))), buffer
 
 
 def test_the_golden_reply_reads_as_it_says() -> None:

@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "widget": 15, "__main__": 15, "graph_editor": 15,
-    "answer": 14, "typescript": 14,
+    "widget": 16, "__main__": 16, "graph_editor": 16,
+    "answer": 15, "typescript": 15,
+    "previewing": 14, "wire": 14,
     "protocol": 13,
     "editor": 12,
     "cloning": 11,
@@ -31,7 +32,7 @@ ROWS = {
 }  # fmt: skip
 
 ALLOWED = {
-    "tensorflow": ("sources", "export", "edits.apply", "edits.bodies", "edits.gradients", "edits.modules", "edits.proof", "edits.rebuild", "edits.states", "edits.static", "edits.threads", "edits.values", "graph_editor"),
+    "tensorflow": ("sources", "export", "edits.apply", "edits.bodies", "edits.gradients", "edits.modules", "edits.proof", "edits.rebuild", "edits.states", "edits.static", "edits.threads", "edits.checkpointed", "edits.mixing", "edits.running", "edits.sync", "edits.values", "graph_editor"),
     "anywidget": ("widget",),
     "matplotlib": ("view.draw",),
     "networkx": ("graph.nx", "view.given"),

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import op_def_registry
+from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.edits.seeds import SEED_INPUTS
@@ -154,3 +155,31 @@ def test_two_temporary_variables_of_one_name_do_not_live_in_one_step() -> None:
         both = [tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="v") for _ in range(2)]
         with tf.control_dependencies([one.op for one in both]), pytest.raises(tf.errors.AlreadyExistsError):
             session.run([tf.raw_ops.DestroyTemporaryVariable(ref=one, var_name="v") for one in both])
+
+
+def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([])])
+    def cube(x: tf.Tensor) -> tf.Tensor:
+        return x * x * x
+
+    whole = tf.function(lambda x: cube(x) + 1.0).get_concrete_function(tf.TensorSpec([]))
+    graph_def = whole.graph.as_graph_def()
+    functions = function_deserialization.load_function_def_library(graph_def.library)
+    nodes = [node for node in graph_def.node if node.op.endswith("PartitionedCall")]
+    for node in nodes:
+        function_deserialization.fix_node_def(node, functions, "_copy")
+
+    @tf.function(input_signature=[tf.TensorSpec([])])
+    def copy(x: tf.Tensor) -> tf.Tensor:
+        graph = v1.get_default_graph()
+        for function in functions.values():
+            function.add_to_graph(graph)
+        (y,) = tf.import_graph_def(v1.GraphDef(node=nodes), {"x:0": x}, [f"{nodes[0].name}:0"], name="copy")
+        (told,) = (f for f in functions.values() if f.name == y.op.get_attr("f").name.encode())
+        y.op._gradient_function = told._get_gradient_function()
+        return y
+
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = copy(x)
+    assert (y.numpy(), tape.gradient(y, x).numpy()) == (8.0, 12.0)

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
 from tfgraphwidget.edits import code
-from tfgraphwidget.edits.clone import Clone, copied_ops
+from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.errors import NoPath, NothingTo
 from tfgraphwidget.graph import frames, select
 from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.previewing import Previews, sentence
 from tfgraphwidget.sources import TensorFacts, describe
 from tfgraphwidget.view import scene as scenes
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.selection import Selection
 
 _LONGEST = 20_000  # characters of an expression
-_MOST_NAMES = 200  # of readers, control inputs, outside tensors: what a panel can show
+_MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
 
@@ -31,7 +32,7 @@ class Answers:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._scene: scenes.Scene | None = None
-        self._counted: tuple[Selection | None, int] = (None, 0)
+        self._previews = Previews(editor)
         self.revision = 0
 
     def to(self, request: p.Request) -> Answer:
@@ -41,6 +42,8 @@ class Answers:
                 return self._inspected(name), []
             case p.Search(text, limit):
                 return self._found(text, limit), []
+            case p.Preview():
+                return self._previews.answer(request), []
             case p.Boundary() | p.Select() | p.Derive():
                 self._select(request)
                 return self._painted()
@@ -78,18 +81,13 @@ class Answers:
         return self._drawn()
 
     def _cloned(self, asked: p.Clone) -> Answer:
-        command = Clone(asked.inputs, asked.outputs, asked.into, asked.variables, asked.init)
-        copy = self._editor.do(command)
-        values = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
-        notice = f"Cloned {len(copy.ops):,} ops into {copy.scope!r}"
-        if copy.variables:
-            count = f"{len(copy.variables):,} variable{'s' * (len(copy.variables) != 1)}"
-            notice += f", among them {count} of its own, whole with assign and initial value, {values[asked.init]}"
-        notice += "."
-        if copy.shared:
-            names = ", ".join(copy.shared[:3]) + (" …" if len(copy.shared) > 3 else "")
-            notice += f" Still shared with the original, by way of tensors from outside: {names}."
-        return self._drawn(focus=self._editor.reveal(copy.scope), notice=notice)
+        made = self._editor.do(self._previews.command(asked))
+        first = made[0] if isinstance(made, list) else made
+        notice = sentence(first.report, asked.init)
+        if isinstance(first, Copy):
+            return self._drawn(focus=self._editor.reveal(first.scope), notice=notice)
+        # The clone of a function's body stands in no graph.
+        return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
 
     def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
@@ -157,8 +155,6 @@ class Answers:
     def _state(self, notice: str) -> p.State:
         editor, index = self._editor, self._editor.index
         selection, history = editor.selection, editor.history
-        outside = selection.inputs + selection.control_inputs if selection else ()
-        shared = selection.shared(editor.inputs or selection.ends[0]) if selection else ()
         return p.State(
             revision=self.revision,
             path=editor.breadcrumb,
@@ -171,11 +167,6 @@ class Answers:
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
             selected_variables=len(selection.variables) if selection else 0,
-            copied_ops=self._copied_ops(selection),
-            outside=outside[:_MOST_NAMES],
-            outside_total=len(outside),
-            shared=shared[:_MOST_NAMES],
-            shared_total=len(shared),
             values=editor.default_init(),
             proposal=editor.free_scope(),
             undo=code.line(history.done[-1].command) if history.done else "",
@@ -183,19 +174,6 @@ class Answers:
             code=code.lines(step.command for step in history.done),
             notice=notice,
         )
-
-    def _copied_ops(self, selection: Selection | None) -> int:
-        """How many ops a clone of the selection copies; counted once for each selection that a boundary gives."""
-        if not self._editor.outputs:
-            return 0
-        if selection is not self._counted[0]:
-            self._counted = (
-                selection,
-                len(copied_ops(selection.index, Clone(self._editor.inputs, self._editor.outputs))[0])
-                if selection
-                else 0,
-            )
-        return self._counted[1]
 
     def _inspected(self, name: str) -> p.Inspected:
         index = self._editor.index

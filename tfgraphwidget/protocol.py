@@ -4,6 +4,8 @@ The browser sends one request, with an id of its own; it gets exactly one reply 
 reply too. Numbers travel beside the reply as one binary buffer whose layout `fields` gives. `wire` reads and writes.
 """
 
+# Over 300 lines because one file owns the messages.
+
 from __future__ import annotations
 
 import dataclasses
@@ -162,8 +164,8 @@ class State:
 
     `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
-    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of Python
-    that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
+    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
+    Python that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
     """
 
     revision: int

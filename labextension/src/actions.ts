@@ -14,7 +14,8 @@ interface Handlers {
   accept(answer: Answer): void;
   fail(error: unknown): void;
 }
-type CloneForm = Pick<CloneRequest, "into" | "variables" | "init">;
+/** What a person fills in; the part that is cloned is the boundary's, or the selection. */
+export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs">;
 
 /** An answer that comes later than this, in milliseconds, is worth a word. */
 const SLOW = 2500;
@@ -202,6 +203,13 @@ export class Actions {
 
   clone(form: CloneForm): Promise<void> {
     return this.#edit(() => ({ type: "clone", ...this.#boundary(), ...form }));
+  }
+
+  /** Ask what a clone would do; nobody has to wait for the answer. */
+  async preview(form: CloneForm, signal: AbortSignal): Promise<void> {
+    if (this.#closed.signal.aborted) return;
+    const answer = await this.#channel.request({ type: "preview", ...this.#boundary(), ...form }, { signal });
+    this.#replies.accept(answer, {});
   }
 
   undo(): Promise<void> {

@@ -21,11 +21,6 @@ export interface State {
   outputs: string[];
   selected_ops: number;
   selected_variables: number;
-  copied_ops: number;
-  outside: string[];
-  outside_total: number;
-  shared: string[];
-  shared_total: number;
   proposal: string;
   values: "current" | "initial" | "none";
   undo: string;
@@ -60,6 +55,22 @@ export interface Around {
 export interface Hit {
   name: string;
   type: string;
+}
+
+/** The first 200 names of one kind in graph order, and how many there are. */
+export interface Group {
+  kind: string;
+  names: string[];
+  total: number;
+}
+
+/** One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" … */
+export interface Held {
+  name: string;
+  kind: string;
+  dtype: string;
+  shape: string;
+  mode: "own" | "shared";
 }
 
 /** Send the scene; the first thing a view says. */
@@ -99,6 +110,21 @@ export interface SearchRequest {
   limit: number;
 }
 
+/** What `Clone` with the same fields would do; nothing changes. */
+export interface PreviewRequest {
+  type: "preview";
+  inputs: string[];
+  outputs: string[];
+  into: string;
+  variables: "own" | "shared";
+  others: string[];
+  init: "current" | "initial" | "none";
+  placeholders: boolean;
+  reseed: boolean;
+  times: number | null;
+  device: string;
+}
+
 /** Make these ops and scopes the selection, add them to it, or remove them. */
 export interface SelectRequest {
   type: "select";
@@ -110,7 +136,7 @@ export interface SelectRequest {
 /** Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the */
 export interface DeriveRequest {
   type: "derive";
-  verb: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "invert" | "clear" | "boundary";
+  verb: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "whole" | "invert" | "clear" | "boundary";
 }
 
 /** Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first. */
@@ -131,14 +157,19 @@ export interface RefreshRequest {
   type: "refresh";
 }
 
-/** Copy the ops between `inputs` and `outputs` under the name scope `into`. */
+/** Copy a part into a name scope. */
 export interface CloneRequest {
   type: "clone";
   inputs: string[];
   outputs: string[];
   into: string;
   variables: "own" | "shared";
+  others: string[];
   init: "current" | "initial" | "none";
+  placeholders: boolean;
+  reseed: boolean;
+  times: number | null;
+  device: string;
 }
 
 /** Take the last edit back. */
@@ -189,6 +220,24 @@ export interface Found {
   total: number;
 }
 
+/** What a clone would do, or the one sentence of its refusal. */
+export interface Previewed {
+  type: "previewed";
+  refusal: string;
+  warned: string[];
+  offer: "" | "loop" | "conditional";
+  line: string;
+  ops: number;
+  scopes: string[];
+  outside: Group[];
+  new: Group[];
+  shared: Group[];
+  stateful: Group[];
+  dropped: string[];
+  held: Held[];
+  held_total: number;
+}
+
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight. */
 export interface Refused {
   type: "refused";
@@ -203,6 +252,7 @@ export type Request =
   | BoundaryRequest
   | InspectRequest
   | SearchRequest
+  | PreviewRequest
   | SelectRequest
   | DeriveRequest
   | EnterRequest
@@ -217,4 +267,5 @@ export type Reply =
   | Painted
   | Inspected
   | Found
+  | Previewed
   | Refused;

@@ -38,6 +38,9 @@ export class Replies {
       case "found":
         this.#store.set({ found: answer });
         break;
+      case "previewed":
+        this.#store.set({ preview: answer, ...(answer.refusal ? { warned: answer.warned } : {}) });
+        break;
       case "refused":
         this.#store.set({ status: { kind: "refused", text: answer.why }, warned: answer.ops });
         break;

@@ -23,6 +23,12 @@ export const DERIVATIONS: readonly Derivation[] = [
   { verb: "scope", name: "Scope", key: "e", what: "The name scopes around the selected ops, whole" },
   { verb: "grow", name: "Grow", key: "g", what: "The neighbours too" },
   { verb: "shrink", name: "Shrink", key: "s", what: "Without the outermost ops" },
+  {
+    verb: "whole",
+    name: "Whole loops",
+    key: "",
+    what: "All of each while loop and conditional that is selected in part",
+  },
   { verb: "invert", name: "Invert", key: "!", what: "Everything else instead" },
   { verb: "path", name: "Path", key: "p", what: "All ops between the two selected ones" },
   {

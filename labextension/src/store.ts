@@ -1,5 +1,5 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
-import type { Found, Inspected, State } from "./protocol";
+import type { Found, Inspected, Previewed, State } from "./protocol";
 import type { Camera } from "./render/camera";
 import type { Region, Shape } from "./render/region";
 import type { Paint, Scene } from "./scene";
@@ -32,6 +32,10 @@ export interface Screen {
   readonly panelOpen: boolean;
   readonly details: Inspected | null;
   readonly found: Found | null;
+  /** What the last clone that was asked about would do. */
+  readonly preview: Previewed | null;
+  /** Whether that is not the present one any more: its answer is on the way. */
+  readonly previewing: boolean;
   readonly query: string;
   readonly status: Status | null;
   /** Ops that a refusal names. */
@@ -60,6 +64,8 @@ const EMPTY: Screen = {
   panelOpen: true,
   details: null,
   found: null,
+  preview: null,
+  previewing: false,
   query: "",
   status: null,
   warned: [],

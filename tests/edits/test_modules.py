@@ -401,6 +401,38 @@ def test_a_custom_gradient_follows_the_clone_s_own_variables() -> None:
     np.testing.assert_allclose(gradients(module, x, [module["w"]]), gradients(other, x, [other.w]), rtol=1e-5)
 
 
+def test_a_custom_gradient_in_a_called_function_follows_too() -> None:
+    w = tf.Variable(2.0, name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def inner(x: tf.Tensor) -> tf.Tensor:
+        scaled = x * w
+
+        @tf.custom_gradient
+        def odd(y: tf.Tensor) -> tuple[tf.Tensor, Any]:
+            return tf.sin(y), lambda dy: dy * w * 7.0 * tf.cos(scaled)
+
+        return odd(scaled)
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def twice(x: tf.Tensor) -> tf.Tensor:
+        return inner(tf.nn.silu(inner(x))) * w
+
+    x = tf.constant([0.1, 0.2, 0.3])
+    module = clone(tgw.edit(twice))
+    check_same(twice, module, x, [w])
+    module["w"].assign(3.0)
+    given = module(x).numpy(), gradients(module, x, [module["w"]])
+    w.assign(3.0)
+    np.testing.assert_allclose(given[0], twice(x), rtol=1e-5)
+    np.testing.assert_allclose(given[1], gradients(twice, x, [w]), rtol=1e-5)
+
+
+def test_a_saved_model_that_ends_in_a_called_function_is_cloned_whole(net: Net, tmp_path: Path) -> None:
+    tf.saved_model.save(net, str(tmp_path), signatures=net.__call__)
+    check_same(net, clone(tgw.edit(str(tmp_path))), X, [net.w])
+
+
 def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_the_original_s() -> None:
     @tf.function(input_signature=[tf.TensorSpec([])])
     def cut(x: tf.Tensor) -> tf.Tensor:

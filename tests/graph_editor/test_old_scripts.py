@@ -103,6 +103,53 @@ def test_a_script_that_selects_by_pattern():
     assert [op.name for op in held["ops"]] == ["foo/b", "foo/c"]
 
 
+def test_a_script_that_puts_recomputation_into_a_gradient():
+    """As gradient-checkpointing scripts do: copies, told by `info`, then rewired by control inputs."""
+    run("""
+    tf.disable_resource_variables()
+    with tf.Graph().as_default() as g:
+      x = tf.placeholder(tf.float32, [2], name='x')
+      a = tf.tanh(x * 2., name='a')
+      b = tf.sigmoid(a * 3., name='b')
+      y = tf.reduce_sum(b)
+      checkpoints = [a]
+      copied_sgv, info = ge.copy_with_input_replacements(ge.sgv([op for op in ge.get_backward_walk_ops(
+          y.op, stop_at_ts=checkpoints) if op.inputs]), {a: tf.stop_gradient(a)})
+      copied_ops = list(info._transformed_ops.values())
+      assert copied_ops == copied_sgv.ops
+      y_ = info._transformed_ts[y]
+      dy = tf.gradients(y_, copied_sgv.ops[0].inputs[0])[0]
+      assert dy is not None
+      with tf.Session() as sess:
+        assert np.allclose(*sess.run([y, y_], {x: [1., 2.]}))
+    """)
+
+
+def test_a_script_that_has_a_handler_of_its_own():
+    """As in the original's tests, and as quantising scripts do."""
+    run("""
+    with tf.Graph().as_default() as graph:
+      x = tf.placeholder(tf.float32, [3], name='x')
+      y = tf.identity(tf.add(tf.add(x, 1.), 2.), name='y')
+      transformer = ge.Transformer()
+      def my_transform_op_handler(info, op, new_inputs):
+        add_noise = op.type.startswith('Add')
+        op_, op_outputs_ = ge.transform.copy_op_handler(info, op, new_inputs)
+        if not add_noise:
+          return op_, op_outputs_
+        with info.graph_.as_default():
+          t_ = tf.add(tf.constant(1.0, shape=[3], name='Noise'), op_.outputs[0], name='AddNoise')
+        return op_, [t_]
+      transformer.transform_op_handler = my_transform_op_handler
+      top_scope = 'nice'
+      sgv_, info = transformer(graph, graph, top_scope, '')
+      new_x, new_y = info.transformed([x, y])
+      with tf.Session() as sess:
+        val = sess.run(new_y, {new_x: [0., 0., 0.]})
+      assert np.allclose(val, 5.), val
+    """)
+
+
 def test_every_public_name_is_there():
     """The names of the original's modules, and its aliases."""
     of_util = """make_list_of_op get_tensors make_list_of_t get_generating_ops get_consuming_ops ControlOutputs
@@ -114,11 +161,20 @@ def test_every_public_name_is_there():
         get_name_scope_ops check_cios get_ops_ios compute_boundary_ts get_within_boundary_ops get_forward_walk_ops
         get_backward_walk_ops get_walks_intersection_ops get_walks_union_ops select_ops select_ts select_ops_and_ts"""
     of_subgraph = "SubGraphView make_view make_view_from_scope"
-    for module, held in ((ge.util, of_util + " " + inner), (ge.select, of_select), (ge.subgraph, of_subgraph)):
+    of_transform = """replace_t_with_placeholder_handler keep_t_if_possible_handler assign_renamed_collections_handler
+        transform_op_if_inside_handler copy_op_handler transform_op_in_place Transformer TransformerInfo copy
+        copy_with_input_replacements graph_replace"""
+    of_2015 = "copy_variable_to_graph copy_to_graph get_copied elsewhere"
+    for module, held in (
+        (ge.util, of_util + " " + inner),
+        (ge.select, of_select),
+        (ge.subgraph, of_subgraph),
+        (ge.transform, of_transform),
+    ):
         assert set(held.split()) == set(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
-    public = f"{of_util} {of_select} {of_subgraph} ph sgv sgv_scope util select subgraph"
-    assert set(public.split()) == set(ge.__all__)
+    public = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_2015} ph sgv sgv_scope"
+    assert {*public.split(), "util", "select", "subgraph", "transform"} == set(ge.__all__)
     assert all(getattr(ge, name) is getattr(ge.select, name) for name in of_select.split())
 
 
@@ -176,6 +232,24 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.SubGraphView.output_index: "self, t",
         ge.sgv: "*args, **kwargs",
         ge.sgv_scope: "scope, graph",
+        ge.Transformer: "",
+        ge.Transformer.__call__: "self, sgv, dst_graph, dst_scope, src_scope='', reuse_dst_scope=False",
+        ge.TransformerInfo: "info",
+        ge.TransformerInfo.transformed: "self, original, missing_fn=None",
+        ge.TransformerInfo.original: "self, transformed, missing_fn=None",
+        ge.replace_t_with_placeholder_handler: "info, t",
+        ge.keep_t_if_possible_handler: "info, t",
+        ge.assign_renamed_collections_handler: "info, elem, elem_",
+        ge.transform_op_if_inside_handler: "info, op, keep_if_possible=True",
+        ge.copy_op_handler: "info, op, new_inputs, copy_shape=False, nodedef_fn=None",
+        ge.transform_op_in_place: "info, op, detach_outputs=False",
+        ge.copy: "sgv, dst_graph=None, dst_scope='', src_scope='', reuse_dst_scope=False",
+        ge.copy_with_input_replacements: "sgv, replacement_ts, dst_graph=None, dst_scope='', src_scope='', "
+        "reuse_dst_scope=False",
+        ge.graph_replace: "target_ts, replacement_ts, dst_scope='', src_scope='', reuse_dst_scope=False",
+        ge.copy_variable_to_graph: "variable, to_graph, namespace, copied_variables=None",
+        ge.copy_to_graph: "op_or_tensor, to_graph, copied_variables=None, namespace=''",
+        ge.get_copied: "original, graph, copied_variables=None, namespace=''",
     }
     for function, wanted in told.items():
         parameters = inspect.signature(function).parameters.values()

@@ -28,6 +28,11 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _REWRITES = ("forward_function_name", "backward_function_name")
 
 
+def branches(index: GraphIndex, nodes: Iterable[Any]) -> set[str]:
+    """The functions that anything but a plain call calls: bodies of loops and conditionals."""
+    return {door.function for node in nodes if node.op not in _CALLS for door in doors(node, index.functions)}
+
+
 def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
     """The FunctionDefs that NodeDefs call, and those that these call, by name."""
     found: dict[str, Any] = {}
@@ -40,14 +45,21 @@ def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
-def loaded(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs."""
+def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
+    """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
+
+    `gradients` are those of single ops in functions.
+    """
     library = function_pb2.FunctionDefLibrary(function=functions.values())
+    named = {(name, op): new_name() for name, held in gradients.items() for op in held}
     for function in library.function:
         for name in _REWRITES:
             function.attr.pop(name, None)
         for node in function.node_def:
-            disown(node)
+            if (function.signature.name, node.name) in named:
+                node.attr[KEY].s = named[function.signature.name, node.name].encode()
+            else:
+                disown(node)
     try:
         made: dict[str, Any] = function_deserialization.load_function_def_library(library)
     except ValueError as error:
@@ -55,6 +67,11 @@ def loaded(functions: Mapping[str, Any]) -> dict[str, Any]:
             f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
             "leave the call out."
         ) from error
+    for (name, op), gradient in named.items():
+        body = made[name].graph
+        told = [held for held in gradients[name][op].captured if isinstance(held, str)]
+        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in told}
+        gradients[name][op].register(gradient, tensors)
     return made
 
 
@@ -81,7 +98,7 @@ def brought_in(
         name=scope,
     )
     _finish(part, functions, graph, scope)
-    tensors = tensors_of(part, given, list(gradients.values()), scope)
+    tensors = tensors_of(given, gradients.values(), scope)
     for op, gradient in gradients.items():
         gradient.register(named[op], tensors)
     added = {**given, **dict(zip(inside, made, strict=True))}

@@ -7,12 +7,13 @@ loop. Control inputs from ops outside the part are kept: the copy waits for what
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tfgraphwidget.edits import contexts, runners, seeds
-from tfgraphwidget.edits.copying import Copying, made_whole
+from tfgraphwidget.edits.copying import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
 from tfgraphwidget.edits.library import carried
 from tfgraphwidget.edits.patch import Change, Patch
@@ -82,16 +83,22 @@ class Clone:
         """
         target = index if target is None else target
         part = self._part(index, target)
-        changes = [_Copied(self, part, target, k).change() for k in range(len(self.scopes))]
+        copied = [_Copied(self, part, target, k) for k in range(len(self.scopes))]
+        changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
-        return Patch(add=Change(**joined), scopes=tuple(filter(None, self.scopes)), preview=part.preview(self))
+        return Patch(
+            add=Change(**joined),
+            scopes=tuple(filter(None, self.scopes)),
+            preview=part.preview(self, tuple(copied[0].dropped())),
+        )
 
     def told(self, index: GraphIndex, target: GraphIndex | None = None) -> Preview:
-        """What `plan` tells, refusals included, without making the copies."""
+        """What `plan` tells, refusals included; of several copies only one is made for it."""
         target = index if target is None else target
         part = self._part(index, target)
-        _Copied(self, part, target, 0)  # refuses
-        return part.preview(self)
+        copied = _Copied(self, part, target, 0)
+        copied.change()
+        return part.preview(self, tuple(copied.dropped()))
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
         """What is copied, once it is known that the options make sense and the scopes are free."""
@@ -130,7 +137,7 @@ class _Part:
     variables: tuple[VariableDef, ...]
     inputs: Inputs
 
-    def preview(self, clone: Clone) -> Preview:
+    def preview(self, clone: Clone, dropped: tuple[str, ...]) -> Preview:
         """What is told of it."""
         index, names = self.index, self.index.names
         chosen = frozenset(self.ops)
@@ -149,6 +156,7 @@ class _Part:
             new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen)),
             shared=tuple(State(kinds[i], names[i]) for i in sorted(kinds)) if target_stays(clone) else (),
             stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen)),
+            dropped=dropped,
         )
 
 
@@ -227,7 +235,15 @@ class _Copied:
             functions=library.names or {},
             stays=stays,
             devices=device_of(clone, index, part.ops, k),
+            single=frozenset(key for key in ONE_OF_A_KIND if target.collections.get(key)),
         )
+
+    def dropped(self) -> Iterator[str]:
+        """A sentence for each thing that does not come along as it was; told after `change`."""
+        yield from self.copying.dropped
+        for old, new in (self.library.names or {}).items():
+            if old != new:
+                yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
 
     def change(self) -> Change:
         """All that comes to the target graph with this copy."""

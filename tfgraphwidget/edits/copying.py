@@ -23,7 +23,7 @@ _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
 _CLOSURE = b"CustomGradient-"
 # Collections that TensorFlow wants one member in.
-_ONE_OF_A_KIND = frozenset({"global_step"})
+ONE_OF_A_KIND = frozenset({"global_step"})
 _TAGGED = frozenset(
     {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
 )
@@ -37,7 +37,8 @@ class Copying:
     the input text that the copies read in its place, "" for the original itself. `keys` maps shared_names, `frames` the
     names of loops' frames, `functions` those of library functions. `stays` says whether the copies may read, wait for
     and stand beside the ops that are not copied: they may not in another graph. `devices` maps an op and its device to
-    the copy's device. What has to be left out is told in `dropped`, a sentence each.
+    the copy's device; `single` are collections that take no second member. What has to be left out is told in
+    `dropped`, a sentence each.
     """
 
     names: Mapping[str, str]
@@ -47,6 +48,7 @@ class Copying:
     functions: Mapping[str, str] = field(default_factory=dict)
     stays: bool = True
     devices: Mapping[str, str] | None = None
+    single: frozenset[str] = frozenset()
     dropped: dict[str, None] = field(default_factory=dict)
     _inputs: dict[str, str] = field(default_factory=dict)
 
@@ -84,6 +86,7 @@ class Copying:
         if "_gradient_op_type" in attributes and attributes["_gradient_op_type"].s.startswith(_CLOSURE):
             told = b" belongs to the original: a copy of tf.custom_gradient has no gradient"
             attributes["_gradient_op_type"].s += told
+            self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
         if self.functions:
             refer(copy, self.functions)
         if self.devices is not None and node.name in self.devices:
@@ -157,8 +160,11 @@ class Copying:
         own = {v.name for v in variables}
         listed = set()
         for key, members in index.collections.items():
-            for kind, name in () if self.stays and key in _ONE_OF_A_KIND else members:
+            for kind, name in members:
                 if split_tensor(name)[0] not in self.names:
+                    continue
+                if key in self.single:
+                    self.dropped[f"{name!r} is not the copy's {key}: the graph has one already."] = None
                     continue
                 new = self.member(name)
                 if kind == "variable":

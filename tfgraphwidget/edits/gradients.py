@@ -8,7 +8,7 @@ be done the copy gets a name that nobody has registered, so that asking for its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,11 +81,45 @@ def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
     return found
 
 
-def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
+def called_gradients(held: Held, functions: Mapping[str, Any]) -> dict[str, dict[str, Gradient]]:
+    """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
+
+    What these gradients read is named by number for arguments, else by the tensor's name.
+    """
+    found: dict[str, dict[str, Gradient]] = {}
+    for name, definition in functions.items():
+        traced = None if held.graph is None else held.graph._functions.get(name)
+        graph: Any = getattr(traced, "graph", None)
+        closures = [node.name for node in definition.node_def if is_closure(node)] if graph is not None else []
+        gradients_of = {op: _function(graph.get_operation_by_name(op)) for op in closures}
+        for op, function in gradients_of.items():
+            captured = [] if function is None else [_in_function(graph, tensor) for tensor in function.captured_inputs]
+            if function is not None and None not in captured:
+                found.setdefault(name, {})[op] = Gradient(function, (*captured,))
+    return found
+
+
+def _in_function(graph: Any, tensor: Any) -> str | None:
+    """The name that a tensor has in the FunctionDef of `graph`: an argument's number, or its own."""
+    arguments = {id(inside): k for k, inside in enumerate(graph.inputs)}
+    inside = next((inside for outside, inside in graph.captures if outside is tensor), tensor)
+    if id(inside) in arguments:
+        return str(arguments[id(inside)])
+    return tensor.name if getattr(tensor, "graph", None) is graph else None
+
+
+def _function(op: tf.Operation) -> Any:
+    """The gradient of an op as a ConcreteFunction; None when its closure cannot be traced again."""
     try:
         closure = ops.gradient_registry.lookup(op.get_attr(KEY).decode())
-        function = tf.function(closure, autograph=False).get_concrete_function(None, *op.outputs)
+        return tf.function(closure, autograph=False).get_concrete_function(None, *op.outputs)
     except Exception:  # whatever the person's own gradient function raises: the copy then has none
+        return None
+
+
+def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
+    function = _function(op)
+    if function is None:
         return None
     captured = [_in_copy(part, held, tensor) for tensor in function.captured_inputs]
     return (
@@ -108,7 +142,7 @@ def _in_copy(part: Excerpt, held: Held, tensor: Any) -> Any:
     return name if there else None
 
 
-def tensors_of(part: Excerpt, given: Mapping[str, tf.Tensor], wanted: Sequence[Gradient], scope: str) -> dict[str, Any]:
+def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope: str) -> dict[str, Any]:
     """The copy's tensor for each that gradients read, by the original's name; `given` come from outside."""
     graph = tf.compat.v1.get_default_graph()
     names = {name for gradient in wanted for name in gradient.captured if isinstance(name, str)}

@@ -8,16 +8,16 @@ or stays shared; the ops are imported into a new tf.function, so that gradients 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.ops import resource_variable_ops
 
-from tfgraphwidget.edits.bodies import brought_in, called, loaded
+from tfgraphwidget.edits.bodies import branches, brought_in, called, loaded
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
-from tfgraphwidget.edits.gradients import gradients
+from tfgraphwidget.edits.gradients import called_gradients, gradients
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.edits.states import Held, States, Variables, made_states
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
@@ -155,7 +155,10 @@ def _made(
     part = excerpt(index, names, ends[0], ends[1] or tuple(returns.values()), also, body_ends[0])
     definitions = called(index, (index.nodes[i] for i in part.ops))
     states = made_states(part, held, definitions.values(), into, *state)
-    functions = loaded(definitions)
+    # TensorFlow makes the graphs of loops' and conditionals' bodies anew for each gradient: no closure fits them.
+    nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
+    plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
+    functions = loaded(definitions, called_gradients(held, plain))
     own_gradients = gradients(part, held)
     module = ModuleCopy(part, states, functions, into)
 

@@ -165,8 +165,9 @@ class _BackwardLoops:
             return {self.copied(key): self.copied(value) for key, value in thing.items()}
         if isinstance(thing, list):
             return [self.copied(item) for item in thing]
-        name = thing if isinstance(thing, str) else getattr(thing, "name", None)
-        if not isinstance(thing, str | tf.Tensor | tf.Operation) or _op_name(name) not in self.copies:
+        is_named = isinstance(thing, str | tf.Tensor | tf.Operation)
+        name = str(getattr(thing, "name", thing)) if is_named else ""
+        if _op_name(name) not in self.copies:
             return thing
         op, colon, port = name.partition(":")
         new = self.copies[op] + colon + port
@@ -201,7 +202,7 @@ def _predicate(graph: tf.Graph, proto: Any) -> str:
     """What decides, as the pivot's Switch reads it: it may be another tensor than the original's, or have no copy."""
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and control_flow_util.IsSwitch(switches[0].op)
-    return switches[0].op.inputs[1].name if is_switch else ""
+    return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
 def _is_backward(context: Any) -> bool:
@@ -214,7 +215,7 @@ def _holds(contexts: list[Any], context: Any) -> bool:
 
 
 def _key(proto: Any) -> str:
-    return _KEYS[type(proto).__name__]
+    return str(_KEYS[type(proto).__name__])
 
 
 def _nested(proto: Any) -> Iterator[Any]:

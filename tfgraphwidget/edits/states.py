@@ -72,23 +72,23 @@ def made_states(
     own = [name for name in kept if modes[name] == "own"]
     _check(index, held, kept, modes, init)
     present = _values(held, own, init)
-    tables, handles, constants = {}, {}, {}
     nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
-    for name in (name for name in names if name not in modes or name not in kept):
+    tables, handles, constants = {}, {}, {}
+    for name in (name for name in names if name not in kept):
         live = held.live(name)
         if live is not None and live.dtype not in _KEEPS:
             constants[name] = live
             continue
         content = held.table(name, _dtypes(nodes)) if modes[name] == "own" else None
         if content is not None:
-            tables[name] = (content, nodes)
+            tables[name] = _table(content, nodes)
         elif live is not None:
             handles[name] = live
         else:
             raise _out_of_reach(index, name, modes[name])
     return States(
         {name: _variable(index, name, held.live(name), present[name], into) for name in own},
-        {name: _table(content, nodes) for name, (content, nodes) in tables.items()},
+        tables,
         {name: held.live(name) for name in kept if modes[name] == "shared"},
         handles,
         constants,
@@ -96,7 +96,7 @@ def made_states(
 
 
 def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
-    """ "own" or "shared" for each op that stands for state."""
+    """For each op that stands for state whether it is to be "own" or "shared"."""
     if isinstance(variables, str):
         told: dict[str, str] = {}
         default = variables
@@ -148,16 +148,16 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
 def _values(held: Held, own: Sequence[str], init: str) -> dict[str, Any]:
     """What each new variable starts from."""
     far = held.values([name for name in own if held.live(name) is None], init)
-    found = {}
-    for name in own:
-        try:
-            live = held.live(name)
-            found[name] = far[name] if live is None else live.read_value()
-        except tf.errors.FailedPreconditionError as error:
-            raise SessionRefused(
-                f"Variable {name!r} has no value yet, so there is no current value to copy; assign one first.", [name]
-            ) from error
-    return found
+    return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
+
+
+def _present(name: str, live: tf.Variable) -> Any:
+    try:
+        return live.read_value()
+    except tf.errors.FailedPreconditionError as error:
+        raise SessionRefused(
+            f"Variable {name!r} has no value yet, so there is no current value to copy; assign one first.", [name]
+        ) from error
 
 
 def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) -> tf.Variable:

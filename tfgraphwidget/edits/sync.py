@@ -7,9 +7,8 @@ yet, the values go through Python: all are read, then all are loaded by the vari
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,28 +16,21 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.edits import values
+from tfgraphwidget.edits import checkpointed, mixing, values
 from tfgraphwidget.edits.apply import check_open
 from tfgraphwidget.edits.running import PATIENCE, Answered
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 
-Array = np.ndarray[Any, Any]
 Pair = tuple[VariableDef, VariableDef]
 
 
-@dataclass(frozen=True, eq=False)
-class Held:
-    """A graph and the session that holds the values of its variables; without one, only ops can be made."""
+@dataclass(frozen=True)
+class Model:
+    """A graph and the session that holds the values of its variables; without a session only ops can be made."""
 
     graph: tf.Graph
     session: Any = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and self.graph is other.graph and self.session is other.session
-
-    def __hash__(self) -> int:
-        return hash((id(self.graph), id(self.session)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +42,43 @@ class Sync:
     """
 
     pairs: tuple[Pair, ...]
-    source: Held
-    target: Held
+    source: Model
+    target: Model
     scope: str = ""
     patience: float = PATIENCE
-    _made: dict[str, tf.Operation] = field(default_factory=dict, init=False)
+    _made: dict[float | None, tf.Operation] = field(default_factory=dict, init=False)
+    _mixing: list[tuple[tf.Tensor, tf.Operation]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        _check_pairs(self)
+        for pair in self.pairs:
+            self._check(pair)
+        originals = {o.handle for o, _ in self.pairs}
+        both = [c.name for _, c in self.pairs if c.handle in originals] if self.source == self.target else []
+        if both:
+            raise GraphEditError(f"Variable {both[0]!r} is an original and a copy at once; sync one after the other.")
+
+    def _check(self, pair: Pair) -> None:
+        ours, theirs = (mixing.handle_of(h.graph, v) for h, v in zip((self.source, self.target), pair, strict=True))
+        for what, a, b, agree in (
+            (
+                "shape",
+                mixing.shape_of(ours),
+                mixing.shape_of(theirs),
+                mixing.shape_of(ours).is_compatible_with(mixing.shape_of(theirs)),
+            ),
+            (
+                "dtype",
+                mixing.dtype_of(ours).name,
+                mixing.dtype_of(theirs).name,
+                mixing.dtype_of(ours) == mixing.dtype_of(theirs),
+            ),
+        ):
+            if not agree:
+                raise GraphEditError(
+                    f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to {pair[1].name!r} of {what} {b}; "
+                    "leave it out: name the variables that belong together.",
+                    [v.handle for v in pair],
+                )
 
     def sync(self, tau: float = 1.0) -> None:
         """Give each copy (1 - tau) of its own value and tau of the original's: with 1, the original's value.
@@ -65,61 +86,203 @@ class Sync:
         Variables of integers, booleans and strings are copied whatever tau is. All are assigned, or none. Raises
         SessionRefused for a closed session, a variable without a value, or servers that do not answer.
         """
-        if not isinstance(tau, int | float) or not 0 <= tau <= 1:
-            raise GraphEditError(f"tau={tau!r} is no mixture: it is a number from 0 (keep) to 1 (copy).")
-        target = self._session(self.target)
-        kind = "copy" if tau == 1 else "mix"
-        if self.source != self.target or (self.target.graph.finalized and kind not in self._made):
+        _check_tau(tau)
+        session = self._session(self.target)
+        made = None in self._made if tau == 1 else bool(self._mixing)
+        if self.source != self.target or (self.target.graph.finalized and not made):
             self._through_python(tau)
             return
-        run = self.op() if kind == "copy" else self._mixing()
         try:
-            target.run(run, None if kind == "copy" else {f"{self._made['tau'].name}:0": tau})
+            if tau == 1:
+                session.run(self.op())
+            else:
+                fed, op = self._mixture()
+                session.run(op, {fed: tau})
         except tf.errors.FailedPreconditionError as error:
-            raise self._without_value(target, mixed=kind == "mix") from error
+            raise _without_value(session, [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]], error) from error
         except tf.errors.OpError as error:
-            raise SessionRefused(f"The copies in {self.scope!r} cannot be brought up to date: {_told(error)}.") from error
+            raise SessionRefused(f"The copies cannot be brought up to date: {values.told(error)}.") from error
 
     def op(self, tau: Any = None) -> tf.Operation:
-        """One op that brings the copies up to date whenever it is run; made once, and again for each `tau`.
+        """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
 
         `tau` is a number or a scalar tensor; None copies. Asked for under `tf.control_dependencies`, in a branch of
         `tf.cond` or in the body of a loop, it is an op of that place: made anew, it reads after what it depends on.
         Raises GraphFinalized, and GraphEditError when the copies are in another graph than the originals.
         """
-        graph = self.target.graph
-        if self.source.graph is not graph:
-            raise GraphEditError(
-                "No op can bring variables of one graph up to date with another graph's; call sync() between the runs."
-            )
-        here = _place(graph)
-        key = "copy" if tau is None else repr(tau) if isinstance(tau, int | float) else ""
-        if here is None and key in self._made:
-            return self._made[key]
-        check_open(graph)
-        made = self._build(tau, here)
-        if here is None and key:
-            self._made[key] = made
+        if self.source.graph is not self.target.graph:
+            raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
+        inside = _is_inside(self.target.graph)
+        number = tau is None or isinstance(tau, int | float)
+        if tau is not None and number:
+            _check_tau(tau)
+        if number and not inside and tau in self._made:
+            return self._made[tau]
+        check_open(self.target.graph)
+        with self._place(inside):
+            made = self._build(tau if tau is None or not number else tf.constant(tau, tf.float64))
+        if number and not inside:
+            self._made[tau] = made
         return made
 
+    def _mixture(self) -> tuple[tf.Tensor, tf.Operation]:
+        """The op that mixes, and the tensor that takes tau."""
+        if not self._mixing:
+            with self._place(inside=False):
+                tau = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
+                self._mixing.append((tau, self._build(tau)))
+        return self._mixing[0]
+
+    @contextmanager
+    def _place(self, inside: bool) -> Iterator[None]:
+        """Where the ops are made: where the caller is, or outside of all that the caller has entered."""
+        scope = f"{self.scope}/sync" if self.scope else "sync"
+        if inside:
+            with ops.name_scope(None), ops.name_scope(scope), tf.device(None):
+                yield
+            return
+        graph = self.target.graph
+        with (
+            graph.as_default(),
+            ops.control_dependencies(None),
+            graph.colocate_with(None, ignore_existing=True),
+            ops.name_scope(None),
+            ops.name_scope(scope),
+            tf.device(None),
+        ):
+            yield
+
+    def _build(self, tau: Any) -> tf.Operation:
+        graph = self.target.graph
+        pairs = [(mixing.handle_of(graph, o), mixing.handle_of(graph, c)) for o, c in self.pairs]
+        new = [mixing.new_value(original, copy, tau) for original, copy in pairs]
+        # Assigned when all have been read: one that cannot be read leaves the others as they are.
+        with tf.control_dependencies([tf.group(*new, name="read")]):
+            assigned = [mixing.assigned(copy, value) for (_, copy), value in zip(pairs, new, strict=True)]
+        return tf.group(*assigned, name="all")
+
     def drift(self) -> dict[str, float]:
-        """How far each copy is from its original: the largest absolute difference of any two elements, 0.0 if equal.
+        """How far each copy is from its original: the largest absolute difference of two elements, 0.0 if equal.
 
-        By the original's name ("net/w:0"). Of booleans and strings, 1.0 if any differ; inf where only one is NaN.
+        By the original's name ("net/w:0"). Of booleans and strings 1.0 if any differ; inf where only one is NaN.
         """
-        originals, copies = self._values()
-        return {o.name: _distance(originals[o.handle], copies[c.handle]) for o, c in self.pairs}
+        originals, copies = self._present()
+        return {
+            o.name: mixing.distance(
+                originals[o.handle], copies[c.handle], mixing.dtype_of(mixing.handle_of(self.source.graph, o))
+            )
+            for o, c in self.pairs
+        }
 
-    def save(self, path: str) -> str:
-        """Write the originals' present values under their names, as a `Saver` of the originals would; its path."""
-        originals = self._read(self.source, [o for o, _ in self.pairs])
-        checkpoint(path, {_key(o): (originals[o.handle], o.slice_info) for o, _ in self.pairs})
-        return path
+    def save(self, path: str) -> None:
+        """Write the originals' present values to a checkpoint, under their own names, as a `Saver` of theirs would."""
+        present = self._read(self.source, [o for o, _ in self.pairs])
+        checkpointed.write(path, [(o, present[o.handle]) for o, _ in self.pairs])
 
     def load(self, path: str) -> None:
-        """Give the copies the values that their originals have in a checkpoint."""
-        reader = tf.train.load_checkpoint(path)
-        missing = [o.handle for o, _ in self.pairs if not reader.has_tensor(_key(o))]
-        if missing:
-            raise GraphEditError(f"Checkpoint {path!r} has no value for {missing[0]!r}.", missing)
-        self._load({c.handle: _sliced(reader.get_tensor(_key(o)), o.slice_info) for o, c in self.pairs})
+        """Give the copies the values that a checkpoint has for their originals: another process's `save`, or a Saver's.
+
+        Raises GraphEditError, and nothing is assigned, when the checkpoint lacks one.
+        """
+        found = checkpointed.read(path, [o for o, _ in self.pairs])
+        self._load({c.handle: found[o.handle] for o, c in self.pairs})
+
+    def _session(self, model: Model) -> Answered:
+        if model.session is None:
+            raise SessionRefused("There is no session that holds the variables' values; give session=session.")
+        values.check_session(model.session, model.graph)
+        return Answered(model.session, self.patience)
+
+    def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, Any]:
+        """Present values by handle name, read in one run."""
+        session = self._session(model)
+        unread = [v.name for v in variables if v.resource and not v.snapshot]
+        if unread:
+            raise SessionRefused(
+                f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on it."
+            )
+        try:
+            found: dict[str, Any] = session.run({v.handle: v.snapshot or v.name for v in variables})
+        except tf.errors.FailedPreconditionError as error:
+            raise _without_value(session, variables, error) from error
+        except tf.errors.OpError as error:
+            raise SessionRefused(f"The present values cannot be read: {values.told(error)}.") from error
+        return found
+
+    def _present(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Present values of the originals and of the copies; of one session, at one time."""
+        originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
+        if self.source == self.target:
+            both = self._read(self.source, list({v.handle: v for v in (*originals, *copies)}.values()))
+            return both, both
+        return self._read(self.source, originals), self._read(self.target, copies)
+
+    def _through_python(self, tau: float) -> None:
+        originals, copies = self._present() if tau != 1 else (self._read(self.source, [o for o, _ in self.pairs]), {})
+        new = {c.handle: originals[o.handle] for o, c in self.pairs}
+        for _, c in self.pairs if copies else ():
+            dtype = mixing.dtype_of(mixing.handle_of(self.target.graph, c))
+            if mixing.is_mixed(dtype):
+                new[c.handle] = mixing.mixed(copies[c.handle], new[c.handle], tau, dtype)
+        self._load(new)
+
+    def _load(self, new: Mapping[str, Any]) -> None:
+        """Assign values by the copies' handle names, when all of them can be."""
+        session = self._session(self.target)
+        copies = [c for _, c in self.pairs]
+        for c in copies:
+            ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
+            if len(ends) < 2:
+                raise SessionRefused(f"Variable {c.name!r} has no initializer that could give it a value.", [c.handle])
+            shape = np.shape(new[c.handle])
+            for wanted in (ends[1].shape, mixing.shape_of(mixing.handle_of(session.graph, c))):
+                if not wanted.is_compatible_with(shape):
+                    raise SessionRefused(
+                        f"A value of shape {shape} cannot be given to {c.name!r} of shape {wanted}; sync() between "
+                        "variables of one shape.",
+                        [c.handle],
+                    )
+        values.load(session, copies, new)
+
+
+def definition_of(variable: Any) -> VariableDef:
+    """What a `tf.Variable` of a graph says of itself."""
+    with variable.graph.as_default():
+        proto = variable.to_proto()
+    return VariableDef(
+        handle=proto.variable_name.rpartition(":")[0],
+        initial_value=proto.initial_value_name or None,
+        initializer=proto.initializer_name or None,
+        snapshot=proto.snapshot_name or None,
+        resource=proto.is_resource,
+        trainable=proto.trainable,
+        slice_info=proto.save_slice_info_def if proto.HasField("save_slice_info_def") else None,
+    )
+
+
+def _check_tau(tau: Any) -> None:
+    if not isinstance(tau, int | float) or not 0 <= tau <= 1:
+        raise GraphEditError(f"tau={tau!r} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy).")
+
+
+def _is_inside(graph: tf.Graph) -> bool:
+    """Whether ops made now would wait for others or lie in a branch or a loop of this graph."""
+    now = ops.get_default_graph()
+    if now is graph:
+        return graph._get_control_flow_context() is not None or bool(graph._current_control_dependencies())
+    while now is not None and now is not graph:
+        now = getattr(now, "outer_graph", None)  # of a function's body
+    return now is graph
+
+
+def _without_value(session: Answered, variables: Iterable[VariableDef], error: tf.errors.OpError) -> SessionRefused:
+    """The refusal that names the variable which has not been initialised."""
+    asked = [v for v in variables if v.snapshot or not v.resource]
+    missing = [v.handle for v in asked if not values.has_value(session, v.snapshot or v.name)]
+    if not missing:
+        return SessionRefused(f"The copies cannot be brought up to date: {values.told(error)}.")
+    more = f" and {len(missing) - 1} more have" if len(missing) > 1 else " has"
+    return SessionRefused(
+        f"Variable {missing[0]!r}{more} no value in this session; run the initializer first, or restore a checkpoint.",
+        missing,
+    )

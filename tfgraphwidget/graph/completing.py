@@ -15,7 +15,6 @@ import numpy as np
 
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.contexts import ENTER, EXIT, V1_CONTROL_FLOW, V1_LOOPS
-from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.filling import Filling, from_outside
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.resources import by_key, key_of, keyed, of_type
@@ -94,8 +93,14 @@ class _Completing:
     _filled: set[int] = field(default_factory=set)
 
     @cached_property
-    def _outside(self) -> Mask:
-        return from_outside(self.index)
+    def _outside(self) -> bytes:
+        """`from_outside`, 1 or 0 for each op: read far faster one by one than an array."""
+        return from_outside(self.index).tobytes()
+
+    @cached_property
+    def _unfit(self) -> bytes:
+        """What no initial value that is copied may depend on."""
+        return (from_outside(self.index) | of_type(self.index, V1_LOOPS.__contains__)).tobytes()
 
     @cached_property
     def _filling(self) -> Filling:
@@ -122,7 +127,7 @@ class _Completing:
 
     def _initial_value_ops(self, variable: VariableDef) -> set[int]:
         """What the assign and the VariableDef's initial value need (TensorFlow may put a guard between the two)."""
-        index, found = self.index, set[int]()
+        index, found, unfit = self.index, set[int](), self._unfit
         named = [split_tensor(variable.initial_value)[0]] if variable.initial_value else []
         stack = [index.ids[op] for op in named if op in index.ids]
         if variable.initializer in index.ids:
@@ -132,7 +137,7 @@ class _Completing:
             at = stack.pop()
             if at in found or at in self.shared or index.types[at] in HANDLES:
                 continue
-            if self._outside[at] or index.types[at] in V1_LOOPS:
+            if unfit[at]:
                 return set()
             found.add(at)
             stack += index.input_lists[at] + index.control_lists[at]

@@ -6,7 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.walks import mask_of
 
 _RESOURCE = 20  # DataType DT_RESOURCE
 # TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
@@ -30,7 +34,8 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
     judged by the functions that it calls, as far as they are known.
     """
     effects = _Effects(index)
-    return tuple(i for i in sorted(ops) if effects.has(index.nodes[i]))
+    may = mask_of(index, ops) & of_type(index, effects.may_have)
+    return tuple(i for i in np.flatnonzero(may).tolist() if effects.has(index.nodes[i]))
 
 
 class _Effects:
@@ -40,10 +45,16 @@ class _Effects:
         self._calls: dict[str, tuple[str, ...]] = {}
         self._by_function: dict[str, bool] = {}
 
+    def may_have(self, op_type: str) -> bool:
+        """Whether some op of a type may have effects."""
+        if op_type not in self._by_type:
+            self._by_type[op_type], self._calls[op_type] = self._judged(op_type)
+        return self._by_type[op_type] or bool(self._calls[op_type])
+
     def has(self, node: Any) -> bool:
         """Whether running a NodeDef does something beside computing tensors."""
-        if node.op not in self._by_type:
-            self._by_type[node.op], self._calls[node.op] = self._judged(node.op)
+        if not self.may_have(node.op):
+            return False
         if not self._calls[node.op]:
             return self._by_type[node.op]
         called = [name for key in self._calls[node.op] for name in _functions(node, key)]

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -85,11 +86,17 @@ class Conditional:
         return self.branches[1]
 
 
+# An edit asks several times; an index never changes.
+_KNOWN: WeakKeyDictionary[GraphIndex, tuple[Loop | Conditional, ...]] = WeakKeyDictionary()
+
+
 def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
     """All loops and conditionals: outermost first, and on each level in the graph order of their first ops."""
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
         return ()
-    return tuple(_Blocks(Contexts(index)).all())
+    if index not in _KNOWN:
+        _KNOWN[index] = tuple(_Blocks(Contexts(index)).all())
+    return _KNOWN[index]
 
 
 def loops(index: GraphIndex) -> tuple[Loop, ...]:

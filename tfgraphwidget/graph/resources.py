@@ -39,6 +39,7 @@ _KINDS = tuple(
         ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
     )
 )
+_TEMPORARIES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 # They hand on what they read: a handle, or the value of a reference variable.
@@ -98,7 +99,7 @@ def resources(index: GraphIndex, ops: Collection[int]) -> tuple[tuple[int, str],
     """
     holds = _holders(index)
     found, seen = [], set()
-    for i in sorted(i for i in ops if holds[i]):
+    for i in np.flatnonzero(holds & mask_of(index, ops)).tolist():
         kind = kind_of(index.types[i])
         if kind in _WITHOUT_HANDLE:
             key = key_of(index, i)
@@ -160,12 +161,14 @@ def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collect
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other. `taken` are
     shared_names that are no longer free, beside those of the index.
     """
-    nodes = [index.nodes[i] for i in chosen]
+    holds = keyed(index)
+    states = mask_of(index, chosen) & (holds | of_type(index, _TEMPORARIES.__contains__))
+    nodes = [index.nodes[i] for i in np.flatnonzero(states).tolist()]
     temporary = (node.attr[_TEMPORARY].s.decode(errors="surrogateescape") for node in nodes if _TEMPORARY in node.attr)
     old = dict.fromkeys(key for key in (*map(shared_name, nodes), *temporary) if key)
     if not old:
         return {}
-    used = {shared_name(index.nodes[i]) for i in np.flatnonzero(keyed(index)).tolist()} | set(taken)
+    used = {shared_name(index.nodes[i]) for i in np.flatnonzero(holds).tolist()} | set(taken)
     new = {}
     for key in old:
         free, count = f"{into}/{key}", 0

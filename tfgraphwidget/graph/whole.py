@@ -11,8 +11,9 @@ fill it, so that a gradient loop brings its forward loop along.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import walks
@@ -51,7 +52,7 @@ def whole(
         if not grow:
             flow.check_held(found, grown)
             break
-        more = grown | flow.parameters(grown - found, grown, cut)
+        more = grown | flow.parameters(grown - found, grown, cut) | flow.deciding(grown)
         if more == found:
             break
         found = more
@@ -62,7 +63,8 @@ def whole(
 def all_of(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
     """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
     flow = _Flow(index)
-    return flow.grown(frozenset(ops), stay=False)
+    grown = flow.grown(frozenset(ops), stay=False)
+    return grown | flow.deciding(grown)
 
 
 def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
@@ -74,15 +76,16 @@ def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
 
 
-def _varies(attributes: object) -> bool:
-    return "is_constant" not in attributes or not attributes["is_constant"].b  # type: ignore[operator, index]
+def _varies(attributes: Any) -> bool:
+    return "is_constant" not in attributes or not attributes["is_constant"].b
 
 
 class _Flow:
     """The loops and conditionals of a graph, and the stacks and TensorArrays.
 
-    `owner` is the innermost block of an op, as its number; `handle` the stack or TensorArray that an op reads. `state`
-    tells which handles are one: gradients of one TensorArray under one name. `filling` and `other` are its readers.
+    `owner` is the innermost block of an op, as its number; `invariants` are the Enters of what does not vary. `handle`
+    is the stack or TensorArray that an op reads, `state` tells which handles are one: gradients of one TensorArray
+    under one name. `filling` and `other` are a state's readers.
     """
 
     def __init__(self, index: GraphIndex) -> None:
@@ -91,6 +94,8 @@ class _Flow:
         number = {id(block): k for k, block in enumerate(self.blocks)}
         self.outer = [-1 if b.outer is None else number[id(b.outer)] for b in self.blocks]
         self.owner = {op: k for k, block in enumerate(self.blocks) for op in block.ops}
+        entering = (op for block in self.blocks if isinstance(block, Loop) for op in block.enters)
+        self.invariants = frozenset(op for op in entering if not _varies(index.nodes[op].attr))
         self.handle: dict[int, int] = {}
         self.state: dict[int, int] = {}
         self.filling: defaultdict[int, list[int]] = defaultdict(list)
@@ -111,9 +116,9 @@ class _Flow:
 
     def taken(self, ops: Collection[int], *, stay: bool = True) -> list[int]:
         """The blocks that `ops` take a part of, those left out whose bodies they only lie in; outermost first."""
-        owners = {k for op in ops if (k := self.owner.get(op, -1)) >= 0}
-        around = set(self._path(self._home(ops))) if stay and owners else set()
-        return sorted({k for owner in owners for k in self._path(owner)} - around)
+        touched = {k for k, block in enumerate(self.blocks) if not block.ops.isdisjoint(ops)}
+        around = set(self._path(self._home(ops))) if stay and touched else set()
+        return sorted(touched - around)
 
     def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
         """Raise when more is needed than handles, and the numbers that these are made of."""
@@ -168,6 +173,16 @@ class _Flow:
         fed[list(self.blocks[home].ops if home >= 0 else ())] = True
         return frozenset(walks.backward(self.index, added, stop=cut, within=~fed).nonzero()[0].tolist())
 
+    def deciding(self, grown: frozenset[int]) -> set[int]:
+        """The "pred_id" of each conditional that is taken: its own name for the predicate."""
+        found: set[int] = set()
+        for k in self.taken(grown):
+            block = self.blocks[k]
+            given = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
+            named = (op for op in given[1:] if self.index.types[op] == "Identity")
+            found.update(op for op in named if self.index.names[op].startswith(f"{block.name}/"))
+        return found
+
     def _path(self, k: int) -> list[int]:
         """A block and those around it, innermost first."""
         found = []
@@ -178,19 +193,21 @@ class _Flow:
 
     def _home(self, ops: Collection[int]) -> int:
         """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these."""
-        entering = [op for op in ops if self.index.types[op] in ENTER and not _varies(self.index.nodes[op].attr)]
+        entering = self.invariants.intersection(ops)
         feeding: set[int] = set()
         if entering:
             within = walks.mask_of(self.index, ops)
             feeding = set(walks.backward(self.index, entering, within=within).nonzero()[0].tolist())
-        rest = frozenset(op for op in ops if op not in feeding)
-        paths = Counter(self.owner.get(op, -1) for op in rest)
+        rest = frozenset(ops) - feeding
+        if not rest.issubset(self.owner.keys()):
+            return -1
+        paths = {self.owner[op] for op in rest}
         shared = [set(self._path(k)) for k in paths]
         around = [k for k in self._path(next(iter(paths), -1)) if all(k in path for path in shared)]
         for k in reversed(around):  # outermost first
             block, made = self.blocks[k], self._made_of(k, ops)
             split = isinstance(block, Conditional) and not any(rest <= branch for branch in block.branches)
-            if split or not made <= set(entering):
+            if split or not made <= entering:
                 return self.outer[k]
         return around[0] if around else -1
 

@@ -18,6 +18,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.rebuild import rebuild
 from tfgraphwidget.edits.runners import renamed as renamed_runners
 from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
@@ -81,7 +82,8 @@ class Copier:
         self._make({op: self._node(op, drafts[op], given[op], waits=waits) for op in ops}, given)
         for op in ops:
             op_ = self.info.transformed_ops[op] = self.info.graph_.get_operation_by_name(self.names[op.name])
-            self.info.transformed_ts.update(zip(op.outputs, op_.outputs, strict=True))
+            for t, t_ in zip(op.outputs, op_.outputs, strict=True):
+                self.info.transformed_ts[t] = t_
 
     def alone(self, op: Any, new_inputs: list[Any], nodedef_fn: Callable[[Any], Any] | None) -> Any:
         """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
@@ -114,7 +116,9 @@ class Copier:
 
     def _draft(self, op: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
         """The NodeDef of an op under its new name, which a handler may have changed once more."""
-        node = op.node_def
+        of = self.index.nodes[self.index.ids[op.name]]
+        node = type(of)()
+        node.CopyFrom(of)
         node.name = self.info.name_of(op)
         node = node if nodedef_fn is None else nodedef_fn(node)
         self.names[op.name] = node.name
@@ -151,11 +155,14 @@ class Copier:
     def finish(self) -> list[tuple[Any, Any]]:
         """Make what is beside the ops: colocation that had to wait, contexts, variables; gives (variable, its copy)."""
         info = self.info
+        acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
+        info.side_effects = [self.index.names[i] for i in acting]
         for op in self._beside:
             self._colocate(op)
         self._rebuild_contexts()
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
-        runners = renamed_runners(self.index.beside.runners(), {name: self.names[name] for name in self._own})
+        own = {name: self.names[name] for name in self._own if name in self.names}
+        runners = renamed_runners(self.index.beside.runners(), own)
         change = Change(variables=tuple(made.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         found = record_of(info.graph_).variables

@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tfgraphwidget.edits.apply import record_of
 from tfgraphwidget.graph.filling import Filling
+from tfgraphwidget.graph.index import Member
 from tfgraphwidget.graph.resources import keyed
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.graph.whole import all_of
@@ -50,9 +51,8 @@ def copy_variable_to_graph(variable: Any, to_graph: Any, namespace: str, copied_
     held = {} if copied_variables is None else copied_variables
     name = scope_finalize(namespace) + variable.name
     if name not in held:
-        held[name] = _copied_variable(name, to_graph) or _Copying(variable.graph, to_graph, namespace, held).variable(
-            variable
-        )
+        found = _variable_named(name, to_graph)
+        held[name] = _Copying(variable.graph, to_graph, namespace, held).variable(variable) if found is None else found
     return held[name]
 
 
@@ -94,16 +94,19 @@ def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None
     name = scope_finalize(namespace) + original.name
     if name in (copied_variables or {}):
         return copied_variables[name]  # type: ignore[index]
-    found = _copied_variable(name, graph) if isinstance(original, tf.Variable) else None
+    found = _variable_named(name, graph) if isinstance(original, tf.Variable) else None
     try:
-        return found or graph.as_graph_element(name)
+        return graph.as_graph_element(name) if found is None else found
     except KeyError as error:
         raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
 
 
-def _copied_variable(name: str, graph: Any) -> Any:
-    """The variable of that name that was copied into a graph; None if there is none."""
-    return record_of(graph).variables.get(name)
+def _variable_named(name: str, graph: Any) -> Any:
+    """The variable of that name in a graph, copied there or made there; None if there is none."""
+    check_type(graph, (tf.Graph,))
+    made = record_of(graph).variables
+    items = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
+    return made[name] if name in made else next((i for i in items if Member.of(i) == Member("variable", name)), None)
 
 
 class _Copying:

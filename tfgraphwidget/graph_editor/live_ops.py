@@ -49,6 +49,7 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
         if new:
             record = record_of(graph)
             record.hidden.update(op.name for op in new)
+            record.failed.update((op.name, op.node_def) for op in new)
             record.generation += 1
         else:
             graph._names_in_use.clear()

@@ -74,9 +74,9 @@ class Transformer:
             GraphFinalized: `dst_graph` takes no ops.
         """
         view = make_view(sgv)
-        check_type(dst_graph, (tf.Graph,))
         if not view:
-            return SubGraphView(), TransformerInfo(Transforming(self, view, dst_graph, "", ""))
+            raise TypeError("The view is empty, so there is nothing to transform; give ops.")
+        check_type(dst_graph, (tf.Graph,))
         info = Transforming(self, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
         for op in view.ops:
             info.new_name(op.name)

@@ -64,6 +64,7 @@ class Transforming:
         self.transformed_ts = TensorMap()
         self.inputs = TensorMap()
         self.dropped: dict[str, None] = {}
+        self.side_effects: list[str] = []
         self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
         self.tmp_cyclic_ts: list[tuple[Any, Any, Any]] = []
         self.instead: TensorMap = transformer._instead
@@ -123,8 +124,14 @@ class Transforming:
 
     def keys_of(self, elem: Any) -> list[str]:
         """The collections of the source graph that an op, a tensor or a variable is in."""
+        if elem.name not in self._listed:  # most are in none, and telling what they are takes longer
+            return []
         member = Member.of(elem)
         return self._keys.get(member, []) if member else []
+
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        return frozenset(member.name for member in self._keys)
 
     @cached_property
     def _keys(self) -> Mapping[Member, list[str]]:
@@ -140,7 +147,8 @@ class TransformerInfo:
     """What has become of what.
 
     `inputs` maps each tensor from outside that the copies needed to what they read in its place; `dropped` has a
-    sentence for each thing that could not come along into another graph.
+    sentence for each thing that could not come along into another graph; `side_effects` names the originals that do
+    something beside computing tensors (assign, write, draw random numbers), which their copies do too.
     """
 
     def __init__(self, info: Transforming) -> None:
@@ -149,7 +157,7 @@ class TransformerInfo:
         self._transformed_ops = info.transformed_ops
         self._transformed_ts = info.transformed_ts
         self.inputs: Mapping[Any, Any] = info.inputs
-        self.dropped = tuple(info.dropped)
+        self.dropped, self.side_effects = tuple(info.dropped), tuple(info.side_effects)
 
     def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
         """The copy of an op or tensor, or of each in a tree of them; a name stands for the op or tensor of that name.

@@ -30,7 +30,7 @@ def fed_handles(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> 
 
 
 def fed_values(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
-    """Number of each argument of a function -> the Const or Placeholder in `caller` whose value the call feeds there."""
+    """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
     if caller.types[op] not in _CALLS:
         return {}
     sources = caller.inputs.row(op).tolist()

@@ -32,6 +32,7 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     except KeyError:
         hint = did_you_mean(name, library.functions())
         raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
+    # Over 30 lines because each name below is made in one case of two, and read in the end.
     types = OpTypes(library.function)
     called_by = None if caller is None or op is None else caller.nodes[op]
     body = converted(definition, types, {} if called_by is None else called_by.attr)

@@ -105,11 +105,13 @@ class Captured:
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Exported from the live table."""
-        for keys, values in dtypes:
-            try:
-                return tuple(tf.raw_ops.LookupTableExportV2(table_handle=self._live[name], Tkeys=keys, Tvalues=values))
-            except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):
-                continue
+        return next((content for pair in dtypes if (content := _exported(self._live[name], *pair))), None)
+
+
+def _exported(table: Any, keys: int, values: int) -> Table | None:
+    try:
+        return tuple(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
+    except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):  # of other dtypes, or no table
         return None
 
 
@@ -168,13 +170,7 @@ class InSession:
         revived = self.source.revive()
         with revived.session as session, revived.graph.as_default():
             handle = revived.graph.get_tensor_by_name(f"{origin}:0")
-            for keys, values in dtypes:
-                export = tf.raw_ops.LookupTableExportV2(table_handle=handle, Tkeys=keys, Tvalues=values)
-                try:
-                    return tuple(session.run(list(export)))
-                except (tf.errors.InvalidArgumentError, tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
-                    continue
-        return None
+            return next((content for pair in dtypes if (content := _run_export(session, handle, *pair))), None)
 
     def _table_of_initialiser(self, origin: str) -> Table | None:
         graph, session = self.source.graph, self.source.session
@@ -199,6 +195,14 @@ class InSession:
             revived = self.source.revive()
             with revived.session as session:
                 yield revived.body, session
+
+
+def _run_export(session: tf.compat.v1.Session, table: tf.Tensor, keys: int, values: int) -> Table | None:
+    try:
+        export = tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)
+        return tuple(session.run(list(export)))
+    except (tf.errors.InvalidArgumentError, tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
+        return None
 
 
 def _constants(body: Body) -> dict[str, Any]:

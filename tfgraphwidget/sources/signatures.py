@@ -98,4 +98,16 @@ def _only_call(nodes: Mapping[str, Any], reached: Iterable[str]) -> Any:
             at = nodes[at].input[0].partition(":")[0]
         found.add(at)
     call = nodes.get(found.pop()) if len(found) == 1 else None
-    return call if call is not None and call.op in _CALLS and "f" in call.attr else None
+    if call is None or call.op not in _CALLS or "f" not in call.attr:
+        return None
+    # What is computed on the way to the call is work too: the last layer of a model may be a call.
+    return call if all(_is_given(nodes, text) for text in call.input) else None
+
+
+def _is_given(nodes: Mapping[str, Any], text: str) -> bool:
+    """Whether an input comes from outside as it is: an argument, a placeholder, a constant, what holds state."""
+    at, seen = text.partition(":")[0], set()
+    while at in nodes and at not in seen and nodes[at].op == "Identity" and nodes[at].input:
+        seen.add(at)
+        at = nodes[at].input[0].partition(":")[0]
+    return text[:1] == "^" or at not in nodes or not nodes[at].input

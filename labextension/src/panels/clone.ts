@@ -1,7 +1,13 @@
-// The form that clones the selection; there only when something is selected.
+// The form that clones the selection, and what it would do; there only when something is selected.
+import type { CloneForm } from "../actions";
 import { disable, element, releaseFocus, uniqueId } from "../dom";
+import { Previewing } from "../previewing";
 import type { State } from "../protocol";
+import { choice, row, TEXT } from "./choice";
+import { Switches } from "./held";
+import { MoreOptions } from "./options";
 import type { Parts } from "./parts";
+import { createPreview } from "./preview";
 import { section } from "./section";
 
 export const VARIABLES = { own: "own copies", shared: "shared with original" };
@@ -11,25 +17,28 @@ export const VALUES = {
   none: "left uninitialised",
 };
 
-export function createClone({ store, actions }: Parts): HTMLElement {
-  const form = new Form();
+export function createClone(parts: Parts): HTMLElement {
+  const { store, actions } = parts;
+  const previewing = new Previewing(store, actions);
+  const ask = () => {
+    const { state } = store.value;
+    previewing.want(state && state.selected_ops > 0 ? form.value() : null);
+    form.enable(cannotClone(state), store.value.pending > 0);
+  };
+  const form = new Form(createPreview(parts), ask);
   form.root.addEventListener("submit", async (event) => {
     event.preventDefault();
     await actions.clone(form.value());
     // The name is taken now; after a refusal it stays, to be corrected.
     if (store.value.status?.kind === "notice") form.into.value = store.value.state?.proposal ?? "";
+    ask();
   });
-  const enable = () => form.enable(cannotClone(store.value.state), store.value.pending > 0);
-  form.variables.select.addEventListener("change", enable);
-  store.watch(["pending", "state"], enable);
   const root = section("Clone", {}, [], form.root);
   let proposed = "";
   let edits = 0;
   store.watch(["state"], ({ state }) => {
     root.hidden = !state || state.selected_ops === 0;
     if (!state) return;
-    const more = state.copied_ops > state.selected_ops ? ": these, and what makes their variables whole" : "";
-    form.whole.textContent = `Copies ${state.copied_ops.toLocaleString("en")} ops${more}.`;
     // A name that the person has typed stays, until it is used.
     const { into } = form;
     const untouched = into.value === proposed || into.value === "";
@@ -37,7 +46,10 @@ export function createClone({ store, actions }: Parts): HTMLElement {
     proposed = state.proposal;
     edits = state.code.length;
     form.propose(state.values);
+    ask();
   });
+  store.watch(["preview"], ({ preview }) => preview && form.switches.show(preview));
+  store.watch(["pending"], ({ state, pending }) => form.enable(cannotClone(state), pending > 0));
   return root;
 }
 
@@ -60,16 +72,12 @@ export class Proposals<T extends string> {
 }
 
 class Form {
-  readonly into = element("input", {
-    class: "tgw-input",
-    name: "into",
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  readonly variables = choice("variables", VARIABLES);
-  /** How many ops it will be. */
-  readonly whole = element("p", { class: "tgw-hint" });
+  readonly into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
+  readonly switches = new Switches();
+  readonly root: HTMLFormElement;
+  readonly #variables = choice("variables", VARIABLES);
   readonly #init = choice("init", VALUES);
+  readonly #more = new MoreOptions();
   readonly #values = new Proposals<State["values"]>();
   readonly #why = element("p", { class: "tgw-hint tgw-why", id: uniqueId() });
   readonly #submit = element(
@@ -77,34 +85,46 @@ class Form {
     { type: "submit", class: "tgw-primary", "aria-describedby": this.#why.id },
     "Clone",
   );
-  readonly #fields = element(
-    "div",
-    { class: "tgw-clone-fields" },
-    row("Scope", this.into),
-    row("Variables", this.variables.select),
-    row("Values", this.#init.select),
-  );
-  readonly root = element("form", { class: "tgw-clone" }, this.#fields, this.#submit, this.#why, this.whole);
+  readonly #fields: HTMLElement;
 
-  constructor() {
+  /** `change` is called after whatever a person fills in. */
+  constructor(preview: HTMLElement, change: () => void) {
+    this.#fields = element(
+      "div",
+      { class: "tgw-clone-fields" },
+      row("Scope", this.into),
+      row("Variables", this.#variables.select),
+      this.switches.root,
+      row("Values", this.#init.select),
+      this.#more.root,
+    );
+    this.root = element("form", { class: "tgw-clone" }, this.#fields, this.#submit, this.#why, preview);
     this.#init.select.addEventListener("change", () => this.#values.choose());
+    this.#variables.select.addEventListener("change", () => this.switches.set(this.#variables.value()));
+    this.root.addEventListener("input", change);
+    this.root.addEventListener("change", change);
   }
 
   propose(values: State["values"]): void {
     this.#init.select.value = this.#values.next(values) ?? this.#init.select.value;
   }
 
-  value() {
-    return { into: this.into.value.trim(), variables: this.variables.value(), init: this.#init.value() };
+  value(): CloneForm {
+    const { all, others } = this.switches.modes;
+    return {
+      into: this.into.value.trim(),
+      variables: all,
+      others,
+      init: this.#init.value(),
+      ...this.#more.value(),
+    };
   }
 
   /** `why` it cannot be used, which then is all there is to see, or "". */
   enable(why: string, busy: boolean): void {
-    const shared = this.variables.value() === "shared";
     if (why) releaseFocus(this.#fields);
     this.#fields.hidden = why !== "";
-    this.#init.select.disabled = shared;
-    this.whole.hidden = why !== "" || shared;
+    this.#init.select.disabled = !this.switches.modes.anyOwn;
     this.#why.textContent = this.#submit.title = why;
     this.#why.hidden = why === "";
     // A second click while the first is under way would be refused, and its refusal would hide the success.
@@ -114,29 +134,5 @@ class Form {
 
 /** Why the selection cannot be cloned, or "". */
 export function cannotClone(state: State | null): string {
-  if (!state) return "";
-  if (state.editable) return state.editable;
-  const marked = state.inputs.length + state.outputs.length > 0;
-  return marked
-    ? ""
-    : 'A clone is of what lies between inputs and outputs: press "Use as boundary" to mark them.';
-}
-
-function row(label: string, field: HTMLElement): HTMLElement {
-  field.id = uniqueId();
-  const text = element("span", { class: "tgw-label" }, label);
-  return element("label", { class: "tgw-row", for: field.id }, text, field);
-}
-
-interface Choice<T extends string> {
-  readonly select: HTMLSelectElement;
-  value(): T;
-}
-
-/** A drop-down list of `options`, value -> text. */
-function choice<T extends string>(name: string, options: Record<T, string>): Choice<T> {
-  const select = element("select", { name, class: "tgw-input" });
-  const values = Object.keys(options) as T[];
-  for (const value of values) select.append(element("option", { value }, options[value]));
-  return { select, value: () => values[select.selectedIndex] ?? (values[0] as T) };
+  return state?.editable ?? "";
 }

@@ -1,4 +1,4 @@
-// The selection: its boundary as chips, its size, what comes in from outside; as Python; what can be made of it.
+// The selection: its boundary as chips, its size; as Python; what can be made of it.
 import type { Side } from "../actions";
 import { breakable, button, disable, element, ICONS, icon, releaseFocus } from "../dom";
 import type { State } from "../protocol";
@@ -11,7 +11,6 @@ import type { Parts } from "./parts";
 import { opLink } from "./search";
 import { section } from "./section";
 
-const OUTSIDE = 100;
 /** A selection that is used as boundary may begin and end in thousands of places. */
 const CHIPS = 50;
 
@@ -48,7 +47,6 @@ function contents(
       ? [chips("inputs", state.inputs, go, remove), chips("outputs", state.outputs, go, remove)]
       : []),
     countLine(state),
-    ...listsOf(state).map((list) => nameList(list, go)),
   ];
 }
 
@@ -104,42 +102,4 @@ function chips(
   if (names.length > CHIPS) list.append(more(names.length - CHIPS));
   const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
   return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
-}
-
-const counted = (count: number, noun: string) =>
-  `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-
-/** A list of names below a heading that counts all of them, also those that Python or the panel left out. */
-interface NameList {
-  readonly kind: string;
-  readonly title: string;
-  readonly names: readonly string[];
-  readonly left: number;
-}
-
-export function listsOf(state: State): NameList[] {
-  const list = (kind: string, title: string, names: readonly string[], total: number) => {
-    const shown = names.slice(0, OUTSIDE);
-    return { kind, title, names: shown, left: total - shown.length };
-  };
-  return [
-    list("tgw-outside", cameIn(state.outside_total), state.outside, state.outside_total),
-    list("tgw-shared", stayShared(state.shared_total), state.shared, state.shared_total),
-  ].filter(({ names }) => names.length > 0);
-}
-
-function cameIn(count: number): string {
-  return `${counted(count, "tensor")} ${count === 1 ? "comes" : "come"} in from outside`;
-}
-
-/** A copy goes on reading these, by way of tensors from outside. */
-function stayShared(count: number): string {
-  return `${counted(count, "variable")} ${count === 1 ? "stays" : "stay"} shared`;
-}
-
-function nameList({ kind, title, names, left }: NameList, go: (name: string) => void): HTMLElement {
-  const list = element("ul", { class: `tgw-list ${kind}` });
-  for (const name of names) list.append(element("li", {}, opLink(name, go, breakable(name))));
-  if (left > 0) list.append(more(left));
-  return element("details", { class: "tgw-details" }, element("summary", {}, title), list);
 }

@@ -1,0 +1,195 @@
+"""Sync over gRPC: two real servers in processes of their own, and what is said when one of them is gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.conftest import fill, read, v1
+from tfgraphwidget.edits.sync import Model, Sync, definition_of
+from tfgraphwidget.errors import SessionRefused
+
+TASKS = ("/job:worker/task:0", "/job:worker/task:1")
+STARTING = 90.0  # seconds for TensorFlow to be imported twice on a busy machine
+NOT_A_HANG = 30.0
+
+
+@dataclass
+class Cluster:
+    """Two servers; sessions are opened on the first, and end by themselves when it does not answer."""
+
+    processes: list[subprocess.Popen]
+    target: str
+
+    def session(self, graph: tf.Graph) -> v1.Session:
+        """A session whose `close`, and whose end at exit, cannot hang."""
+        return v1.Session(self.target, graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=5_000))
+
+    def kill(self, task: int) -> None:
+        self.processes[task].kill()
+        self.processes[task].wait()
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def started() -> list[subprocess.Popen]:
+    addresses = json.dumps([f"127.0.0.1:{port}" for port in free_ports(2)])
+    script = str(Path(__file__).with_name("worker.py"))
+    quiet = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return [subprocess.Popen([sys.executable, script, addresses, str(task)], **quiet) for task in range(2)]
+
+
+def is_ready(process: subprocess.Popen, deadline: float) -> bool:
+    """Whether a server says so in time; one whose port another program has taken meanwhile ends instead."""
+    wait = max(0.0, deadline - time.monotonic())
+    return bool(select.select([process.stdout], [], [], wait)[0]) and process.stdout.readline() == b"ready\n"
+
+
+def end(processes: list[subprocess.Popen]) -> None:
+    for process in processes:
+        process.kill()  # also one that SIGSTOP holds
+    for process in processes:
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    for _ in range(3):
+        processes = started()
+        deadline = time.monotonic() + STARTING
+        if all([is_ready(process, deadline) for process in processes]):
+            break
+        end(processes)
+    else:
+        pytest.fail("no two servers could be started")
+    first = json.loads(processes[0].args[2])[0]
+    try:
+        yield Cluster(processes, f"grpc://{first}")
+    finally:
+        end(processes)
+
+
+def two_places(*, resource: bool) -> tuple[tf.Graph, tf.Variable, tf.Variable, tf.Operation]:
+    """ "a" on the first server, its copy "copy/a" on the second; one op initialises both."""
+    graph = tf.Graph()
+    with graph.as_default():
+        with tf.device(TASKS[0]):
+            a = v1.Variable([1.0, 2.0], name="a", use_resource=resource)
+        with tf.device(TASKS[1]):
+            b = v1.Variable([5.0, 6.0], name="copy/a", use_resource=resource)
+        init = v1.global_variables_initializer()
+    return graph, a, b, init
+
+
+def sync_on(graph: tf.Graph, session: v1.Session, a: tf.Variable, b: tf.Variable, patience: float = 60) -> Sync:
+    model = Model(graph, session)
+    return Sync(((definition_of(a), definition_of(b)),), model, model, "copy", patience)
+
+
+def refused_in_time(*calls: Callable[[], object]) -> str:
+    """What the calls are refused with."""
+    said = ""
+    for call in calls:
+        before = time.monotonic()
+        with pytest.raises(SessionRefused, match="does not answer") as refused:
+            call()
+        assert time.monotonic() - before < NOT_A_HANG
+        said = refused.value.why
+    return said
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_the_copy_on_another_server_is_synced_over_grpc(cluster: Cluster, resource: bool) -> None:
+    graph, a, b, init = two_places(resource=resource)
+    with cluster.session(graph) as session:
+        session.run(init)
+        sync = sync_on(graph, session, a, b)
+        assert sync.drift() == {"a:0": 4.0}
+        sync.sync(tau=0.25)
+        assert read([b], session)[0].tolist() == [4.0, 5.0]
+        sync.sync()
+        assert sync.drift() == {"a:0": 0.0}
+        fill(a, [8.0, 9.0], session)
+        session.run(sync.op())
+        assert read([b], session)[0].tolist() == [8.0, 9.0]
+        writes = [op for op in graph.get_operations() if op.name.startswith("copy/sync") and "Assign" in op.type]
+        assert {op.device for op in writes} == {TASKS[1]}
+
+
+def test_values_come_over_grpc_into_a_session_of_this_process(cluster: Cluster) -> None:
+    there, a, _, init = two_places(resource=True)
+    here = tf.Graph()
+    with here.as_default():
+        b = v1.Variable([0.0, 0.0], name="a", use_resource=True)
+    with cluster.session(there) as remote, v1.Session(graph=here) as local:
+        remote.run(init)
+        local.run(b.initializer)
+        Sync(((definition_of(a), definition_of(b)),), Model(there, remote), Model(here, local)).sync(0.5)
+        assert np.array_equal(read([b], local)[0], [0.5, 1.0])
+
+
+def test_the_death_of_the_copys_server_is_said_at_once(cluster: Cluster) -> None:
+    graph, a, b, init = two_places(resource=True)
+    with cluster.session(graph) as session:
+        session.run(init)
+        sync = sync_on(graph, session, a, b)
+        sync.sync()
+        cluster.kill(1)
+        assert "task:1" in refused_in_time(sync.sync, lambda: sync.sync(0.5), sync.drift)
+        assert read([a], session)[0].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("has_synced", [False, True])
+def test_the_death_of_the_server_that_the_session_is_on_is_no_hang(cluster: Cluster, has_synced: bool) -> None:
+    graph, a, b, init = two_places(resource=True)
+    session = cluster.session(graph)
+    session.run(init)
+    sync = sync_on(graph, session, a, b, patience=5)
+    if has_synced:
+        sync.sync()
+    cluster.kill(0)
+    assert cluster.target in refused_in_time(sync.sync, sync.drift)
+    with graph.as_default():
+        tf.no_op()  # the graph is not locked
+
+
+def test_a_server_that_stands_still_is_no_hang(cluster: Cluster) -> None:
+    graph, a, b, init = two_places(resource=True)
+    session = cluster.session(graph)
+    session.run(init)
+    sync = sync_on(graph, session, a, b, patience=5)
+    sync.sync()
+    os.kill(cluster.processes[1].pid, signal.SIGSTOP)
+    refused_in_time(sync.sync)
+    os.kill(cluster.processes[1].pid, signal.SIGCONT)
+    fill(a, [3.0, 3.0], session)
+    sync.sync()
+    assert sync.drift() == {"a:0": 0.0}
+
+
+def test_a_first_run_while_a_server_is_gone_is_no_hang(cluster: Cluster) -> None:
+    graph, a, b, _ = two_places(resource=True)
+    cluster.kill(1)
+    refused_in_time(sync_on(graph, cluster.session(graph), a, b, patience=5).sync)

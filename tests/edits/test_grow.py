@@ -1,0 +1,117 @@
+"""Growing: what a Python function makes at a tensor, initialised alone; and what an optimiser is to train."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, read, v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, GraphFinalized, NameTaken, UnknownName
+
+ONES = np.ones((2, 3), np.float32)
+
+
+def head(features: tf.Tensor) -> tf.Tensor:
+    """Two classes."""
+    kernel = v1.get_variable("kernel", [features.shape[1], 2], initializer=v1.ones_initializer())
+    return tf.nn.softmax(features @ kernel, name="probabilities")
+
+
+def test_a_head_grows_at_a_tensor_and_only_its_variables_are_initialised(
+    editor: GraphEditor, session: v1.Session
+) -> None:
+    first = editor.graph.get_collection("variables")[0]
+    fill(first, 0.5, session)
+    grown = editor.grow("net/one/out:0", head, into="head")
+    assert grown.outputs.name == "head/probabilities:0"
+    assert [v.name for v in grown.variables] == ["head/kernel:0"]
+    assert (read([first], session)[0] == 0.5).all()
+    assert session.run(grown.outputs, {"x:0": ONES}).sum() == pytest.approx(2)
+    assert editor.copies["head"] is grown
+    assert editor.code() == 'head = editor.grow(at=["net/one/out:0"], function=head, into="head")'
+
+
+def test_a_head_on_a_copy_trains_alone(editor: GraphEditor, session: v1.Session) -> None:
+    copy = editor.clone("x:0", "net/one/out:0", "copy")
+    grown = editor.grow(copy["net/one/out:0"], head, into="head")
+    assert editor.trainable("head").ops == ("head/kernel",)
+    with editor.graph.as_default():
+        loss = -tf.reduce_sum(tf.math.log(grown.outputs[:, 0]))
+        step = v1.train.GradientDescentOptimizer(0.5).minimize(loss)
+    frozen = read(copy.variables, session)
+    losses = [session.run([loss, step], {"x:0": ONES})[0] for _ in range(3)]
+    assert losses[-1] < losses[0]
+    assert all(np.array_equal(*pair) for pair in zip(frozen, read(copy.variables, session), strict=True))
+
+
+def test_undo_hides_what_grew_and_redo_brings_it_back(editor: GraphEditor, session: v1.Session) -> None:
+    before, held = list(editor.index.names), editor.graph.get_collection("variables")
+    editor.grow("net/one/out:0", head, into="head")
+    editor.undo()
+    assert list(editor.index.names) == before
+    assert editor.graph.get_collection("variables") == held
+    assert editor.copies == {}
+    editor.redo()
+    assert "head/probabilities" in editor.index.ids
+    assert len(editor.graph.get_collection("variables")) == len(held) + 1
+
+
+def half(features: tf.Tensor) -> tf.Tensor:
+    """Makes a variable, and fails."""
+    v1.get_variable("kernel", [2])
+    raise ValueError(f"no head for {features.name}")
+
+
+def not_initialisable(features: tf.Tensor) -> tf.Tensor:
+    """Its variable needs a value that nobody feeds."""
+    shape = v1.placeholder(tf.float32, [2])
+    return features[:, :2] * v1.get_variable("kernel", initializer=shape, use_resource=True)
+
+
+@pytest.mark.parametrize("function", [half, not_initialisable])
+def test_a_function_that_fails_leaves_nothing(editor: GraphEditor, session: v1.Session, function: object) -> None:
+    names = list(editor.index.names)
+    held = {key: editor.graph.get_collection(key) for key in editor.graph.get_all_collection_keys()}
+    with pytest.raises(GraphEditError):
+        editor.grow("net/one/out:0", function, into="head")  # type: ignore[arg-type]
+    assert list(editor.index.names) == names
+    assert {key: editor.graph.get_collection(key) for key in held} == held
+    assert not editor.graph.get_collection("variables")[len(held["variables"]) :]
+    assert editor.history.done == ()
+    editor.grow("net/one/out:0", head, into="other")
+
+
+def test_what_cannot_grow_is_refused(editor: GraphEditor) -> None:
+    with pytest.raises(NameTaken):
+        editor.grow("net/one/out:0", head, into="net")
+    with pytest.raises(UnknownName):
+        editor.grow("net/nothing:0", head, into="head")
+    editor.graph.finalize()
+    with pytest.raises(GraphFinalized):
+        editor.grow("net/one/out:0", head, into="head")
+
+
+def test_trainable_chooses_and_can_be_taken_back(editor: GraphEditor) -> None:
+    before = [v.name for v in editor.graph.get_collection("trainable_variables")]
+    editor.trainable("net/two/w", editor.scope("net/one"))
+    now = ["net/one/w:0", "net/one/b:0", "net/two/w:0"]
+    assert [v.name for v in editor.graph.get_collection("trainable_variables")] == now
+    assert editor.code() == 'editor.trainable("net/one/w", "net/one/b", "net/two/w")'
+    assert [f"{name}:0" for name in editor.trainable().ops] == now
+    editor.undo()
+    assert [v.name for v in editor.graph.get_collection("trainable_variables")] == before
+    editor.redo()
+    assert [v.name for v in editor.graph.get_collection("trainable_variables")] == now
+
+
+def test_a_variable_can_be_named_by_itself(editor: GraphEditor) -> None:
+    variable = editor.graph.get_collection("variables")[1]
+    assert editor.trainable(variable).ops == (variable.op.name,)
+
+
+def test_nothing_that_is_no_variable_can_be_trained(editor: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="net/logits"):
+        editor.trainable("net/logits")

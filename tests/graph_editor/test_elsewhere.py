@@ -1,0 +1,164 @@
+"""Copying with everything that an op depends on into another graph, as the script of 2015 did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget.graph_editor as ge
+from tests.conftest import initialised
+from tests.graph_editor.corpus import names
+
+v1 = tf.compat.v1
+
+
+class Fit:
+    """y = W x + b, fitted to 0.1 x + 0.3, as TensorFlow's first tutorial did."""
+
+    def __init__(self, resource: bool, optimizer: v1.train.Optimizer) -> None:
+        (v1.enable_resource_variables if resource else v1.disable_resource_variables)()
+        self.graph = tf.Graph()
+        with self.graph.as_default():
+            x_data = np.random.default_rng(0).random(100).astype(np.float32)
+            y_data = x_data * 0.1 + 0.3
+            self.W = v1.Variable(v1.random_uniform([1], -1.0, 1.0), name="W")
+            self.b = v1.Variable(tf.zeros([1]), name="b")
+            y = self.W * x_data + self.b
+            self.loss = tf.reduce_mean(tf.square(y - y_data), name="loss")
+            self.train = optimizer.minimize(self.loss)
+            v1.add_to_collection("mine", self.W)
+
+
+@pytest.fixture(params=[False, True], ids=["ref", "resource"])
+def resource(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+@pytest.fixture
+def fit(resource: bool) -> Fit:
+    return Fit(resource, v1.train.GradientDescentOptimizer(0.5))
+
+
+@pytest.mark.parametrize("namespace", ["CopiedOps", ""])
+def test_a_training_step_copied_alone_trains_in_an_empty_graph(fit, namespace):
+    to_graph, copied = tf.Graph(), {}
+    train = ge.copy_to_graph(fit.train, to_graph, copied, namespace)
+    scope = f"{namespace}/" if namespace else ""
+    assert train.name == f"{scope}GradientDescent"
+    assert set(copied) == {f"{scope}W:0", f"{scope}b:0"}
+    assert names(to_graph.get_collection("trainable_variables")) == [f"{scope}W:0", f"{scope}b:0"]
+    assert to_graph.get_collection(f"{scope}mine") == [copied[f"{scope}W:0"]]
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.variables_initializer(copied.values()))
+        for _ in range(400):
+            session.run(train)
+        w, b = session.run([copied[f"{scope}W:0"], copied[f"{scope}b:0"]])
+    assert (w[0], b[0]) == (pytest.approx(0.1, abs=1e-4), pytest.approx(0.3, abs=1e-4))
+
+
+def test_what_is_there_already_is_not_copied_again(fit):
+    to_graph, copied = tf.Graph(), {}
+    w = ge.copy_variable_to_graph(fit.W, to_graph, "ns", copied)
+    assert ge.copy_variable_to_graph(fit.W, to_graph, "ns", copied) is w
+    assert ge.copy_variable_to_graph(fit.W, to_graph, "ns") is w
+    train = ge.copy_to_graph(fit.train, to_graph, copied, "ns")
+    loss = ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
+    count = len(to_graph.get_operations())
+    assert len({op.name for op in to_graph.get_operations()}) == count
+    assert ge.copy_to_graph(fit.train, to_graph, copied, "ns") is train
+    assert ge.copy_to_graph(fit.loss.op, to_graph, namespace="ns") is loss.op
+    assert ge.copy_to_graph(fit.W, to_graph, copied, "ns").name == "ns/W:0"
+    assert len(to_graph.get_operations()) == count
+    assert names(to_graph.get_collection("variables")) == ["ns/W:0", "ns/b:0"]
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.global_variables_initializer())
+        first = session.run(loss)
+        session.run([train] * 2)
+        assert session.run(loss) < first
+
+
+def test_copies_are_found_by_their_originals(fit):
+    to_graph, copied = tf.Graph(), {}
+    train = ge.copy_to_graph(fit.train, to_graph, copied, "ns")
+    assert ge.get_copied(fit.train, to_graph, copied, "ns") is train
+    assert ge.get_copied(fit.W, to_graph, copied, "ns") is copied["ns/W:0"]
+    assert ge.get_copied(fit.W, to_graph, namespace="ns") is copied["ns/W:0"]
+    with pytest.raises(KeyError, match="The graph has no 'loss:0'; copy 'loss:0' there with copy_to_graph first"):
+        ge.get_copied(fit.loss, to_graph)
+
+
+def test_variables_of_the_callers_own_are_used_under_the_names_of_the_copies(fit):
+    to_graph = tf.Graph()
+    with to_graph.as_default():
+        mine = v1.Variable([7.0], name="mine")
+    copied = {"ns/W:0": mine}
+    ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
+    assert set(copied) == {"ns/W:0", "ns/b:0"}
+    assert "ns/W" not in {op.name for op in to_graph.get_operations()}
+    session = initialised(to_graph)
+    with to_graph.as_default():
+        low = session.run("ns/loss:0")
+        mine.load([0.1], session)
+        assert session.run("ns/loss:0") < low
+
+
+def test_slots_of_an_optimiser_follow(resource):
+    fit = Fit(resource, v1.train.AdamOptimizer(0.1))
+    to_graph, copied = tf.Graph(), {}
+    train = ge.copy_to_graph(fit.train, to_graph, copied, "ns")
+    assert set(names(to_graph.get_collection("variables"))) == set(copied)
+    assert {"ns/W/Adam:0", "ns/W/Adam_1:0", "ns/beta1_power:0"} <= set(copied)
+    session = initialised(to_graph)
+    for _ in range(300):
+        session.run(train)
+    with to_graph.as_default():
+        assert session.run(copied["ns/W:0"])[0] == pytest.approx(0.1, abs=0.02)
+
+
+def test_loops_functions_tables_and_what_fills_them_follow():
+    v1.disable_control_flow_v2()
+    graph, to_graph = tf.Graph(), tf.Graph()
+    with graph.as_default():
+        twice = tf.function(lambda t: t * 2.0)
+        table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["k"], [3.0]), -1.0)
+        v = v1.get_variable("v", initializer=table.lookup(tf.constant("k")) * 2.0, use_resource=True)
+        y = v1.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, twice(t) + v), [0, 1.0])[1]
+        dv = tf.gradients(y, v)[0]
+    copied = {}
+    both = [ge.copy_to_graph(t, to_graph, copied, "ns") for t in (y, dv)]
+    assert set(copied) == {"ns/v:0"}
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.tables_initializer())
+        session.run(v1.global_variables_initializer())
+        assert session.run(both) == [50.0, 7.0]
+        assert session.run(tf.gradients(both[0], copied["ns/v:0"])[0]) == 7.0
+
+
+def test_a_name_that_another_op_has_there_is_refused(fit):
+    to_graph, copied = tf.Graph(), {}
+    with to_graph.as_default():
+        tf.constant(1.0, name="ns/loss")
+    with pytest.raises(ValueError, match="has another op 'ns/loss', a Const, which is no copy of 'loss'"):
+        ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
+    assert (names(to_graph.get_operations()), copied, to_graph.get_collection("variables")) == (["ns/loss"], {}, [])
+
+
+def test_what_is_neither_op_tensor_nor_variable_is_refused(fit):
+    with pytest.raises(TypeError, match="is not a Variable of a graph"):
+        ge.copy_variable_to_graph(fit.loss, tf.Graph(), "ns")
+    with pytest.raises(TypeError, match=r"Expected a tf.Operation or tf.Tensor"):
+        ge.copy_to_graph("loss", tf.Graph())
+    with pytest.raises(TypeError, match=r"Expected a tf.Graph"):
+        ge.copy_to_graph(fit.loss, "graph")
+
+
+def test_a_variable_in_no_collection_is_copied_too():
+    graph, to_graph = tf.Graph(), tf.Graph()
+    with graph.as_default():
+        hidden = v1.Variable([1.0, 2.0], name="hidden", collections=[])
+    copy = ge.copy_variable_to_graph(hidden, to_graph, "")
+    assert to_graph.get_collection("variables") == []
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(copy.initializer)
+        assert session.run(copy).tolist() == [1.0, 2.0]

@@ -1,0 +1,90 @@
+"""What it takes to copy or mix one variable: the ops, the same in numpy, and how far two values are apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.graph.index import VariableDef
+
+
+def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:
+    """The tensor that a variable's ops read: its handle or, of a reference variable, its reference."""
+    return graph.get_tensor_by_name(variable.name)
+
+
+def shape_of(handle: tf.Tensor) -> tf.TensorShape:
+    """The static shape of the value."""
+    if handle.dtype == tf.resource:
+        return tf.TensorShape(handle.op.get_attr("shape"))
+    return handle.shape
+
+
+def dtype_of(handle: tf.Tensor) -> tf.DType:
+    """The dtype of the value."""
+    return handle.op.get_attr("dtype")
+
+
+def is_mixed(dtype: tf.DType) -> bool:
+    """Whether values of a dtype can be mixed; others are copied."""
+    return bool(dtype.is_floating or dtype.is_complex)
+
+
+def _within(dtype: tf.DType) -> tf.DType:
+    """The dtype to mix in: 0.005 in a dtype of two bytes is another number."""
+    return tf.float32 if dtype.size < 4 else dtype
+
+
+def _read_now(handle: tf.Tensor) -> tf.Tensor:
+    """The value at the time of the run: not a caching device's, which may have been read before."""
+    with tf.device(handle.device):
+        if handle.dtype == tf.resource:
+            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
+        return tf.identity(handle)
+
+
+def new_value(original: tf.Tensor, copy: tf.Tensor, tau: Any) -> tf.Tensor:
+    """What a copy is to hold; `tau` is None or a scalar tensor of float64 or any other number's dtype."""
+    value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
+    with tf.device(copy.device):
+        if shape.rank is not None:
+            value = tf.ensure_shape(value, shape)  # an assign with validate_shape=False may have changed it
+        if tau is None or not is_mixed(dtype):
+            return value
+        old, new = (tf.cast(x, _within(dtype)) for x in (_read_now(copy), value))
+        return tf.cast(old + tf.cast(tau, _within(dtype)) * (new - old), dtype)
+
+
+def assigned(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
+    """The op that gives a copy a value, on the copy's device."""
+    with tf.device(copy.device):
+        if copy.dtype == tf.resource:
+            return tf.raw_ops.AssignVariableOp(resource=copy, value=value)
+        return tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+
+
+def mixed(old: Any, new: Any, tau: float, dtype: tf.DType) -> Any:
+    """What the op of `new_value` gives, in numpy."""
+    within = _within(dtype).as_numpy_dtype
+    old, new = (np.asarray(value).astype(within) for value in (old, new))
+    return (old + within(tau) * (new - old)).astype(dtype.as_numpy_dtype)
+
+
+def distance(a: Any, b: Any, dtype: tf.DType) -> float:
+    """The largest absolute difference of two elements."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return math.inf
+    differ = a != b
+    if not (is_mixed(dtype) or dtype.is_integer):
+        return float(differ.any())
+    wide = np.complex128 if dtype.is_complex else np.float64
+    a, b = a[differ].astype(wide), b[differ].astype(wide)
+    both_nan = np.isnan(a) & np.isnan(b)
+    if both_nan.all():  # or nothing differs
+        return 0.0
+    far = float(np.abs(a[~both_nan] - b[~both_nan]).max())
+    return math.inf if math.isnan(far) else far
