@@ -21,7 +21,7 @@ ROWS = {
     "cloning": 11,
     "changing": 10,
     "looking": 9,
-    "growing": 8,
+    "growing": 8, "inside": 8,
     "rooms": 7,
     "room": 6, "selecting": 6,
     "live": 5,

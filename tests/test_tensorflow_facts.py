@@ -12,7 +12,9 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget.edits.apply import import_nodes
 from tfgraphwidget.edits.seeds import SEED_INPUTS
+from tfgraphwidget.errors import GraphEditError
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -183,3 +185,51 @@ def test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told() -> 
     with tf.GradientTape() as tape:
         y = copy(x)
     assert (y.numpy(), tape.gradient(y, x).numpy()) == (8.0, 12.0)
+
+
+def test_the_private_parts_of_control_flow_contexts_that_copies_rely_on_are_there() -> None:
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [])
+        y = v1.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * a), [0, x])[1]
+        tf.gradients(y, x)
+        forward, backward = (op._control_flow_context for op in graph.get_operations() if op.type == "LoopCond")
+    assert graph.get_collection("while_context") == [forward]  # the gradient's loop is in no collection
+    assert forward.grad_state is None
+    assert backward.grad_state.forward_context is forward
+    assert forward.GetControlPivot().op.type == "Identity"  # which tells a loop
+    assert backward.GetControlPivot().op.type == "Sub"  # from that of a gradient
+    for name in ("_values", "_external_values", "_nested_contexts", "_pivot_for_pred", "_pivot_for_body"):
+        assert hasattr(forward, name)
+
+
+def test_no_op_is_imported_under_the_name_of_a_scope_but_one_can_be_made() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="act/inner")
+        node = v1.NodeDef(name="act", op="NoOp")
+        (named,) = tf.import_graph_def(v1.GraphDef(node=[node]), name="", return_elements=["act"])
+        assert named.name == "act_1"
+        with pytest.raises(GraphEditError, match="Node name 'act' already exists in the Graph"):
+            import_nodes(graph, [node])
+        assert tf.Operation.from_node_def(node, graph) is graph.get_operation_by_name("act")
+
+
+def test_a_loop_whose_merge_reads_what_comes_round_first_has_a_wrong_gradient() -> None:
+    """So TensorFlow 1.15's graph_editor left its copies; they run all the same."""
+    v1.disable_control_flow_v2()
+    gradients = []
+    for exchange in (False, True):
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [])
+            y = v1.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * a), [0, x])[1]
+            for merge in [op for op in graph.get_operations() if op.type == "Merge" and exchange]:
+                enter, round_ = merge.inputs
+                merge._update_input(0, round_)
+                merge._update_input(1, enter)
+            gradient = tf.gradients(y, x)[0]
+        with v1.Session(graph=graph) as session:
+            value, got = session.run([y, gradient], {x: 1.5})
+            assert value == pytest.approx(1.5**8)
+            gradients.append(got)
+    assert gradients[0] == pytest.approx(8 * 1.5**7)
+    assert gradients[1] != pytest.approx(8 * 1.5**7)

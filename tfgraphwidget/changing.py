@@ -30,7 +30,12 @@ class Changing(Looking):
 
     def free_scope(self, wanted: str = "copy") -> str:
         """`wanted`, or with a number behind it: a scope name that nobody has taken."""
-        return free_name(wanted, taken_names(self.index, wanted))
+        return free_name(wanted, taken_names(self.index, wanted) | self._live.left())
+
+    @property
+    def in_function(self) -> bool:
+        """Whether one stands in a function's body, whose clones are modules."""
+        return len(self.breadcrumb) > 1 or bool(self._source.refusal)
 
     def read_only(self) -> str:
         """Why the graph one stands in cannot be changed, as a sentence with a way out; "" when it can."""
@@ -49,10 +54,10 @@ class Changing(Looking):
         return "none"
 
     def _check_editable(self) -> None:
-        if len(self.breadcrumb) > 1 or self._source.refusal:
+        if self.in_function:
             raise NotRunnable(self.read_only())
 
-    def _remember(self, command: Any, patch: Patch, place: LiveGraph, made: tuple[Any, ...]) -> None:
+    def _remember(self, command: Any, patch: Patch, place: LiveGraph | None, made: tuple[Any, ...]) -> None:
         """Push a step that was carried out in `place`, and show what is new."""
         self._history = self._history.pushed(Step(command, patch, place, made))
         self.fresh = frozenset(node.name for node in patch.add.nodes) if place is self._live else frozenset()
@@ -61,6 +66,9 @@ class Changing(Looking):
     def undo(self) -> str:
         """Take the last edit back; the line of code that it was. On a live graph its ops are hidden."""
         step = self._history.last()
+        if step.place is None:  # a module: the graph is as it was
+            self._history = self._history.after_undo(step.patch)
+            return self._done(step, frozenset())
         index = step.place.index
         taken_back = step.patch.inverse().with_dependents(index)
         if any(node.name not in index.ids for node in step.patch.add.nodes):
@@ -72,6 +80,9 @@ class Changing(Looking):
     def redo(self) -> str:
         """Do again what was undone last; the same ops and variables come back, with the values they have."""
         step = self._history.next()
+        if step.place is None:
+            self._history = self._history.after_redo()
+            return self._done(step, frozenset())
         if any(node.name in step.place.index.ids for node in step.patch.add.nodes):
             raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
         step.place.carry_out(step.patch, _nothing)

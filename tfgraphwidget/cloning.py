@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
 from typing import Any, TypedDict, Unpack
 
-from tfgraphwidget import growing, preparing
+from tfgraphwidget import growing, inside, preparing
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.add import Add
 from tfgraphwidget.edits.clone import Clone, Mode
@@ -15,9 +16,11 @@ from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
 from tfgraphwidget.live import LiveGraph
+from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names
 from tfgraphwidget.sources import open_source
 
@@ -72,6 +75,8 @@ class Cloning(Changing):
 
     def told(self, command: Clone) -> Preview:
         """What a command will do."""
+        if self.in_function:
+            return inside.told(command, self._source, self.room)
         target = self._place(command)
         preview = command.plan(self.index, self.index if target is self._live else target.index).preview
         assert preview is not None  # every clone tells
@@ -138,7 +143,14 @@ class Cloning(Changing):
         return other._live if isinstance(other, Changing) else LiveGraph(open_source(other, command.session))
 
     def do(self, command: Clone) -> Any:
-        """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then."""
+        """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then.
+
+        In a function's body nothing can be changed: there the clone is a tf.Module, `edits.modules.ModuleCopy`.
+        """
+        if self.in_function:
+            module = inside.cloned(command, self._source, self.room)
+            self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))
+            return module
         self._check_editable()
         self._names((*command.inputs, *command.outputs))
         if self._source.graph is None:
@@ -154,10 +166,19 @@ class Cloning(Changing):
         """Carry a clone out, from one graph to another or the same, and remember the command that it came from."""
         origin, target = source.place(), place.place()
         patch = clone.plan(origin.index, target.index)
-        place.carry_out(patch, preparing.prepared(clone, patch, origin, target), origin.graph)
-        made = tuple(_copies(clone, patch, origin, place))
-        self._remember(command, patch, place, made)
-        return made
+        fill, before = preparing.prepared(clone, patch, origin, target), (self._history, self.fresh)
+        made: list[Copy] = []
+
+        def remember() -> None:
+            made.extend(_copies(clone, patch, origin, place))
+            self._remember(command, patch, place, tuple(made))
+
+        try:
+            place.carry_out(patch, fill, origin.graph, remember)
+        except BaseException:
+            self._history, self.fresh = before
+            raise
+        return tuple(made)
 
     def add(
         self,
@@ -219,9 +240,15 @@ class Cloning(Changing):
         handles: dict[str, None] = {}
         for item in which:
             is_scope = isinstance(item, str) and item.rstrip("/") in self.index.scopes.ids
-            named = (self.scope(item) if is_scope else self.ops(item)) if isinstance(item, str) else item
-            some = named.variables if isinstance(named, Selection) else self.ops(named).variables
-            handles |= dict.fromkeys(v.handle for v in some)
+            if is_scope:
+                chosen = self.scope(item)
+            else:
+                chosen = (
+                    item if isinstance(item, Selection) else self.ops(*(split_tensor(n)[0] for n in self._names(item)))
+                )
+            if not chosen.variables:
+                raise GraphEditError(f"{item!r} holds no variable, so there is nothing to train; name its variables.")
+            handles |= dict.fromkeys(v.handle for v in chosen.variables)
         command = Trainable(tuple(sorted(handles, key=self.index.op)))
         patch = command.plan(self.index)
         self._live.carry_out(patch, lambda: None)

@@ -80,36 +80,43 @@ class LiveGraph:
         if base is not None:
             index = base.extended(nodes, collections, variables, functions)
         else:
-            taken = reserved(hidden)
+            taken = reserved(hidden - self._record().failed.keys())
             told: dict[str, Any] = {"typing": body.typing, "functions": functions, "beside": body, "origin": self}
             index = build(nodes, collections, variables, taken, **told)
         self._index, self._stamp, self._known = index, stamp, known + len(read)
         self._built_on_hidden = built_on_hidden
 
-    def carry_out(self, patch: Patch, fill: Callable[[], None], origin: Any = None) -> None:
-        """Apply and fill; if either fails, the inverse is applied and the graph is as before.
+    def carry_out(
+        self, patch: Patch, fill: Callable[[], None], origin: Any = None, then: Callable[[], None] = lambda: None
+    ) -> None:
+        """Apply, fill, follow with the index, and `then()`; if any of it fails, the graph is as before.
 
         `origin` is the graph that holds the originals of what is copied, if it is another one.
         """
         graph = self.graph()
         before, generation = self.index, self._stamp[1]
-        try:
-            apply.apply_live(patch, graph, origin or graph)
+
+        def follow() -> None:
             fill()
-        except BaseException:
-            apply.apply_live(patch.inverse(), graph)
-            self.reread()
-            raise
-        # Ops that are shown again come back at their old places in graph order.
-        if patch.add.nodes and self._record().generation != generation:
-            self.reread()
-        else:
-            self._stamp, self._known, self._index = self._present_stamp(), graph.version, patched(before, patch)
+            # Ops that are shown again come back at their old places in graph order.
+            if patch.add.nodes and self._record().generation != generation:
+                self.reread()
+            else:
+                self._index, self._known = patched(before, patch), graph.version
+                self._stamp = self._present_stamp()
+            then()
+
+        # When it fails the generation has grown, so that the index is read anew when it is next asked for.
+        apply.apply_live(patch, graph, origin or graph, follow)
 
     def place(self) -> Place:
         """The graph, imported now if it is a file's, with its index and session."""
         graph = self.graph()
         return Place(self.index, graph, self.source.session)
+
+    def left(self) -> frozenset[str]:
+        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        return reserved(set(self._record().failed))
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Answer } from "../src/channel";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "./kernel";
-import { drawn, painted } from "./made_up";
+import { drawn, painted, plainForm } from "./made_up";
 
 describe("boundary", () => {
   test("marking an op sends the whole boundary", async () => {
@@ -64,8 +64,8 @@ describe("edits", () => {
       drawn({ revision: 3, notice: "Cloned 5 ops." }, "copy"),
     );
     await actions.mark(INPUT, "inputs");
-    await actions.clone({ into: "copy", variables: "own", init: "current" });
-    const form = { into: "copy", variables: "own", init: "current" };
+    const form = { ...plainForm, others: ["net/w"] };
+    await actions.clone(form);
     expect(sent[1]).toEqual({ type: "clone", inputs: ["input"], outputs: ["net"], ...form });
     expect(store.value.status).toEqual({ kind: "notice", text: "Cloned 5 ops." });
   });

@@ -1,5 +1,6 @@
 // A small made-up graph as Python would send it: input → net(open){dense(closed) → (net)} with an edge in and one inside.
-import type { Drawn, Field, Painted, State } from "../src/protocol";
+import type { CloneForm } from "../src/actions";
+import type { Drawn, Field, Painted, Previewed, State } from "../src/protocol";
 
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
@@ -112,4 +113,37 @@ export function drawn(change: Partial<State> = {}, focus = ""): Drawn & { buffer
 
 export function painted(change: Partial<State>, coverage: readonly number[]): Painted & { buffer: DataView } {
   return { type: "painted", state: state(change), ...packed(paintArrays(coverage)) };
+}
+
+/** The form as it stands when nobody has touched it. */
+export const plainForm: CloneForm = {
+  into: "copy",
+  variables: "own",
+  others: [],
+  init: "current",
+  placeholders: false,
+  reseed: false,
+  times: null,
+  device: "",
+};
+
+export function previewed(change: Partial<Previewed> = {}): Previewed & { buffer: DataView } {
+  return {
+    type: "previewed",
+    refusal: "",
+    warned: [],
+    offer: "",
+    line: 'copy = editor.clone(inputs=["input"], outputs=["net"], into="copy")',
+    ops: 5,
+    scopes: ["copy"],
+    outside: [],
+    new: [],
+    shared: [],
+    stateful: [],
+    dropped: [],
+    held: [],
+    held_total: 0,
+    ...change,
+    buffer: new DataView(new ArrayBuffer(0)),
+  };
 }

@@ -2,28 +2,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { Proposals, VALUES, VARIABLES } from "../src/panels/clone";
-import { countText, listsOf } from "../src/panels/selection";
+import { countText } from "../src/panels/selection";
 import { TOOLS } from "../src/panels/tools";
 import { state } from "./made_up";
-
-const names = (count: number) => Array.from({ length: count }, (_, i) => `op_${i}:0`);
-
-describe("what comes in from outside", () => {
-  test("is counted whole, however much of it is listed", () => {
-    const cut = { outside: names(200), outside_total: 1234, shared: names(3), shared_total: 3 };
-    const [outside, shared] = listsOf(state(cut));
-    expect(outside?.title).toBe("1,234 tensors come in from outside");
-    expect((outside?.names.length ?? 0) + (outside?.left ?? 0)).toBe(1234);
-    expect(shared).toMatchObject({ title: "3 variables stay shared", left: 0 });
-  });
-
-  test("is not mentioned where there is none", () => {
-    expect(listsOf(state())).toEqual([]);
-    expect(listsOf(state({ outside: ["a:0"], outside_total: 1 }))).toMatchObject([
-      { title: "1 tensor comes in from outside", names: ["a:0"], left: 0 },
-    ]);
-  });
-});
 
 test("the size of a selection: of tensors alone no ops; of half a boundary, what is missing", () => {
   expect(countText(state({ selected_ops: 3, selected_variables: 1 }))).toBe("3 ops · 1 variable");

@@ -21,7 +21,10 @@ def trained(folder: Path, name: str, seed: int, *, resource: bool = True, device
     with graph.as_default(), tf.device(device):
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         w = v1.get_variable(
-            "w", [3, 3], initializer=v1.random_normal_initializer(seed=seed), use_resource=resource,
+            "w",
+            [3, 3],
+            initializer=v1.random_normal_initializer(seed=seed),
+            use_resource=resource,
         )
         v1.train.get_or_create_global_step()
         tf.tanh(x @ w, name="y")

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 import tfgraphwidget as tgw
-from tests.conftest import fill, initialised, read, v1
+from tests.conftest import MODELS, fill, initialised, read, v1
 from tests.graph.test_frames import Cell, contexts_of, given, times
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import NotClonable
 
-SEQ2SEQ = Path("/work/shared/models/seq2seq_v1.meta")
+SEQ2SEQ = MODELS / "seq2seq_v1.meta"
 FED = [{"x:0": 1.1, "p:0": True}, {"x:0": 0.4, "p:0": False}]
 
 
@@ -263,7 +264,6 @@ def test_a_recurrent_training_step_trains_variables_of_its_own() -> None:
         np.testing.assert_allclose(copied, value, rtol=1e-6)
 
 
-@pytest.mark.skipif(not SEQ2SEQ.exists(), reason="the shared models are not here")
 def test_a_sequence_to_sequence_training_step_trains_on_its_own() -> None:
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(str(SEQ2SEQ))
@@ -379,3 +379,22 @@ def test_what_was_imported_without_contexts_is_copied_and_runs(model: Model) -> 
     for fed in FED:
         y, copied = session.run(["y:0", "copy/y:0"], fed)
         assert copied == pytest.approx(session.run("y:0", {**fed, "x:0": y}), rel=1e-4)
+
+
+def test_the_lowered_loops_of_a_frozen_function_are_copied_and_run() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def double(x: tf.Tensor) -> tf.Tensor:
+        while x < 10.0:
+            x = x * 2.0 if x > 3.0 else x * x + 1.0
+        return x
+
+    v1.enable_control_flow_v2()
+    frozen = convert_variables_to_constants_v2(double.get_concrete_function()).graph.as_graph_def()
+    with tf.Graph().as_default() as graph:
+        [y] = tf.import_graph_def(frozen, return_elements=["Identity:0"], name="")
+    editor, session = opened(graph)
+    assert any(op.type == "Enter" for op in graph.get_operations())
+    editor.clone("x:0", "Identity", into="copy")
+    for x in (0.5, 4.0, 20.0):
+        original, copied = session.run([y, "copy/Identity:0"], {"x:0": x})
+        assert copied == original

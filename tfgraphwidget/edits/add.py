@@ -33,7 +33,7 @@ class Add:
         connect = tuple((self._own(index, name), given) for name, given in self.connect)
         fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
         gone = {i for i in fed if is_placeholder(index.types[i])}
-        everything = Selection.of(index, [i for i in range(len(index)) if i not in gone], "editor.ops()")
+        everything = Selection.of(index, [i for i in range(len(index)) if i not in gone], "~editor.ops()")
         device = "" if self.clear_devices else None
         return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=graph)
 

@@ -103,10 +103,9 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     unbuild(graph, patch.add)
     rebuild(graph, patch.remove)
     for key in graph.get_all_collection_keys():
-        if key in before.collections:
-            graph.get_collection_ref(key)[:] = before.collections[key]
-        else:
-            graph.clear_collection(key)
+        graph.get_collection_ref(key)[:] = before.collections.get(key, [])
+        if key not in before.collections:
+            del graph._collections[key]  # clear_collection refuses on a finalized graph
     left = {node.name: node for node in new if node.name in graph._nodes_by_name}
     record.hidden = {*before.hidden, *left}
     record.failed |= left

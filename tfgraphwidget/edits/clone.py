@@ -26,7 +26,7 @@ from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.resources import new_keys, resources, shared_state
+from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.graph.whole import copied_frames, whole
@@ -51,7 +51,7 @@ class Clone:
     original; `reseed` draws new ones.
 
     With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
-    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
+    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`. `where` names the rooms one stood in, of a function's body.
     """
 
     inputs: tuple[str, ...] = ()
@@ -69,6 +69,7 @@ class Clone:
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"called": "other_graph"})
     session: Any = field(default=None, metadata={"called": "other_session"})
+    where: str = field(default="", metadata={"aside": True})
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -203,7 +204,8 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
 
 def shared_handles(index: GraphIndex, clone: Clone, chosen: set[int]) -> frozenset[int]:
     """The state that the copy goes on sharing with the original, of that which lies in the part."""
-    held = [op for op, _ in resources(index, frozenset(chosen))]
+    kept = keyed(index)  # a stack of a loop lives for one step, and is each loop's own
+    held = [op for op, _ in resources(index, frozenset(chosen)) if kept[op]]
     if isinstance(clone.variables, str):
         return frozenset(held if clone.variables == "shared" else ())
     mode: dict[int, str] = {}
@@ -275,6 +277,7 @@ class _Copied:
         if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
             return ()
         copying = self.copying
-        read = {f"{op}:{port}": text for (op, port), text in copying.instead.items() if port >= 0 and text}
+        instead = ((f"{op}:{port}", text) for (op, port), text in copying.instead.items() if port >= 0)
+        read = {name: text or name for name, text in instead}
         names = {**copying.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
         return contexts.renamed(self.index.beside.contexts(), names, copying.frames, stays=copying.stays)

@@ -12,7 +12,8 @@ def line(command: Command) -> str:
     """One call of the editor, for example `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`."""
     call = f"editor.{type(command).__name__.lower()}({arguments(command)})"
     into = getattr(command, "into", "")
-    return f"{identifier(into)} = {call}" if into else call
+    where = getattr(command, "where", "")
+    return (f"{identifier(into)} = {call}" if into else call) + (f"  # in {where}" if where else "")
 
 
 def lines(commands: Iterable[Command]) -> tuple[str, ...]:

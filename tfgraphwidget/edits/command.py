@@ -28,7 +28,8 @@ class Command(Protocol):
 
 
 def arguments(command: Command) -> str:
-    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always".
+    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always";
+    those "aside" are not written.
 
     Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
     dict, and what cannot be written (a graph) goes by the name it is "called"; a
@@ -38,7 +39,7 @@ def arguments(command: Command) -> str:
     for field in dataclasses.fields(command):  # type: ignore[arg-type]  # every command is a frozen dataclass
         value = getattr(command, field.name)
         usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
-        if usual and "always" not in field.metadata:
+        if "aside" in field.metadata or (usual and "always" not in field.metadata):
             continue
         if "positional" in field.metadata:
             parts += map(literal, value)

@@ -19,7 +19,7 @@ from tfgraphwidget.edits.bodies import branches, brought_in, called, loaded
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
 from tfgraphwidget.edits.gradients import called_gradients, gradients
 from tfgraphwidget.edits.preview import Preview, State
-from tfgraphwidget.edits.states import Held, States, Variables, made_states
+from tfgraphwidget.edits.states import Held, States, Variables, foreseen, made_states
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import did_you_mean, free_name, identifier, is_scope_name, split_tensor
@@ -141,6 +141,31 @@ def as_module(
         return _made(index, held, (inputs, outputs), into, (variables, init), also, (arguments, returns or {}))
 
 
+def told(
+    index: GraphIndex,
+    held: Held,
+    ends: tuple[Sequence[str], Sequence[str]],
+    into: str,
+    variables: Variables,
+    also: Collection[int],
+    body_ends: tuple[Sequence[str], Mapping[str, str]],
+) -> Preview:
+    """What `as_module` will do; no variable is made, and no value is read."""
+    part = _excerpt(index, held, ends, also, body_ends)
+    return _report(part, foreseen(part, held, variables), into)
+
+
+def _excerpt(
+    index: GraphIndex,
+    held: Held,
+    ends: tuple[Sequence[str], Sequence[str]],
+    also: Collection[int],
+    body_ends: tuple[Sequence[str], Mapping[str, str]],
+) -> Excerpt:
+    returns = [name for name in body_ends[1].values() if split_tensor(name)[0] not in held.names]
+    return excerpt(index, held.names, ends[0], ends[1] or tuple(returns), also, body_ends[0])
+
+
 def _made(
     index: GraphIndex,
     held: Held,
@@ -152,7 +177,7 @@ def _made(
 ) -> ModuleCopy:
     names = held.names
     returns = {key: name for key, name in body_ends[1].items() if split_tensor(name)[0] not in names}
-    part = excerpt(index, names, ends[0], ends[1] or tuple(returns.values()), also, body_ends[0])
+    part = _excerpt(index, held, ends, also, body_ends)
     definitions = called(index, (index.nodes[i] for i in part.ops))
     states = made_states(part, held, definitions.values(), into, *state)
     # TensorFlow makes the graphs of loops' and conditionals' bodies anew for each gradient: no closure fits them.

@@ -49,14 +49,6 @@ def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -
     return {names[i]: prefix + names[i][len(old) :] for i in ops}
 
 
-def check_names(names: Mapping[str, str], target: GraphIndex) -> None:
-    """Raise when a copy without a scope of its own would have a name that the other graph's ops have."""
-    taken = {name.lower() for name in target.names} | target.reserved
-    clash = next((new for new in names.values() if new.lower() in taken), None)
-    if clash is not None:
-        raise NameTaken(f"The name {clash!r} is taken in the other graph; copy into a scope, into=….", [clash])
-
-
 def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
     """The device of each op of the k-th copy that does not keep the original's."""
     given = clone.devices[k] if clone.devices else clone.device

@@ -66,15 +66,14 @@ def made_states(
     Raises UnknownName, NotClonable or SessionRefused.
     """
     index = part.index
-    names = [index.names[i] for i in part.held]
-    modes = _modes(names, variables)
-    kept = [name for name in names if index.types[index.ids[name]] in HANDLES]
+    modes = _modes([index.names[i] for i in part.held], variables)
+    kept = [name for name in modes if index.types[index.ids[name]] in HANDLES]
     own = [name for name in kept if modes[name] == "own"]
     _check(index, held, kept, modes, init)
     present = _values(held, own, init)
     nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
     tables, handles, constants = {}, {}, {}
-    for name in (name for name in names if name not in kept):
+    for name in (name for name in modes if name not in kept):
         live = held.live(name)
         if live is not None and live.dtype not in _KEEPS:
             constants[name] = live
@@ -92,6 +91,22 @@ def made_states(
         {name: held.live(name) for name in kept if modes[name] == "shared"},
         handles,
         constants,
+    )
+
+
+def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
+    """The state that `made_states` would make, with None for each thing."""
+    kinds = part.index.types
+    modes = _modes([part.index.names[i] for i in part.held], variables)
+    kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
+    plain = {n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype not in _KEEPS}
+    own = {name for name, mode in modes.items() if mode == "own"} - plain
+    return States(
+        dict.fromkeys(kept & own),
+        dict.fromkeys(own - kept),
+        dict.fromkeys(kept - own),
+        dict.fromkeys(modes.keys() - own - kept - plain),
+        dict.fromkeys(plain),
     )
 
 

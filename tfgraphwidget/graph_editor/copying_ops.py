@@ -15,7 +15,7 @@ from tfgraphwidget.edits.contexts import renamed
 from tfgraphwidget.edits.copying import Copying
 from tfgraphwidget.edits.library import carried
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.rebuild import rebuild
+from tfgraphwidget.edits.rebuild import rebuild, unbuild
 from tfgraphwidget.edits.runners import renamed as renamed_runners
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.effects import side_effects
@@ -153,13 +153,12 @@ class Copier:
         return {op for op in ops if not reached[self.index.ids[op.name]]}
 
     def finish(self) -> list[tuple[Any, Any]]:
-        """Make what is beside the ops: colocation that had to wait, contexts, variables; gives (variable, its copy)."""
+        """Make what is beside the ops: colocation that had to wait, variables, runners; gives (variable, its copy)."""
         info = self.info
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
         info.side_effects = [self.index.names[i] for i in acting]
         for op in self._beside:
             self._colocate(op)
-        self._rebuild_contexts()
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
         runners = renamed_runners(self.index.beside.runners(), own)
@@ -170,7 +169,8 @@ class Copier:
         originals = ((item, member.name) for item in items if (member := Member.of(item)) and member.kind == "variable")
         return [(item, found[made[name].name]) for item, name in originals if name in made]
 
-    def _rebuild_contexts(self) -> None:
+    def rebuild_contexts(self) -> None:
+        """Give copies the contexts of the loops and conditionals that they are in; the last that can fail."""
         contexts = self.index.beside.contexts()
         if not contexts:
             return
@@ -178,7 +178,12 @@ class Copier:
         names = self.names | {t.name: t_.name for t, t_ in info.inputs.items()}
         told = renamed(contexts, names, self.copying.frames, stays=info.same_graph)
         nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
-        rebuild(info.graph_, Change(nodes=nodes, contexts=told), info.graph)
+        change = Change(nodes=nodes, contexts=told)
+        try:
+            rebuild(info.graph_, change, info.graph)
+        except BaseException:
+            unbuild(info.graph_, change)
+            raise
 
     def _colocate(self, op: Any) -> None:
         """An op that was copied alone may have to stand beside one that was copied after it."""

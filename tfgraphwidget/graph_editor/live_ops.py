@@ -45,6 +45,8 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
     except BaseException as error:
         for key in graph.get_all_collection_keys():
             graph.get_collection_ref(key)[:] = held.get(key, [])
+            if key not in held:
+                graph.clear_collection(key)
         new = graph.get_operations()[known:]
         if new:
             record = record_of(graph)

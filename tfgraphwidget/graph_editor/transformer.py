@@ -97,6 +97,7 @@ class Transformer:
             if not waits:
                 self._connect_control_inputs(info)
         self._assign_collections(info, info.copier.finish())
+        info.copier.rebuild_contexts()
         return _view_of(info)
 
     def _one_by_one(self, info: Transforming, ops: list[Any]) -> None:

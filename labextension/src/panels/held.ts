@@ -55,7 +55,7 @@ export class Modes {
 
 export class Switches {
   readonly modes = new Modes();
-  readonly #summary = element("summary", {});
+  readonly #summary = element("summary", { class: "tgw-fold" });
   readonly #search = element("input", {
     ...TEXT,
     type: "search",

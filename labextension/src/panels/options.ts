@@ -23,7 +23,7 @@ export class MoreOptions {
     placeholder: "/device:CPU:0",
     title: "Left empty, each op keeps the device of its original",
   });
-  readonly #summary = element("summary", {});
+  readonly #summary = element("summary", { class: "tgw-fold" });
   readonly root = element(
     "details",
     { class: "tgw-details" },
