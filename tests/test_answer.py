@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -135,11 +136,10 @@ def test_refusals(answers: Answers, editor: GraphEditor, request_: p.Request, se
     assert editor.graph.version == before
 
 
-def test_the_state_names_no_output_of_an_inception_clone_twice(inception: tuple[tf.Graph, v1.Session]) -> None:
+def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = Answers(tgw.edit(inception[0], session=inception[1]))
     reply, _ = answers.to(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
     assert isinstance(reply, p.Drawn)
-    assert reply.state.outside == ("input:0",)
     assert reply.state.selected_variables == 378
 
 
@@ -147,6 +147,13 @@ def test_messages_decode_to_the_requests_they_name() -> None:
     message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
     assert wire.decode(message) == (3, p.Clone(("x:0",), ("y:0",), "copy", init="none"))
     assert wire.decode({"id": 0, "type": "open"}) == (0, p.Open())
+    form = {"inputs": [], "outputs": [], "into": "copy", "others": ["w"], "placeholders": True, "times": 3}
+    asked = p.Preview((), (), "copy", others=("w",), placeholders=True, times=3)
+    assert wire.decode({"id": 1, "type": "preview", **form}) == (1, asked)
+    assert wire.decode({"id": 1, "type": "preview", **form, "times": None})[1] == dataclasses.replace(asked, times=None)
+    for wrong in ({"times": True}, {"times": "3"}, {"placeholders": 1}, {"variables": "mine"}, {"others": "w"}):
+        with pytest.raises(GraphEditError, match="reload the page"):
+            wire.decode({"id": 1, "type": "preview", **form, **wrong})
 
 
 json = st.recursive(
@@ -154,7 +161,7 @@ json = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init")
+fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times")
 values = json | st.sampled_from(sorted(wire.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
 
 

@@ -16,7 +16,7 @@ ROWS = {
     "widget": 16, "__main__": 16, "graph_editor": 16,
     "answer": 15, "typescript": 15,
     "previewing": 14, "wire": 14,
-    "protocol": 13,
+    "protocol": 13, "syncing": 13,
     "editor": 12,
     "cloning": 11,
     "changing": 10,

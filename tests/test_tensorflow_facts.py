@@ -12,6 +12,7 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget.edits import apply
 from tfgraphwidget.edits.apply import import_nodes
 from tfgraphwidget.edits.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
@@ -233,3 +234,62 @@ def test_a_loop_whose_merge_reads_what_comes_round_first_has_a_wrong_gradient() 
             gradients.append(got)
     assert gradients[0] == pytest.approx(8 * 1.5**7)
     assert gradients[1] != pytest.approx(8 * 1.5**7)
+
+
+def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
+    graph_def = line.as_graph_def()
+    left, right = tf.Graph(), tf.Graph()
+    for graph in (left, right):
+        buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
+        c_api.TF_GraphImportGraphDefWithResults(graph, buffer, c_api.TF_NewImportGraphDefOptions())
+    left._add_new_tf_operations(compute_devices=False)
+    apply._wrap(right, [node.name for node in graph_def.node])
+    assert left._names_in_use == right._names_in_use
+    assert left.new_operations() == right.new_operations() == []
+    slots = ("_original_op", "_device_code_locations", "_colocation_code_locations", "_control_flow_context")
+    for one, other in zip(left.get_operations(), right.get_operations(), strict=True):
+        assert (one.name, one._id, type(one)) == (other.name, other._id, type(other))
+        assert [type(t) for t in one.outputs] == [type(t) for t in other.outputs]
+        assert [t.name for t in one.inputs] == [t.name for t in other.inputs]
+        for slot in (*slots, "_gradient_function"):
+            assert getattr(one, slot) == getattr(other, slot), slot
+        assert other.graph is right
+
+
+def test_ops_without_a_python_side_are_found_again(line: tf.Graph) -> None:
+    graph = tf.Graph()
+    buffer = c_api.TF_NewBufferFromString(line.as_graph_def().SerializeToString())
+    c_api.TF_GraphImportGraphDefWithResults(graph, buffer, c_api.TF_NewImportGraphDefOptions())
+    c_ops = graph.new_operations()
+    tf.Operation._from_c_op(c_ops[0], graph)
+    assert len(graph.new_operations()) == len(c_ops) - 1
+
+
+def test_the_c_api_has_graphs_without_python_ops(line: tf.Graph) -> None:
+    scratch = c_api.PyGraph()
+    buffer = c_api.TF_NewBufferFromString(line.as_graph_def().SerializeToString())
+    c_api.TF_GraphImportGraphDefWithResults(scratch, buffer, c_api.TF_NewImportGraphDefOptions())
+    names = {c_api.TF_OperationName(op) for op in scratch.new_operations()}
+    assert names == {op.name for op in line.get_operations()}
+    assert "_collections" in vars(line)
+
+
+def test_a_missing_function_is_noticed_only_when_it_runs(line: tf.Graph) -> None:
+    call = v1.NodeDef(name="call", op="PartitionedCall", input=["x"])
+    call.attr["f"].func.name = "gone"
+    for key in ("Tin", "Tout"):
+        call.attr[key].list.type.append(tf.float32.as_datatype_enum)
+    line_def = line.as_graph_def()
+    line_def.node.append(call)
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(line_def, name="")
+    with v1.Session(graph=graph) as session, pytest.raises(tf.errors.OpError, match="gone"):
+        session.run("call:0", {"x:0": np.ones((1, 2))})
+
+
+def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None:
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32)
+        assert x._shape == ([], True)
+        x.set_shape([None, 2])
+        assert x._shape == ([None, 2], False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.view.layout import layered
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit", "layered"]
+__all__ = ["GraphEditError", "GraphEditor", "edit", "layered", "sync"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
 
 
@@ -52,6 +52,19 @@ def edit(
 
     source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
     return GraphEditor(source, show=_widget, layout=layout)
+
+
+def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
+    """Give variables of `target` the present values of `source`; each is an editor, or what a clone gave.
+
+    `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict {source:
+    target} of variables or scopes; some names or scopes that both have, as the first layers; or a function from a name
+    to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
+    Gives the pairs of names. Raises UnknownName, SessionRefused, or GraphEditError for shapes that differ.
+    """
+    from tfgraphwidget import syncing
+
+    return syncing.sync(source, target, names, tau)
 
 
 def _widget(editor: GraphEditor) -> Any:

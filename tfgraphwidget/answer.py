@@ -159,7 +159,8 @@ class Answers:
             revision=self.revision,
             path=editor.breadcrumb,
             warnings=editor.notices,
-            editable=editor.read_only(),
+            # The clone of a function's body is a tf.Module; the body itself stays as it is.
+            editable="" if editor.in_function else editor.read_only(),
             expression=_shown(selection),
             ops=len(index),
             variables=len(handles(index)),

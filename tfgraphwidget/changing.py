@@ -16,6 +16,7 @@ from tfgraphwidget.room import Room
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.patch import Patch
+    from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.sources.body import Source
 
 
@@ -31,6 +32,11 @@ class Changing(Looking):
     def free_scope(self, wanted: str = "copy") -> str:
         """`wanted`, or with a number behind it: a scope name that nobody has taken."""
         return free_name(wanted, taken_names(self.index, wanted) | self._live.left())
+
+    @property
+    def outermost(self) -> GraphIndex:
+        """The source's own graph as it is now, wherever one stands."""
+        return self._live.index
 
     @property
     def in_function(self) -> bool:

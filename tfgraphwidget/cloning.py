@@ -15,6 +15,7 @@ from tfgraphwidget.edits.clone import Clone, Mode
 from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.edits.sync import Model
 from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
@@ -78,9 +79,7 @@ class Cloning(Changing):
         if self.in_function:
             return inside.told(command, self._source, self.room)
         target = self._place(command)
-        preview = command.plan(self.index, self.index if target is self._live else target.index).preview
-        assert preview is not None  # every clone tells
-        return preview
+        return command.told(self.index, self.index if target is self._live else target.index)
 
     def command(
         self,
@@ -261,6 +260,8 @@ def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGr
     report, variables, count = patch.preview, place.variables(patch), len(command.scopes)
     assert report is not None  # every clone tells
 
+    models = Model(origin.graph, origin.session), Model(place.graph(), place.source.session)
+
     def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
@@ -275,5 +276,6 @@ def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGr
             graph=place.graph(),
             _names=dict((*share(patch.add.copies, k), *command.replace)),
             _keys=partial(preparing.keys, patch, origin),
-            _sync=lambda: None,
+            _pairs=partial(lambda k: share(preparing.pairs(patch, origin), k), k),
+            _models=models,
         )

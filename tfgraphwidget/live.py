@@ -76,7 +76,7 @@ class LiveGraph:
             hidden = hidden | built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = shown(collections, variables, hidden)
-        functions = body.functions()
+        functions = body.functions() - self._record().functions
         if base is not None:
             index = base.extended(nodes, collections, variables, functions)
         else:

@@ -54,10 +54,17 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
 
 def keys(patch: Patch, origin: Place) -> dict[str, str]:
     """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
+    paired = pairs(patch, origin)
+    told = keys_by_handle(origin.index.nodes, [original for original, _ in paired])
+    return {copy.name: told[original.handle] for original, copy in paired}
+
+
+def pairs(patch: Patch, origin: Place) -> tuple[tuple[VariableDef, VariableDef], ...]:
+    """Each original variable with its copy."""
     known, index = {copy: original for original, copy in patch.add.copies}, origin.index
-    originals = definitions(index, [index.ids[known[v.handle]] for v in patch.add.variables]).values()
-    told = keys_by_handle(index.nodes, originals)
-    return {v.name: told[original.handle] for v, original in zip(patch.add.variables, originals, strict=True)}
+    handles = [index.ids[known[v.handle]] for v in patch.add.variables]
+    originals = definitions(index, handles)
+    return tuple((originals[i], v) for i, v in zip(handles, patch.add.variables, strict=True))
 
 
 def _starters(patch: Patch, index: GraphIndex) -> list[str]:

@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import frames
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.names import enclosing_scopes
+from tfgraphwidget.names import enclosing_scopes, split_tensor
 from tfgraphwidget.sources.shapes import from_proto
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Previews:
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied
             held = self._held(form)
         shared = {state.name for state in told.shared}
-        outside = [("tensor", name) for name in told.inputs]
+        outside = [("tensor", name) for name in told.inputs if split_tensor(name)[0] not in shared]
         outside += [("control input", name) for name in told.control_inputs]
         outside += [("placeholder", name) for name, _ in told.placeholders]
         return p.Previewed(

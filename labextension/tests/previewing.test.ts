@@ -110,10 +110,15 @@ describe("telling", () => {
       "2 queues still shared",
       "1 tensor comes in from outside",
       "waits for 3 ops outside",
-      "2 new placeholders for what comes in",
+      "2 new placeholders for inputs",
       "5 ops with effects: 1 Print, 4 AssignVariableOp",
     ]);
     expect(facts.at(-1)?.groups).toHaveLength(2);
+  });
+
+  test("says what each of several copies has", () => {
+    const [own] = factsOf(previewed({ scopes: ["a_0", "a_1"], new: [group("map of sparse tensors", 2)] }));
+    expect(own?.text).toBe("2 own maps of sparse tensors in each copy");
   });
 
   test("keeps silent about what there is none of", () => {

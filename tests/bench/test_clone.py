@@ -14,10 +14,12 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.bench.graphs import layered
 from tests.conftest import INCEPTION, INCEPTION_OUTPUT, initialised, v1
 
 pytestmark = pytest.mark.bench
 PAIRS = 9
+SIZES = {1_000: 15, 5_000: 9, 20_000: 5, 80_000: 3}
 
 
 def seconds(work: object) -> float:
@@ -73,3 +75,45 @@ def test_clone_of_the_inception_body_against_bare_import() -> None:
     print(f"tf.import_graph_def of the same nodes:          {bare * 1e3:.0f} ms; ratio {ratio:.2f} (median of pairs)")
     print(f"the same clone with init='current' (95 MB):     {filled * 1e3:.0f} ms; ratio {filled / bare:.1f}")
     assert ratio <= 2
+
+
+def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, float]:
+    """Seconds per op of our clone, of a bare import of as many ops, and of the one run that initialises the clone."""
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.train.import_meta_graph(meta)
+    session = v1.Session(graph=graph)
+    editor = tgw.edit(graph, session=session)
+    nodes = v1.GraphDef()
+    nodes.CopyFrom(meta.graph_def)
+    for node in nodes.node:
+        if "_class" in node.attr and "loc:@" in str(node.attr["_class"]):
+            assert node.attr["_class"].list.s[0][5:].decode() in editor.index.ids  # among the nodes, as it wants them
+    made = []
+
+    def bare() -> None:
+        with graph.as_default():
+            tf.import_graph_def(nodes, name="bare")
+
+    def ours() -> None:
+        made.append(editor.clone("x:0", "y:0", "ours", init="none"))
+
+    times = {work: seconds(work) for work in ((ours, bare) if ours_first else (bare, ours))}
+    initialisers = [variable.initializer for variable in made[0].variables]
+    filled = seconds(lambda: session.run(initialisers))
+    session.close()
+    assert len(made[0].ops) == len(nodes.node) - 1  # x stays shared
+    return times[ours] / len(made[0].ops), times[bare] / len(nodes.node), filled / len(made[0].ops)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_own_clone_costs_little_more_than_a_bare_import(size: int) -> None:
+    meta = layered(size)
+    pairs = [layers_pair(meta, ours_first=number % 2 == 0) for number in range(SIZES[size] + 1)][1:]
+    ours, bare, filled = (statistics.median(column) * 1e6 for column in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b, _ in pairs)
+    print(
+        f"\n{size:,} ops: clone {ours:.0f} us an op (init='none', all included), bare import {bare:.0f}, {ratio:.2f} x"
+    )
+    print(f"initialisation, one session.run: {filled:.0f} us an op")
+    assert ratio <= 1.25

@@ -38,7 +38,6 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
             ratios.append(spent[1] / spent[0])
     middle = [statistics.median(each) * 1e3 for each in zip(*times, strict=True)]
     ratio = statistics.median(ratios)
-    print(
-        f"\nsync of 100 MB ({'resource' if resource else 'ref'}): {middle[1]:.2f} ms, plain {middle[0]:.2f}, {ratio:.2f}"
-    )
+    kind = "resource" if resource else "ref"
+    print(f"\nsync of 100 MB, {kind}: {middle[1]:.2f} ms, plain {middle[0]:.2f} ms, ratio {ratio:.2f}")
     assert ratio <= 1.5

@@ -53,9 +53,9 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
     assert notebook.kernel_eval("len(editor.selection.variables)") == 378
     expect(root.locator(".tgw-count")).to_contain_text("378 variables")
+    expect(root.locator(".tgw-clone")).to_contain_text("Copies 2,701 ops into copy.", timeout=30_000)
     outside = root.locator(".tgw-outside [data-name]")
     assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == ["input:0"]
-    expect(root.locator(".tgw-clone")).to_contain_text("Copies 2,701 ops")
     shoot(page, "02_marked")
 
     ops = notebook.kernel_eval(OPS)

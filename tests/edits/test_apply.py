@@ -17,11 +17,12 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import apply, proof, rebuild, static, threads, values
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
+from tfgraphwidget.looking import Looking
 
 STEPS: dict[str, tuple[Any, str, int]] = {
     "the proof": (apply, "prove", 1),
     "the proof's import": (proof, "run_import", 2),
-    "entering a function": (tf.Graph, "_add_function", 2),
+    "entering a function": (tf.Graph, "_add_function", 1),
     "the import": (apply, "run_import", 1),
     "making the ops' Python objects": (apply, "_wrap", 1),
     "the third op's Python object": (tf.Operation, "_from_c_op", 3),
@@ -39,7 +40,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the index": (live, "patched", 1),
     "the stamp": (live.LiveGraph, "_present_stamp", 3),
     "the history": (History, "pushed", 1),
-    "showing": (GraphEditor, "changed", 1),
+    "showing": (Looking, "changed", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}
 
@@ -67,7 +68,7 @@ def everything() -> Iterator[tuple[tf.Graph, v1.Session]]:
             return value + tf.cast(size, tf.float32)
 
         tf.identity(stateful(open_shape) + queue.dequeue(), name="y")
-        graph.add_to_collection("losses_of_mine", h)
+        graph.add_to_collection("losses_of_mine", tf.identity(h, name="h"))
     session = initialised(graph)
     yield graph, session
     session.close()
@@ -80,7 +81,7 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
     names = list(editor.index.names)
     shown = set(names)
     return {
-        "collections": {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()},
+        "collections": {key: list(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()},
         "nested": [len(c._nested_contexts) + len(c._values) for c in graph.get_collection("while_context")],
         "names": names,
         "members": {key: members for key, members in editor.index.collections.items() if members},
@@ -123,7 +124,7 @@ def test_whatever_fails_all_is_as_before(
     before, ops, functions = seen(editor, session), graph.version, set(graph._functions)
     with failing(*STEPS[step], error) as calls:
         with pytest.raises(type(error)):
-            editor.clone(outputs="y:0", into="copy", init="current")
+            editor.clone(outputs=["y:0", "h:0"], into="copy", init="current")
         assert calls() >= STEPS[step][2]
     after = seen(editor, session)
     for what, held in before.items():
@@ -132,8 +133,8 @@ def test_whatever_fails_all_is_as_before(
         assert graph.version == ops
         assert set(graph._functions) == functions
     assert len(graph.new_operations()) == 0
-    again = editor.clone(outputs="y:0", into="copy", init="current")
-    other = editor.clone(outputs="y:0", into="other", init="current")
+    again = editor.clone(outputs=["y:0", "h:0"], into="copy", init="current")
+    other = editor.clone(outputs=["y:0", "h:0"], into="other", init="current")
     check_works(session, again, other)
 
 
@@ -142,10 +143,10 @@ def check_works(session: v1.Session, *copies: Any) -> None:
     graph, puts = session.graph, ["put"]
     for copy in copies:
         assert len(copy.variables) == 2
-        assert graph.get_collection("variables").count(copy.variables[0]) == 1
+        assert [v is copy.variables[0] for v in graph.get_collection("variables")].count(True) == 1
         puts.append(copy["put"].name)
     with graph.as_default():
-        gradient = tf.gradients(copies[0]["y:0"], copies[0].variables[0])
+        gradient = tf.gradients(copies[0]["h:0"], copies[0].variables[0])
     session.run(puts)
     feed = {copy["x:0"] if "x" in copy else "x:0": [[1.0, 2.0]] for copy in copies} | {"x:0": [[1.0, 2.0]]}
     original, *copied = session.run(["y:0", *(copy["y:0"] for copy in copies)], feed)
@@ -211,11 +212,12 @@ def test_a_copied_call_of_a_function_has_the_gradient_of_the_original() -> None:
         x = v1.placeholder(tf.float32, [2], name="x")
         w = v1.get_variable("w", [2], initializer=v1.ones_initializer(), use_resource=True)
         tf.identity(tf.function(lambda value: value * value * w)(x), name="y")
+    copy = tgw.edit(graph).clone("x:0", "y:0", "copy", init="none")
+    with graph.as_default():
+        both = [tf.gradients(y, x)[0] for y in (graph.get_tensor_by_name("y:0"), copy["y:0"])]
+        own = tf.gradients(copy["y:0"], copy.variables[0])[0]
+    # TensorFlow gives calls more outputs when it differentiates them, which an older session would not see.
     with initialised(graph) as session:
-        copy = tgw.edit(graph, session=session).clone("x:0", "y:0", "copy")
-        with graph.as_default():
-            both = [tf.gradients(y, x)[0] for y in (graph.get_tensor_by_name("y:0"), copy["y:0"])]
-            own = tf.gradients(copy["y:0"], copy.variables[0])[0]
         feed = {"x:0": [2.0, 3.0]}
         assert np.array_equal(*session.run(both, feed))
         assert session.run(own, feed).tolist() == [4, 9]

@@ -257,7 +257,7 @@ def test_pairs_of_different_shape_or_dtype_are_refused_by_name() -> None:
     with initialised(graph) as session:
         with pytest.raises(GraphEditError, match=r"'a:0' has shape \(1,\) .* 'b:0' of shape \(2,\)"):
             sync_of(session, (a, b))
-        with pytest.raises(GraphEditError, match="'a:0' has dtype float32 .* 'c:0' of dtype int32"):
+        with pytest.raises(GraphEditError, match=r"'a:0' has dtype float32 .* 'c:0' of dtype int32"):
             sync_of(session, (a, c))
 
 
@@ -433,7 +433,7 @@ def test_a_savers_checkpoint_is_loaded_and_what_is_saved_a_saver_restores(
         saver = v1.train.Saver()
         fill(saver._var_list[0], 8.0, session)
         path = saver.save(session, str(tmp_path / "theirs"))
-    originals, copies, sync = many(mlp, session)
+    originals, _, sync = many(mlp, session)
     sync.load(path)
     assert not any(sync.drift().values())
     sync.save(str(tmp_path / "ours"))

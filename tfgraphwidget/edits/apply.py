@@ -39,13 +39,15 @@ _RECORD = "_tfgraphwidget_record"
 class Record:
     """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again.
 
-    `failed` are the NodeDefs of those hidden ops that an edit left when it failed: the same edit shows them again.
+    `failed` are the NodeDefs of those hidden ops that an edit left when it failed, `functions` the names of library
+    functions that only they call: the same edit shows them again.
     """
 
     hidden: set[str] = field(default_factory=set)
     variables: dict[str, tf.Variable] = field(default_factory=dict)
     generation: int = 0
     failed: dict[str, Any] = field(default_factory=dict)
+    functions: set[str] = field(default_factory=set)
 
 
 def record_of(graph: tf.Graph) -> Record:
@@ -83,6 +85,7 @@ def apply_live(
         raise
     for node in patch.add.nodes:
         record.failed.pop(node.name, None)
+    record.functions.difference_update(function.signature.name for function in patch.add.functions)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,8 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     left = {node.name: node for node in new if node.name in graph._nodes_by_name}
     record.hidden = {*before.hidden, *left}
     record.failed |= left
+    if left:
+        record.functions.update(function.signature.name for function in patch.add.functions)
     record.generation += 1
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.edits.savers import saver
-from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.edits.sync import Model, Sync
+from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.names import split_tensor
 
 
@@ -31,7 +32,9 @@ class Copy:
     graph: Any = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
-    _sync: Callable[[], Any] = field(repr=False)
+    _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
+    _models: tuple[Model, Model] = field(repr=False)
+    _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, original: Any) -> Any:
         """The copy's tensor or op for the original's (name, `tf.Tensor` or `tf.Operation`).
@@ -51,6 +54,59 @@ class Copy:
         """Whether the original's op or tensor was copied, or has something that stands for it."""
         name = original if isinstance(original, str) else getattr(original, "name", "")
         return name in self._names or split_tensor(str(name))[0] in self._names
+
+    def sync(self, tau: float = 1.0, *, session: Any = None) -> None:
+        """Give the copy's variables the present values of the originals, in one `session.run`: all, or none.
+
+        With `tau`, (1 - tau) of their own values and tau of the originals' (Polyak): what is no floating or complex
+        number is copied. `session` is another session of the copy's graph to do it in; the values still come from the
+        original's. Raises SessionRefused for a variable without a value, a closed session, servers that do not answer.
+        """
+        self._sync(session).sync(tau)
+
+    @property
+    def sync_op(self) -> Any:
+        """One op that copies the originals' values whenever it is run, for a training loop; made when first asked for.
+
+        Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
+        graph than its originals, whose values only `sync()` brings over.
+        """
+        return self._sync(None).op()
+
+    def mix_op(self, tau: Any) -> Any:
+        """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor."""
+        return self._sync(None).op(tau)
+
+    def drift(self, *, session: Any = None) -> dict[str, float]:
+        """How far each variable is from its original, by the original's name: the largest difference of two elements.
+
+        0.0 if equal; of booleans and strings 1.0 if any differ; inf where only one is NaN.
+        """
+        return self._sync(session).drift()
+
+    def save(self, path: str) -> None:
+        """Write the originals' present values to a checkpoint, under their own names, for another process to `load`."""
+        self._sync(None).save(path)
+
+    def load(self, path: str, *, session: Any = None) -> None:
+        """Give the copy the values that a checkpoint has for the originals: all, or none."""
+        self._sync(session).load(path)
+
+    @property
+    def model(self) -> Model:
+        """The graph that holds the copy, with its session."""
+        return self._models[1]
+
+    def _sync(self, session: Any) -> Sync:
+        source, target = self._models
+        if session is not None:
+            target = Model(self.graph, session)
+        if id(session) not in self._syncs:
+            pairs = self._pairs()
+            if not pairs:
+                raise NothingTo(f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync.")
+            self._syncs[id(session)] = Sync(pairs, source, target, self.scope)
+        return self._syncs[id(session)]
 
     def saver(self, **options: Any) -> Any:
         """A new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.

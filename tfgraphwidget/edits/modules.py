@@ -18,8 +18,10 @@ from tensorflow.python.ops import resource_variable_ops
 from tfgraphwidget.edits.bodies import branches, brought_in, called, loaded
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
 from tfgraphwidget.edits.gradients import called_gradients, gradients
+from tfgraphwidget.edits.mixing import distance
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.edits.states import Held, States, Variables, foreseen, made_states
+from tfgraphwidget.edits.sync import check_tau
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import did_you_mean, free_name, identifier, is_scope_name, split_tensor
@@ -38,7 +40,7 @@ class ModuleCopy(tf.Module):
     `tf.saved_model.save`.
     """
 
-    def __init__(self, part: Excerpt, states: States, functions: Mapping[str, Any], into: str) -> None:
+    def __init__(self, part: Excerpt, states: States, functions: Mapping[str, Any], into: str, held: Held) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
         self.inputs, self.outputs = part.names(part.inputs), part.names(part.outputs)
@@ -46,6 +48,8 @@ class ModuleCopy(tf.Module):
         self.tables = list(states.tables.values())
         self.report = _report(part, states, into)
         self._names = (*states.variables, *states.shared)
+        live = {name: held.live(name) for name in states.variables}
+        self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
 
     def _trace(
@@ -102,6 +106,34 @@ class ModuleCopy(tf.Module):
         if name not in self._names:
             raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])
         return [*self.own, *self.shared][self._names.index(name)]
+
+    def sync(self, tau: float = 1.0) -> None:
+        """Give the module's own variables the originals' present values; with `tau`, that much of them.
+
+        What is no floating or complex number is copied. Raises NotClonable for originals in a file or a session.
+        """
+        check_tau(tau)
+        pairs = [(copy, original.read_value()) for _, original, copy in self._pairs()]
+        for copy, value in pairs:
+            mixed = copy.dtype.is_floating or copy.dtype.is_complex
+            copy.assign(copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value)
+
+    def drift(self) -> dict[str, float]:
+        """How far each variable is from its original, by that one's name: the largest difference of two elements."""
+        told = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
+        return {name: distance(value, copy.numpy(), copy.dtype) for name, value, copy in told}
+
+    def _pairs(self) -> list[tuple[str, tf.Variable, tf.Variable]]:
+        """(name, original, copy) of each variable of its own."""
+        found = [(name, self._original(name), copy) for name, copy in zip(self._names, self.own, strict=False)]
+        far = [name for name, original, _ in found if original is None]
+        if far:
+            raise NotClonable(
+                f"Variable {far[0]!r} of the original is in a file or a session, where this module cannot look; "
+                "clone it again for its present value.",
+                far,
+            )
+        return found
 
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
@@ -185,7 +217,7 @@ def _made(
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
     functions = loaded(definitions, called_gradients(held, plain))
     own_gradients = gradients(part, held)
-    module = ModuleCopy(part, states, functions, into)
+    module = ModuleCopy(part, states, functions, into, held)
 
     def body(given: dict[str, Any]) -> list[Any]:
         return brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name)

@@ -55,7 +55,7 @@ def prove(
     """
     names = tuple(node.name for node in nodes)
     check_free_names(graph, names)
-    made = _functions(functions, gradients)
+    made = _functions(graph, functions, gradients)
     types = {node.op for node in nodes}
     _check_functions(graph, nodes, types, made)
     _check_devices(nodes)
@@ -131,22 +131,37 @@ def _refusal(message: str, names: Collection[str]) -> GraphEditError:
     return GraphEditError(f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", told)
 
 
-def _functions(functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
-    """The functions as TensorFlow's Python objects, in no graph yet."""
-    library = function_pb2.FunctionDefLibrary(function=functions)
-    for name, gradient in gradients:
-        library.gradient.add(function_name=name, gradient_func=gradient)
+def _functions(graph: tf.Graph, functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
+    """The functions as TensorFlow's Python objects, in no graph yet; those that the graph has already are left out."""
+    lacking = {f.signature.name: f for f in functions if not _has(graph, f)}
+    pairs = [pair for pair in gradients if pair[0] in lacking]
+    there = {gradient for _, gradient in pairs if gradient not in lacking and gradient in graph._functions}
+    library = function_pb2.FunctionDefLibrary(
+        function=[*lacking.values(), *(graph._functions[name].cached_definition for name in sorted(there))],
+        gradient=[function_pb2.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
+    )
     try:
-        return tuple(function.from_library(library))
+        made = function.from_library(library)
     except (tf.errors.OpError, ValueError) as error:
         reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
-        told = ", ".join(repr(f.signature.name) for f in library.function)
+        told = ", ".join(map(repr, lacking))
         raise GraphEditError(f"TensorFlow refuses the functions {told} that the new ops call: {reason}.") from error
+    return tuple(f for f in made if f.name in lacking)
+
+
+def _has(graph: tf.Graph, definition: Any) -> bool:
+    """Whether the graph has the function already; NameTaken when it has another one of that name."""
+    name = definition.signature.name
+    if name not in graph._functions:
+        return False
+    if graph._functions[name].cached_definition != definition:
+        raise NameTaken(f"The graph has another function {name!r}; copy into another name scope.")
+    return True
 
 
 def _check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
     """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
-    known = {*graph._functions, *(f.name if isinstance(f.name, str) else f.name.decode() for f in made)}
+    known = {*graph._functions, *(f.name for f in made)}
     calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
     for node in nodes:
         for key in calling.get(node.op, ()):

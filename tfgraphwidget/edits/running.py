@@ -8,6 +8,7 @@ grown graph is sent, a session of our own asks whether the servers answer.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,7 +18,8 @@ import tensorflow as tf
 from tfgraphwidget.errors import SessionRefused
 
 PATIENCE = 60.0
-_ASKED = 10.0  # seconds for a server to say that it is there
+_ASKED = 8.0  # seconds for a server to say that it is there
+_NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
@@ -46,27 +48,38 @@ class Answered:
                 self._ask()
             found = self.session.run(fetches, feed_dict, options=options)
         except _GONE as error:
-            raise SessionRefused(self._gone(error)) from error
+            tasks = _TASK.findall(str(error.message))
+            who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
+            raise SessionRefused(self._gone(who, error)) from error
         _sent[self.session] = self.graph.version
         return found
 
     def _ask(self) -> None:
-        """Raise one of `_GONE` unless the servers can open a session and run nothing in it."""
+        """Raise SessionRefused unless the servers can open a session and run nothing in it.
+
+        A session that has run here before needs the master only; which of the workers a run needs, the run tells.
+        """
+        try:
+            who = "The server at"
+            self._open(device_filters=_NO_WORKERS)
+            if self.session not in _sent:
+                who = "One of the servers behind"
+                self._open()
+        except _GONE as error:
+            raise SessionRefused(self._gone(f"{who} {self._target!r}", error)) from error
+
+    def _open(self, **options: Any) -> None:
         config = tf.compat.v1.ConfigProto()
         config.CopyFrom(self.session._config)
-        config.operation_timeout_in_ms = int(min(_ASKED, self._patience) * 1000)
-        with tf.Graph().as_default() as nothing, tf.device(None):
+        timeout = int(min(_ASKED, self._patience) * 1000)
+        config.MergeFrom(tf.compat.v1.ConfigProto(operation_timeout_in_ms=timeout, **options))
+        with tf.Graph().as_default() as nothing:
             op = tf.no_op()
-        asking = tf.compat.v1.Session(self._target, graph=nothing, config=config)
-        try:
+        with contextlib.closing(tf.compat.v1.Session(self._target, graph=nothing, config=config)) as asking:
             asking.run(op)
-        finally:
-            asking.close()
 
-    def _gone(self, error: tf.errors.OpError) -> str:
-        tasks = _TASK.findall(str(error.message))
-        who = f"Server {tasks[0]!r} of the session at" if tasks else "A server of the session at"
+    def _gone(self, who: str, error: tf.errors.OpError) -> str:
         return (
-            f"{who} {self._target!r} does not answer ({type(error).__name__}), so nothing was brought up to date; "
-            "start the server again and open a new session."
+            f"{who} does not answer ({type(error).__name__}), so nothing was brought up to date; start it again and "
+            "open a new session."
         )

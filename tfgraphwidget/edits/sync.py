@@ -86,7 +86,7 @@ class Sync:
         Variables of integers, booleans and strings are copied whatever tau is. All are assigned, or none. Raises
         SessionRefused for a closed session, a variable without a value, or servers that do not answer.
         """
-        _check_tau(tau)
+        check_tau(tau)
         session = self._session(self.target)
         made = None in self._made if tau == 1 else bool(self._mixing)
         if self.source != self.target or (self.target.graph.finalized and not made):
@@ -115,7 +115,7 @@ class Sync:
         inside = _is_inside(self.target.graph)
         number = tau is None or isinstance(tau, int | float)
         if tau is not None and number:
-            _check_tau(tau)
+            check_tau(tau)
         if number and not inside and tau in self._made:
             return self._made[tau]
         check_open(self.target.graph)
@@ -260,7 +260,8 @@ def definition_of(variable: Any) -> VariableDef:
     )
 
 
-def _check_tau(tau: Any) -> None:
+def check_tau(tau: Any) -> None:
+    """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, int | float) or not 0 <= tau <= 1:
         raise GraphEditError(f"tau={tau!r} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy).")
 

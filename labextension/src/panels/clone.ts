@@ -20,15 +20,19 @@ export const VALUES = {
 export function createClone(parts: Parts): HTMLElement {
   const { store, actions } = parts;
   const previewing = new Previewing(store, actions);
+  let busy = false;
   const ask = () => {
     const { state } = store.value;
     previewing.want(state && state.selected_ops > 0 ? form.value() : null);
-    form.enable(cannotClone(state), store.value.pending > 0);
+    form.enable(cannotClone(state), busy);
   };
   const form = new Form(createPreview(parts), ask);
   form.root.addEventListener("submit", async (event) => {
     event.preventDefault();
+    busy = true;
+    ask();
     await actions.clone(form.value());
+    busy = false;
     // The name is taken now; after a refusal it stays, to be corrected.
     if (store.value.status?.kind === "notice") form.into.value = store.value.state?.proposal ?? "";
     ask();
@@ -49,7 +53,6 @@ export function createClone(parts: Parts): HTMLElement {
     ask();
   });
   store.watch(["preview"], ({ preview }) => preview && form.switches.show(preview));
-  store.watch(["pending"], ({ state, pending }) => form.enable(cannotClone(state), pending > 0));
   return root;
 }
 

@@ -31,7 +31,7 @@ export class MoreOptions {
     element(
       "div",
       { class: "tgw-inner" },
-      tick("New placeholders for what comes in", this.#placeholders),
+      tick("New placeholders for inputs", this.#placeholders),
       tick("New random seeds", this.#reseed),
       row("Copies", this.#times),
       row("Device", this.#device),

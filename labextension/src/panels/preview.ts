@@ -32,10 +32,11 @@ export function headline({ ops, scopes }: Previewed): string {
 }
 
 export function factsOf({ scopes, new: made, shared, outside, stateful }: Previewed): Fact[] {
-  const own = scopes.length > 1 ? "of their own" : "of its own";
+  const own = ({ kind, total }: Group) =>
+    scopes.length > 1 ? `${plural(total, `own ${kind}`)} in each copy` : `${plural(total, kind)} of its own`;
   const fact = (kind: string, text: string, group: Group): Fact => ({ kind, text, groups: [group] });
   return [
-    ...made.map((group) => fact("tgw-own", `${plural(group.total, group.kind)} ${own}`, group)),
+    ...made.map((group) => fact("tgw-own", own(group), group)),
     ...shared.map((group) => fact("tgw-shared", `${plural(group.total, group.kind)} still shared`, group)),
     ...outside.map((group) => fact(OUTSIDE[group.kind] ?? "tgw-outside", outsideText(group), group)),
     ...effects(stateful),
@@ -49,7 +50,7 @@ const OUTSIDE: Record<string, string> = {
 };
 
 function outsideText({ kind, total }: Group): string {
-  if (kind === "placeholder") return `${plural(total, "new placeholder")} for what comes in`;
+  if (kind === "placeholder") return `${plural(total, "new placeholder")} for inputs`;
   if (kind === "control input") return `waits for ${plural(total, "op")} outside`;
   return `${plural(total, kind)} ${total === 1 ? "comes" : "come"} in from outside`;
 }

@@ -1,0 +1,31 @@
+"""Values from one model to another, matched by name: what `tfgraphwidget.sync` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.copied import Copy
+from tfgraphwidget.edits.matching import Names, matched
+from tfgraphwidget.edits.sync import Model, Sync, definition_of
+from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph.variables import definitions, handles
+
+
+def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
+    """Bring values over and give the (source, target) names; see `tfgraphwidget.sync`."""
+    ours, theirs = _told(source), _told(target)
+    pairs = matched(ours[1], theirs[1], names, source_scope=ours[2], target_scope=theirs[2])
+    Sync(pairs, ours[0], theirs[0], theirs[2]).sync(tau)
+    return tuple((a.name, b.name) for a, b in pairs)
+
+
+def _told(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
+    """Where a model's values are, its variables, and the scope that they stand in."""
+    if isinstance(model, GraphEditor):
+        session, index = model.session, model.outermost
+        return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""
+    if isinstance(model, Copy):
+        return model.model, tuple(map(definition_of, model.variables)), model.scope
+    raise NotAGraph(f"{type(model).__name__} {str(model)[:60]!r} is no model; give an editor, or what a clone gave.")
