@@ -251,3 +251,26 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
     opposite = "own" if default == "shared" else "shared"
     wanted = {name for name in names if (opposite if name in others else default) == "own"}
     assert {state.name for state in plan.preview.new} == wanted
+
+
+def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None:
+    weights = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="weights")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def doubled(x: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(x, weights, name="product") * 2.0
+
+    editor = tgw.edit(doubled)
+    answers = Answers(editor)
+    told = previewed(answers, (), ("product",), "copy")
+    assert named(told.new) == {"variable": ("weights",)}
+    reply, _ = answers.to(p.Clone((), ("product",), "copy"))
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.editable == ""
+    assert reply.state.notice.endswith('It can be called: editor.copies["copy"].')
+    module = editor.copies["copy"]
+    np.testing.assert_array_equal(module(tf.eye(2)), weights)
+    weights.assign(weights * 0.0)
+    np.testing.assert_array_equal(module(tf.eye(2)), [[1.0, 2.0], [3.0, 4.0]])
+    shared = previewed(answers, (), ("product",), "other", others=("weights",))
+    assert [(held.name, held.mode) for held in shared.held] == [("weights", "shared")]

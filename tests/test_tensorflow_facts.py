@@ -271,7 +271,7 @@ def test_the_c_api_has_graphs_without_python_ops(line: tf.Graph) -> None:
     c_api.TF_GraphImportGraphDefWithResults(scratch, buffer, c_api.TF_NewImportGraphDefOptions())
     names = {c_api.TF_OperationName(op) for op in scratch.new_operations()}
     assert names == {op.name for op in line.get_operations()}
-    assert "_collections" in vars(line)
+    assert hasattr(line, "_collections")
 
 
 def test_a_missing_function_is_noticed_only_when_it_runs(line: tf.Graph) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from tfgraphwidget.edits import initial, values
 from tfgraphwidget.edits.clone import INITS, Clone
 from tfgraphwidget.edits.patch import Patch, patched
+from tfgraphwidget.edits.running import Answered
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph.filling import first_contents
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
@@ -42,12 +43,13 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
         )
     values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
+    session: Any = Answered(target.session)
     found = _Found(command, patch, origin, target, originals)
     loaded, runnable = found.values(own), found.starters(starters)
 
     def fill() -> None:
-        values.load(target.session, own, loaded)
-        values.start(target.session, runnable)
+        values.load(session, own, loaded)
+        values.start(session, runnable)
 
     return fill
 
@@ -125,8 +127,9 @@ class _Found:
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        present = values.current_values(self.origin.session, originals.values())
-        values.check_loadable(self.origin.session, originals.values(), present)
+        session: Any = Answered(self.origin.session)
+        present = values.current_values(session, originals.values())
+        values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
     def _initial(self, copies: Iterable[VariableDef], starters: Iterable[str]) -> dict[str, Any]:
@@ -139,7 +142,7 @@ class _Found:
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial.computed(self.target.session, after, copies, starters, functions, self.originals)
+        return initial.computed(Answered(self.target.session), after, copies, starters, functions, self.originals)
 
     def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:
         checkpoint = Checkpoint.of(path)

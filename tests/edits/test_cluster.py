@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tfgraphwidget.edits.sync import Model, Sync, definition_of
 from tfgraphwidget.errors import SessionRefused
@@ -207,3 +208,27 @@ def test_the_death_of_the_copys_server_is_said_at_once_and_by_name(cluster: Clus
     refused_in_time(sync_on(graph, cluster.session(graph), a, b, patience=5).sync)
     with graph.as_default():
         tf.no_op()
+
+
+def test_a_clone_is_placed_on_the_second_server_initialised_and_synced(cluster: Cluster) -> None:
+    graph = tf.Graph()
+    with graph.as_default(), tf.device(TASKS[0]):
+        x = v1.placeholder(tf.float32, [2], name="x")
+        w = v1.Variable([1.0, 2.0], name="w")
+        tf.multiply(x, w, name="y")
+        init = v1.global_variables_initializer()
+    session = cluster.session(graph)
+    session.run(init)
+    editor = tgw.edit(graph, session=session)
+    copy = editor.clone("x:0", "y:0", "copy", device=TASKS[1])
+    assert {graph.get_operation_by_name(name).device for name in copy.ops} == {TASKS[1]}
+    assert session.run(copy["y:0"], {x: [1.0, 1.0]}).tolist() == [1.0, 2.0]
+    anew = editor.clone("x:0", "y:0", "anew", device=TASKS[1], init="initial")
+    fill(w, [5.0, 5.0], session)
+    assert copy.drift() == {"w:0": 4.0}
+    copy.sync()
+    assert session.run([copy["y:0"], anew["y:0"]], {x: [1.0, 1.0]})[0].tolist() == [5.0, 5.0]
+    cluster.kill(1)
+    before = graph.version
+    refused_in_time(copy.sync, lambda: editor.clone("x:0", copy["y:0"], "again"))
+    assert graph.version == before

@@ -398,3 +398,21 @@ def test_the_lowered_loops_of_a_frozen_function_are_copied_and_run() -> None:
     for x in (0.5, 4.0, 20.0):
         original, copied = session.run([y, "copy/Identity:0"], {"x:0": x})
         assert copied == original
+
+
+def carried_along(x: tf.Tensor, p: tf.Tensor) -> tf.Tensor:
+    """Of the three results of the loop, and of the two of the conditional, y needs one."""
+    square, p = tf.square(x), tf.identity(p)
+    body = lambda i, a, b: (i + 1, a * x, b + a)  # noqa: E731
+    _, a, _ = v1.while_loop(lambda i, *_: i < 3, body, [0, x, tf.stack([square, x])[0] * 2.0])
+    return v1.cond(p, lambda: (a + 1.0, tf.exp(square) + 1.0), lambda: (a, square * x))[0]
+
+
+def test_what_loops_carry_beside_what_is_needed_comes_from_the_copy_s_inputs_too() -> None:
+    editor, session = opened(built(carried_along))
+    copy = editor.clone(["x:0", "p:0"], "y", into="copy", placeholders=True)
+    assert copy.outside == ()
+    assert [name for name, _ in copy.report.placeholders] == ["x:0", "p:0"]
+    for fed in FED:
+        theirs = {copy[name]: value for name, value in fed.items()}
+        assert session.run("copy/y:0", theirs) == pytest.approx(session.run("y:0", fed))

@@ -163,7 +163,7 @@ def _check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str]
     """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
     known = {*graph._functions, *(f.name for f in made)}
     calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
-    for node in nodes:
+    for node in nodes if calling else ():
         for key in calling.get(node.op, ()):
             value = node.attr[key]
             for called in value.list.func if value.HasField("list") else [value.func]:

@@ -80,6 +80,6 @@ class Answered:
 
     def _gone(self, who: str, error: tf.errors.OpError) -> str:
         return (
-            f"{who} does not answer ({type(error).__name__}), so nothing was brought up to date; start it again and "
+            f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it again and "
             "open a new session."
         )

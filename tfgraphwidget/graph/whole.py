@@ -165,13 +165,17 @@ class _Flow:
                     )
 
     def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
-        """What the added ops read that depends on no value from outside, as in `between`."""
+        """What the added ops read that lies on a path from `cut`, or depends on no value from outside, as in `between`."""
         if not added:
             return frozenset()
-        fed = walks.forward(self.index, from_outside(self.index).nonzero()[0])
+        free = ~walks.forward(self.index, from_outside(self.index).nonzero()[0])
+        # What a loop carries along and the outputs do not need, too, must come from the copy's inputs.
+        path = walks.forward(self.index, walks.readers_of(self.index, cut))
+        path &= walks.backward(self.index, added, stop=cut)
+        within = free | path
         home = self._home(grown)
-        fed[list(self.blocks[home].ops if home >= 0 else ())] = True
-        return frozenset(walks.backward(self.index, added, stop=cut, within=~fed).nonzero()[0].tolist())
+        within[list(self.blocks[home].ops if home >= 0 else ())] = False
+        return frozenset(walks.backward(self.index, added, stop=cut, within=within).nonzero()[0].tolist())
 
     def deciding(self, grown: frozenset[int]) -> set[int]:
         """The "pred_id" of each conditional that is taken: its own name for the predicate."""
