@@ -106,8 +106,26 @@ def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) ->
 def test_a_function_cannot_be_edited_in_place(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     with pytest.raises(NotRunnable, match="edit"):
-        editor.clone("rows:0", editor.room.body.returns["large"], "copy")
+        editor.grow("rows:0", tf.nn.relu, into="head")
     assert editor.read_only()
+
+
+def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Doubler) -> None:
+    editor, rows = tgw.edit(doubler.__call__), tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    before = [v.numpy() for v in doubler.variables]
+    copy = editor.clone(into="copy")
+    assert editor.copies == {"copy": copy}
+    assert editor.preview(into="copy") == copy.report
+    assert {name for name in copy.drift().values()} == {0.0}
+    for variable in copy.own:
+        variable.assign(tf.zeros_like(variable))
+    assert all(np.array_equal(a, b.numpy()) for a, b in zip(before, doubler.variables, strict=True))
+    assert max(copy.drift().values()) > 0
+    copy.sync()
+    told = doubler(rows)
+    assert np.allclose(copy.signature(rows)["large"], told["large"])
+    assert editor.undo() == 'copy = editor.clone(into="copy")'
+    assert editor.copies == {}
 
 
 def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
@@ -118,7 +136,7 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
     assert handles == {"scale/w", "quiet"}
     assert {s.name for s in editor.signatures} == {"scale", "serving_default"}
     with pytest.raises(NotRunnable, match=r"leave it \(editor\.leave\(0\)\)"):
-        editor.clone("rows:0", "rows:0", "copy")
+        editor.grow("rows:0", tf.nn.relu, into="head")
     editor.leave(0)
     assert "StatefulPartitionedCall" in types(editor)
     with pytest.raises(UnknownName, match="serving_default"):
@@ -198,7 +216,7 @@ def test_the_page_goes_in_and_out(saved: Path) -> None:
     inside, _ = answers.to(p.Enter(loop))
     assert isinstance(inside, p.Drawn)
     assert inside.state.path[-1] == f"{loop}:body"
-    assert inside.state.editable
+    assert inside.state.editable == ""  # a clone of what is here is a tf.Module
     outside, _ = answers.to(p.Leave(depth - 1))
     assert isinstance(outside, p.Drawn)
     assert outside.state.path == drawn.state.path

@@ -16,6 +16,7 @@ from tfgraphwidget.edits import apply
 from tfgraphwidget.edits.apply import import_nodes
 from tfgraphwidget.edits.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources.variables import definition
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -293,3 +294,19 @@ def test_static_shapes_tell_what_set_shape_said_without_python_objects() -> None
         assert x._shape == ([], True)
         x.set_shape([None, 2])
         assert x._shape == ([None, 2], False)
+
+
+def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
+    graph = build_mlp(resource=True)
+    with graph.as_default():
+        v1.get_variable("still", dtype=tf.int64, initializer=np.arange(3), trainable=False)
+        originals = v1.global_variables()
+        for original in originals:
+            proto = original.to_proto()
+            made = apply.make_variable(graph, definition(proto, None))
+            known = type(original).from_proto(proto)
+            assert type(made) is type(known)
+            assert vars(made).keys() == vars(known).keys()
+            for field, value in vars(known).items():
+                assert vars(made)[field] is value or vars(made)[field] == value, field
+            assert type(made._aggregation) is type(known._aggregation)

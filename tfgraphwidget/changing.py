@@ -64,10 +64,9 @@ class Changing(Looking):
             raise NotRunnable(self.read_only())
 
     def _remember(self, command: Any, patch: Patch, place: LiveGraph | None, made: tuple[Any, ...]) -> None:
-        """Push a step that was carried out in `place`, and show what is new."""
+        """Push a step that was carried out in `place`; its ops are the new ones. The caller tells those who listen."""
         self._history = self._history.pushed(Step(command, patch, place, made))
         self.fresh = frozenset(node.name for node in patch.add.nodes) if place is self._live else frozenset()
-        self.changed()
 
     def undo(self) -> str:
         """Take the last edit back; the line of code that it was. On a live graph its ops are hidden."""

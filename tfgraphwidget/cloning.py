@@ -149,6 +149,7 @@ class Cloning(Changing):
         if self.in_function:
             module = inside.cloned(command, self._source, self.room)
             self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))
+            self.changed()
             return module
         self._check_editable()
         self._names((*command.inputs, *command.outputs))
@@ -209,7 +210,9 @@ class Cloning(Changing):
         where = None if checkpoint is None else fspath(checkpoint)
         command = Add(named or source, into, connected, clear_devices, where, tags)
         clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
-        return self._carry(command, clone, other, self._live)[0]
+        added = self._carry(command, clone, other, self._live)[0]
+        self.changed()
+        return added
 
     def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
         """Call `function` on tensors of the graph, and initialise the variables and tables that it makes, only these.
@@ -225,6 +228,7 @@ class Cloning(Changing):
         ops = tuple(node.name for node in patch.add.nodes)
         grown = Grown(into, outputs, self._live.variables(patch), ops)
         self._remember(command, patch, self._live, (grown,))
+        self.changed()
         return grown
 
     def trainable(self, *which: Any) -> Selection:
@@ -252,6 +256,7 @@ class Cloning(Changing):
         patch = command.plan(self.index)
         self._live.carry_out(patch, lambda: None)
         self._remember(command, patch, self._live, ())
+        self.changed()
         return super().trainable()
 
 

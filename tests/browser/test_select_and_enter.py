@@ -159,7 +159,10 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     expect(preview).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(root.get_by_text('It can be called: editor.copies["copy"].')).to_be_visible(timeout=30_000)
-    assert notebook.kernel_eval("editor.copies['copy'](7, 0).numpy().item()") == 8
+    assert (
+        notebook.kernel_eval("editor.copies['copy'](while_placeholder=7, while_while_loop_counter=0).numpy().item()")
+        == 8
+    )
     assert notebook.kernel_eval("editor.breadcrumb[-1]") == f"{loop}:body"
 
     # Out again: by the breadcrumb, and by Backspace.

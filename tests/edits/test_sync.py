@@ -395,6 +395,15 @@ def test_the_first_layers_alone_are_matched_by_their_names() -> None:
     assert paired(names_of(names), names_of(names), "two") == [("two/w", "two/w")]
 
 
+def test_the_slots_of_an_optimiser_are_brought_along_where_both_models_have_them() -> None:
+    trained, fresh = names_of(["one/w", "one/w/Adam", "one/b", "two/w"]), names_of(["first/w", "first/b"])
+    assert paired(trained, fresh, {"one": "first"}) == [("one/w", "first/w"), ("one/b", "first/b")]
+    assert paired(trained, fresh, {"one/w": "first/w"}) == [("one/w", "first/w")]
+    assert paired(trained, trained, ["one/w"]) == [("one/w", "one/w"), ("one/w/Adam", "one/w/Adam")]
+    with pytest.raises(UnknownName, match="no variable 'first/w'"):
+        paired(trained, names_of(["first/b"]), {"one": "first"})
+
+
 PROCESS = """
 import sys
 import tensorflow as tf

@@ -14,6 +14,7 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
+from tfgraphwidget.graph.filling import from_outside
 from tfgraphwidget.graph.selection import Selection
 
 
@@ -398,14 +399,16 @@ def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None
 
 
 def test_types_that_nobody_knows_are_judged_one_by_one() -> None:
-    def part(*tables: str) -> set[str]:
+    def outside(*tables: str) -> set[str]:
         known = {"t1": v1.NodeDef(name="t1", op="MyTable"), "t2": v1.NodeDef(name="t2", op="MyTable")}
         known["t1"].attr["shared_name"].s = b"key"
         nodes = [v1.NodeDef(name="x", op="Placeholder"), *(known[t] for t in tables)]
         editor = tgw.edit(v1.GraphDef(node=[*nodes, v1.NodeDef(name="y", op="MyLookup", input=["x", "t1", "t2"])]))
-        return set(editor.between("x", "y"))
+        return {
+            name for name, is_outside in zip(editor.index.names, from_outside(editor.index), strict=True) if is_outside
+        }
 
-    assert part("t1", "t2") == part("t2", "t1") == {"y", "t2"}
+    assert outside("t1", "t2") == outside("t2", "t1") == {"x", "t1"}
 
 
 BAD = {

@@ -24,6 +24,7 @@ def matched(
     Names are compared without the scopes that the models stand in. `names` says which belong together: None, those
     of equal name; a mapping {source: target} of variables or of the scopes that they stand in; some names or scopes
     that both have (the first layers); or a function from a source's name to the target's, None to leave it out.
+    An optimiser's slots, as "w/Adam", go with their variables where both have them, and are left out otherwise.
     Raises UnknownName for a name that either model lacks, GraphEditError when there is no pair.
     """
     ours, theirs = _named(source, source_scope), _named(target, target_scope)
@@ -67,6 +68,13 @@ def _wanted(
             raise UnknownName(f"There is no variable {a!r} to copy from.{did_you_mean(a, ours)}", [a])
         for name in under:
             wanted = b + name[len(a) :]
-            if wanted not in theirs:
+            if wanted in theirs:
+                yield name, wanted
+            elif not _is_slot(name, ours):
                 raise UnknownName(f"There is no variable {wanted!r} to copy {name!r} to.{did_you_mean(wanted, theirs)}")
-            yield name, wanted
+
+
+def _is_slot(name: str, known: Mapping[str, VariableDef]) -> bool:
+    """Whether a variable is an optimiser's, kept below the one that it is for: "w/Adam" for "w"."""
+    parts = name.split("/")
+    return any("/".join(parts[:k]) in known for k in range(1, len(parts)))

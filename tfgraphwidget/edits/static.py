@@ -11,7 +11,8 @@ from tensorflow.python.framework import dtypes
 from tfgraphwidget.edits.proof import copy_handle_data
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_HANDLES = frozenset({dtypes.resource.as_datatype_enum, dtypes.variant.as_datatype_enum})
+_HOLDING = frozenset({dtypes.resource, dtypes.variant})
+_HANDLES = frozenset(dtype.as_datatype_enum for dtype in _HOLDING)
 
 
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
@@ -25,8 +26,7 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
     find, find_original = graph._get_operation_by_name, origin._get_operation_by_name
     for original_name, copy_name in pairs:
         if ":" in copy_name:
-            tensors = origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name)
-            _keep_handle_data(*tensors)
+            _keep_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
             continue
         copy = find(copy_name)
         op_type = copy.type
@@ -37,7 +37,7 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
             dims, unknown = tensor._shape
             if unknown or None in dims:
                 _keep_shape(find_original(original_name).outputs[k], tensor)
-            if holds:
+            if holds and tensor.dtype in _HOLDING:
                 _keep_handle_data(find_original(original_name).outputs[k], tensor)
         if op_type in _CALLS:
             original = find_original(original_name)
@@ -63,11 +63,10 @@ def _may_hold_resources(graph: tf.Graph, op_type: str) -> bool:
 
 def _keep_shape(original: tf.Tensor, copy: tf.Tensor) -> None:
     if original._shape != copy._shape:
-        # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred what that gives.
+        # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred which it is.
         with suppress(ValueError):
             copy.set_shape(original.shape)
 
 
 def _keep_handle_data(original: tf.Tensor, copy: tf.Tensor) -> None:
-    if copy.dtype.base_dtype in {dtypes.resource, dtypes.variant}:
-        copy_handle_data(original.graph, original._as_tf_output(), copy.graph, copy._as_tf_output())
+    copy_handle_data(original.graph, original._as_tf_output(), copy.graph, copy._as_tf_output())

@@ -22,8 +22,9 @@ export function createClone(parts: Parts): HTMLElement {
   const previewing = new Previewing(store, actions);
   let busy = false;
   const ask = () => {
-    const { state } = store.value;
-    previewing.want(state && state.selected_ops > 0 ? form.value() : null);
+    const { state, panelOpen } = store.value;
+    // Nobody reads it in a panel that is closed, and of a large part it keeps the kernel busy.
+    previewing.want(state && state.selected_ops > 0 && panelOpen ? form.value() : null);
     form.enable(cannotClone(state), busy);
   };
   const form = new Form(createPreview(parts), ask);
@@ -52,6 +53,7 @@ export function createClone(parts: Parts): HTMLElement {
     form.propose(state.values);
     ask();
   });
+  store.watch(["panelOpen"], ask);
   store.watch(["preview"], ({ preview }) => preview && form.switches.show(preview));
   return root;
 }

@@ -64,7 +64,15 @@ function effects(groups: readonly Group[]): Fact[] {
 }
 
 export function createPreview({ store, actions }: Parts): HTMLElement {
-  const root = element("div", { class: "tgw-preview", role: "status", hidden: true });
+  // There from the start: a screen reader reads changes only of what it knows. The rest is read on the way through.
+  const said = element("p", { role: "status" });
+  const rest = element("div", { class: "tgw-facts-list" });
+  const root = element(
+    "div",
+    { class: "tgw-preview", role: "group", "aria-label": "What the clone will do", hidden: true },
+    said,
+    rest,
+  );
   const open = new Set<string>();
   const go = (name: string) => void actions.reveal(name);
   const takeWhole = () => void actions.derive("whole");
@@ -76,21 +84,21 @@ export function createPreview({ store, actions }: Parts): HTMLElement {
     if (text === shown) return;
     shown = text;
     root.hidden = preview === null;
-    releaseFocus(root);
-    if (preview?.refusal) root.replaceChildren(...refused(preview, takeWhole));
-    else if (preview) root.replaceChildren(...told(preview, open, go));
+    if (!preview) return;
+    releaseFocus(rest);
+    said.className = preview.refusal ? "tgw-refusal" : "tgw-count";
+    said.replaceChildren(breakable(preview.refusal || `${headline(preview)}.`));
+    rest.replaceChildren(...(preview.refusal ? wayOut(preview, takeWhole) : told(preview, open, go)));
   });
   return root;
 }
 
-function refused({ refusal, offer }: Previewed, takeWhole: () => void): HTMLElement[] {
-  const why = element("p", { class: "tgw-refusal" }, refusal);
-  return offer ? [why, button({ class: "tgw-button" }, takeWhole, `Take the whole ${offer}`)] : [why];
+function wayOut({ offer }: Previewed, takeWhole: () => void): HTMLElement[] {
+  return offer ? [button({ class: "tgw-button" }, takeWhole, `Take the whole ${offer}`)] : [];
 }
 
 function told(previewed: Previewed, open: Set<string>, go: (name: string) => void): HTMLElement[] {
   return [
-    element("p", { class: "tgw-count" }, breakable(`${headline(previewed)}.`)),
     ...factsOf(previewed).map((fact) => factEntry(fact, open, go)),
     ...sentences(previewed.dropped),
     lineEntry(previewed.line, open),
