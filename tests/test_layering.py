@@ -32,7 +32,7 @@ ROWS = {
 }  # fmt: skip
 
 ALLOWED = {
-    "tensorflow": ("sources", "export", "edits.apply", "edits.bodies", "edits.gradients", "edits.modules", "edits.proof", "edits.rebuild", "edits.states", "edits.static", "edits.threads", "edits.checkpointed", "edits.mixing", "edits.running", "edits.sync", "edits.values", "graph_editor"),
+    "tensorflow": ("sources", "export", "edits.apply", "edits.bodies", "edits.gradients", "edits.modules", "edits.proof", "edits.rebuild", "edits.states", "edits.static", "edits.threads", "edits.checkpointed", "edits.mixing", "edits.running", "edits.sync", "edits.values", "edits.variables", "graph_editor"),
     "anywidget": ("widget",),
     "matplotlib": ("view.draw",),
     "networkx": ("graph.nx", "view.given"),

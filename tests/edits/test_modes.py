@@ -165,6 +165,17 @@ def test_each_distinct_input_gets_one_placeholder_of_its_dtype_and_shape(
     assert np.array_equal(session.run(copy["net/logits:0"], {placeholder: ONES}), original)
 
 
+@pytest.mark.parametrize("variables", ["shared", {"net/one": "shared"}])
+def test_no_placeholder_stands_for_a_shared_variable(
+    editor: GraphEditor, session: v1.Session, variables: object
+) -> None:
+    copy = editor.clone("x:0", "net/logits:0", "copy", placeholders=True, variables=variables)  # type: ignore[arg-type]
+    assert copy.report.placeholders == (("x:0", "x"),)
+    assert np.array_equal(
+        session.run(copy["net/logits:0"], {copy["x:0"]: ONES}), session.run("net/logits:0", {"x:0": ONES})
+    )
+
+
 def test_a_placeholder_for_the_second_output_and_one_for_a_resource() -> None:
     graph = tf.Graph()
     with graph.as_default():

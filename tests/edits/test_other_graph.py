@@ -67,13 +67,13 @@ def test_control_inputs_and_colocation_that_stay_behind_are_told(editor: GraphEd
         anchor = tf.constant(1.0, name="anchor")
         step = tf.group(v1.placeholder(tf.float32, name="fed"), name="step")
         with v1.colocate_with(anchor), tf.control_dependencies([step]):
-            tf.multiply(x, 2.0, name="y")
+            tf.negative(x, name="y")
     other = tf.Graph()
     with v1.Session(graph=graph) as session, v1.Session(graph=other) as elsewhere:
         copy = tgw.edit(graph, session=session).clone("x:0", "y:0", "copy", graph=other, session=elsewhere)
         assert any("'step'" in sentence for sentence in copy.report.dropped)
         assert any("'anchor'" in sentence for sentence in copy.report.dropped)
-        assert elsewhere.run(copy["y:0"], {copy["x:0"]: [1, 2]}).tolist() == [2, 4]
+        assert elsewhere.run(copy["y:0"], {copy["x:0"]: [1, 2]}).tolist() == [-1, -2]
         fresh = tf.Graph()
         with fresh.as_default():
             tf.import_graph_def(other.as_graph_def(), name="")  # no colocation dangles

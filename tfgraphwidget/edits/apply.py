@@ -19,18 +19,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import variable_pb2
-from tensorflow.python.framework import dtypes, ops
-from tensorflow.python.ops import ref_variable, resource_variable_ops
+from tensorflow.python.framework import ops
 
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.proof import Ends, Proven, outside, prove, run_import, serialized
 from tfgraphwidget.edits.rebuild import rebuild, unbuild
 from tfgraphwidget.edits.static import keep_static
 from tfgraphwidget.edits.threads import add_runners, remove_runners
+from tfgraphwidget.edits.variables import make_variable
 from tfgraphwidget.errors import GraphFinalized, NameTaken
 from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.graph.index import Member
 
 _RECORD = "_tfgraphwidget_record"
 
@@ -244,69 +243,6 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     if made or any(name in graph._nodes_by_name for name in names):
         for name in names:
             graph._names_in_use.setdefault(name.lower(), 1)
-
-
-def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
-    """A real `tf.Variable` over ops that are in the graph already; in no collection yet."""
-    proto = variable_pb2.VariableDef(
-        variable_name=definition.name,
-        initial_value_name=definition.initial_value or "",
-        initializer_name=definition.initializer or "",
-        snapshot_name=definition.snapshot or definition.name,
-        trainable=definition.trainable,
-        is_resource=definition.resource,
-        synchronization=definition.synchronization,
-        aggregation=definition.aggregation,
-    )
-    if definition.slice_info is not None:
-        proto.save_slice_info_def.CopyFrom(definition.slice_info)
-    kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
-    with graph.as_default():
-        variable = _plain_variable(graph, definition)
-        if variable is None:  # a variable of a graph has no truth value
-            variable = kind.from_proto(proto)
-    variable._constraint = definition.constraint  # a Python function, which no proto can hold
-    return variable
-
-
-def _plain_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable | None:
-    """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others.
-
-    See test_tensorflow_facts.py::test_a_variable_is_made_as_tensorflow_makes_it.
-    """
-    if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
-        return None
-    find = graph._get_operation_by_name
-
-    def tensor(name: str) -> tf.Tensor:
-        op, _, port = name.rpartition(":")
-        return find(op).outputs[int(port)]
-
-    handle, read = tensor(definition.name), tensor(definition.snapshot)
-    if read.op.type != "ReadVariableOp":
-        return None
-    attributes = handle.op.node_def.attr
-    made = resource_variable_ops.ResourceVariable.__new__(resource_variable_ops.ResourceVariable)
-    vars(made).update(
-        _in_graph_mode=True,
-        _handle=handle,
-        _shape=tf.TensorShape(attributes["shape"].shape),
-        _handle_name=definition.name,
-        _unique_id=definition.name,
-        _initializer_op=find(definition.initializer),
-        _initial_value=tensor(definition.initial_value) if definition.initial_value else None,
-        _synchronization=tf.VariableSynchronization(definition.synchronization),
-        _aggregation=tf.VariableAggregation(definition.aggregation),
-        _trainable=definition.trainable,
-        _cached_value=None,
-        _graph_element=read,
-        _save_slice_info=None,
-        _caching_device=None,
-        _dtype=dtypes.as_dtype(attributes["dtype"].type),
-        _constraint=None,
-        _validate_shape=True,
-    )
-    return made
 
 
 def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:

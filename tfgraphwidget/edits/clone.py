@@ -170,16 +170,16 @@ def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
     chosen, shared = copied_ops(index, clone)
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
-        raise NotClonable(f'Variable {first!r} cannot be shared with another graph; use variables="own".', [first])
+        raise NotClonable(f'{first!r} cannot be shared with another graph; use variables="own".', [first])
     if not chosen:
         raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
     ops = tuple(sorted(chosen))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
-    return _Part(index, ops, variables, inputs_of(clone, index, target, ops))
+    return _Part(index, ops, variables, inputs_of(clone, index, target, ops, shared))
 
 
 def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
-    """The ops that a clone copies, and the state in the part that the copy goes on sharing with the original.
+    """The ops that a clone copies, and those it leaves out since the copy goes on sharing their state.
 
     Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
     """
@@ -195,11 +195,15 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     inside = whole(index, inside, cut, grow=clone.selection is None)
     chosen = completed(index, inside, given)
     shared = shared_handles(index, clone, chosen)
-    if clone.variables == "shared":
-        chosen = without_shared(index, inside, shared)
-    elif shared:
-        chosen = completed(index, inside, given, shared)
-    return whole(index, chosen, cut), shared
+    if not shared:
+        return whole(index, chosen, cut), frozenset()
+    left = (
+        without_shared(index, inside, shared)
+        if clone.variables == "shared"
+        else completed(index, inside, given, shared)
+    )
+    copied = whole(index, left, cut)
+    return copied, frozenset(chosen) - copied
 
 
 def shared_handles(index: GraphIndex, clone: Clone, chosen: set[int]) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +73,10 @@ class Inputs:
         return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
 
 
-def inputs_of(clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...]) -> Inputs:
-    """How the copies of `ops` get what they read from outside.
+def inputs_of(
+    clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
+) -> Inputs:
+    """How the copies of `ops` get what they read from outside; no placeholder stands for the `shared` ops.
 
     Raises UnknownName for a tensor that is not there, NotClonable where dtypes or shapes do not match, and where a
     placeholder cannot stand.
@@ -89,13 +91,14 @@ def inputs_of(clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[in
     taken = {index.names[i].lower() for i in ops}
     stands_for: dict[Tensor, str] = {}
     made = []
-    for name in outside:
+    kept = tuple(name for name in outside if index.ids[_pair(name)[0]] in shared)
+    for name in (name for name in outside if name not in kept):
         op, port = _pair(name)
         wanted = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
         stands_for[op, port] = new = free_name(wanted if port == 0 else f"{wanted}_{port}", taken)
         taken.add(new.lower())
         made.append(_placeholder(index, index.ids[op], port, new))
-    return Inputs((), cut, replaced, stands_for, tuple(made))
+    return Inputs(kept, cut, replaced, stands_for, tuple(made))
 
 
 def _pair(name: str) -> Tensor:
