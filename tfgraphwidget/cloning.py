@@ -17,11 +17,11 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.edits.sync import Model
 from tfgraphwidget.edits.trainable import Trainable
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.room import Names
 from tfgraphwidget.sources import open_source
 
@@ -89,30 +89,44 @@ class Cloning(Changing):
         **options: Unpack[Options],
     ) -> Clone:
         """The call of `clone` as a value: names for what was given, the chosen part for what was not."""
+        _check(options)
         selection = None
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs, outputs = inputs, (), ()
         elif inputs is None and outputs is None and not any(self.room.boundary):
             selection, inputs, outputs = self.selection, (), ()
-        graph, device = options.get("graph"), options.get("device")
+        graph, device = self._other(options), options.get("device")
         variables, init = options.get("variables", "own"), options.get("init", "current")
         return Clone(
             inputs=self.inputs if inputs is None else self._names(inputs),
             outputs=self.outputs if outputs is None else self._names(outputs),
             into=self.free_scope() if into is None else into,
             variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
-            init=self._values(init) if isinstance(init, Mapping) else fspath(init),
+            init=self._values(init) if isinstance(init, Mapping) else _path(init),
             selection=selection,
             replace=self._pairs(options.get("replace", {}), elsewhere=graph is not None),
             placeholders=options.get("placeholders", False),
             reseed=options.get("reseed", False),
             times=options.get("times"),
             device=tuple(device.items()) if isinstance(device, Mapping) else device,
-            devices=tuple(options.get("devices", ())),
+            devices=tuple([devices] if isinstance(devices := options.get("devices", ()), str) else devices),
             src_scope=options.get("src_scope", ""),
-            graph=None if graph is self or graph is self._source.graph else graph,
+            graph=graph,
             session=options.get("session"),
         )
+
+    def _other(self, options: Options) -> Any:
+        """The other graph that is meant, or None; this graph, also by way of another editor of it, is no other."""
+        given, session = options.get("graph"), options.get("session")
+        held = given._source.graph if isinstance(given, Changing) else given
+        if given is self or (held is not None and held is self._source.graph):
+            given = None
+        if session is not None and (given is None or isinstance(given, Changing)):
+            raise GraphEditError(
+                "session= goes with graph=, a tf.Graph that is no editor's; copies in an editor's graph are filled in its "
+                "own session."
+            )
+        return given
 
     def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
         scopes = self.index.scopes.ids
@@ -147,6 +161,8 @@ class Cloning(Changing):
         In a function's body nothing can be changed: there the clone is a tf.Module, `edits.modules.ModuleCopy`.
         """
         if self.in_function:
+            if command.into in self.copies:
+                raise NameTaken(f"The name {command.into!r} is taken by another clone of this editor.", [command.into])
             module = inside.cloned(command, self._source, self.room)
             self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))
             self.changed()
@@ -208,7 +224,7 @@ class Cloning(Changing):
         connected = tuple((str(getattr(a, "name", a)), self._names(b)[0]) for a, b in (connect or {}).items())
         named = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
         where = None if checkpoint is None else fspath(checkpoint)
-        command = Add(named or source, into, connected, clear_devices, where, tags)
+        command = Add(named or source, into, connected, clear_devices, where, tags, session)
         clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
         added = self._carry(command, clone, other, self._live)[0]
         self.changed()
@@ -258,6 +274,16 @@ class Cloning(Changing):
         self._remember(command, patch, self._live, ())
         self.changed()
         return super().trainable()
+
+
+def _check(options: Options) -> None:
+    """Raise for an option that there is not."""
+    for name in options.keys() - Options.__annotations__.keys():
+        raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, Options.__annotations__)}")
+
+
+def _path(init: Any) -> Any:
+    return fspath(init) if isinstance(init, PathLike) else init
 
 
 def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGraph) -> Iterable[Copy]:

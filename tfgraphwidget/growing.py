@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.edits import apply, tracing, values
+from tfgraphwidget.edits.running import Answered
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.errors import GraphEditError
@@ -55,7 +56,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         patch = grown_between(before, live.index, command.into)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == _TABLES]
-            tracing.initialise(session, patch.add.variables, tables)
+            tracing.initialise(Answered(session), patch.add.variables, tables)
     except BaseException as error:
         half = grown_between(before, live.index, command.into)
         apply.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)

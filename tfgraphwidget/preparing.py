@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits import initial, values
-from tfgraphwidget.edits.clone import INITS, Clone
+from tfgraphwidget.edits.clone import INITS, Clone, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.edits.running import Answered
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
@@ -48,7 +48,7 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     loaded, runnable = found.values(own), found.starters(starters)
 
     def fill() -> None:
-        values.load(session, own, loaded)
+        values.load(session, [v for v in own if v.handle in loaded], loaded)
         values.start(session, runnable)
 
     return fill
@@ -136,7 +136,7 @@ class _Found:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
-        after = patched(self.target.index, replace(self.patch, remove=type(self.patch.add)()))
+        after = patched(self.target.index, self.patch)
         beside = self.target.index.beside
         functions = [
             *(beside.function(name) for name in sorted(self.target.index.functions)),
@@ -173,7 +173,7 @@ class _Found:
             if not copies:
                 hint = did_you_mean(name, [v.handle for v in originals.values()])
                 raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it.{hint}")
-            if isinstance(value, str) and value in INITS and originals[copies[0]].handle:
+            if isinstance(value, str) and (value in INITS or is_checkpoint(value)):
                 found.update(dict.fromkeys(copies, value))
             else:
                 found.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)

@@ -123,7 +123,9 @@ def test_a_live_graph_is_joined_with_the_values_of_its_session(mlp: tf.Graph, tm
         added = editor.add(mlp, "net2", {"x:0": "y:0"}, session=session)
         expected = session.run("net/logits:0", {"x:0": output(a, ONES)})
     assert np.allclose(editor.session.run(added["net/logits:0"], {"x:0": ONES}), expected, rtol=1e-5)
-    assert editor.code() == 'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"})'
+    assert (
+        editor.code() == 'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, session=other_session)'
+    )
 
 
 def test_undo_takes_what_was_added_away(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ class Add:
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
+    session: Any = field(default=None, metadata={"called": "other_session"})
 
     def clone(self, index: GraphIndex, graph: Any, init: str) -> Clone:
         """The same as a clone of everything in the source's `index` into `graph`."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from tfgraphwidget.edits import contexts, runners, seeds
 from tfgraphwidget.edits.copying import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
-from tfgraphwidget.edits.library import carried
+from tfgraphwidget.edits.library import carried, keys_in
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free, device_of, names_of
 from tfgraphwidget.edits.preview import Preview, State
@@ -51,7 +51,8 @@ class Clone:
     original; `reseed` draws new ones.
 
     With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
-    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`. `where` names the rooms one stood in, of a function's body.
+    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
+    `where` names the rooms one stood in, of a function's body.
     """
 
     inputs: tuple[str, ...] = ()
@@ -90,7 +91,7 @@ class Clone:
         return Patch(
             add=Change(**joined),
             scopes=tuple(filter(None, self.scopes)),
-            preview=part.preview(self, tuple(copied[0].dropped())),
+            preview=part.preview(self, copied[0]),
         )
 
     def told(self, index: GraphIndex, target: GraphIndex | None = None) -> Preview:
@@ -99,7 +100,7 @@ class Clone:
         part = self._part(index, target)
         copied = _Copied(self, part, target, 0)
         copied.change()
-        return part.preview(self, tuple(copied.dropped()))
+        return part.preview(self, copied)
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
         """What is copied, once it is known that the options make sense and the scopes are free."""
@@ -109,14 +110,14 @@ class Clone:
         return _part(self, index, target)
 
     def _check_options(self) -> None:
-        modes = [self.variables] if isinstance(self.variables, str) else [mode for _, mode in self.variables]
+        modes = [mode for _, mode in self.variables] if isinstance(self.variables, tuple) else [self.variables]
         for mode in modes:
             if mode not in get_args(Mode):
                 raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
-        if isinstance(self.init, str) and self.init not in INITS and not _is_checkpoint(self.init):
+        if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             known = ", ".join(map(repr, INITS))
             raise GraphEditError(f"init={self.init!r} is not known; it is one of {known}, or the path of a checkpoint.")
-        if self.times is not None and (isinstance(self.times, bool) or self.times < 1):
+        if self.times is not None and (type(self.times) is not int or self.times < 1):
             raise GraphEditError(f"times={self.times!r} is no number of copies; give 1 or more.")
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
@@ -124,8 +125,10 @@ class Clone:
             raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
 
 
-def _is_checkpoint(text: str) -> bool:
-    """Whether some text may be the path of a checkpoint rather than a word that was mistyped."""
+def is_checkpoint(text: Any) -> bool:
+    """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
+    if not isinstance(text, str):
+        return False
     return "/" in text or "." in text or Path(text).exists() or Path(f"{text}.index").exists()
 
 
@@ -138,8 +141,8 @@ class _Part:
     variables: tuple[VariableDef, ...]
     inputs: Inputs
 
-    def preview(self, clone: Clone, dropped: tuple[str, ...]) -> Preview:
-        """What is told of it."""
+    def preview(self, clone: Clone, copied: _Copied) -> Preview:
+        """What is told of it, once a copy was made."""
         index, names = self.index, self.index.names
         chosen = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
@@ -147,23 +150,19 @@ class _Part:
         behind = {index.op(name) for name in selection.shared(clone.inputs)}
         kinds = dict(shared_state(index, chosen, given))
         kinds.update((op, "variable") for op in behind)
+        stays, own, inner = copied.copying.stays, clone.variables != "shared", copied.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
             scopes=clone.scopes,
             inputs=self.inputs.kept,
-            control_inputs=selection.control_inputs if target_stays(clone) else (),
+            control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen)),
-            shared=tuple(State(kinds[i], names[i]) for i in sorted(kinds)) if target_stays(clone) else (),
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen)) + (inner if own else ()),
+            shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
             stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen)),
-            dropped=dropped,
+            dropped=tuple(copied.dropped()),
         )
-
-
-def target_stays(clone: Clone) -> bool:
-    """Whether the copies stand in the graph of their originals, and may read from it."""
-    return clone.graph is None
 
 
 def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
@@ -228,26 +227,33 @@ class _Copied:
     def __init__(self, clone: Clone, part: _Part, target: GraphIndex, k: int) -> None:
         index, self.into = part.index, clone.scopes[k]
         self.clone, self.part, self.index, self.target = clone, part, index, target
-        stays = index.origin is target.origin
         self.originals = [index.nodes[i] for i in part.ops]
         names = names_of(index, part.ops, clone.src_scope, self.into)
-        library = carried(index, self.originals, target, self.into, own=True)
-        self.library = library
+        taken = keys_in(target)
+        shares = clone.variables == "shared"
+        self.library = carried(index, self.originals, target, self.into, own=not shares, taken=taken)
         self.copying = Copying(
             names=names,
             instead=part.inputs.instead(self.into),
-            keys=new_keys(index, part.ops, self.into),
+            keys=new_keys(index, part.ops, self.into, taken),
             frames=frames_of(copied_frames(index, part.ops), self.into, target),
-            functions=library.names or {},
-            stays=stays,
+            functions=self.library.names,
+            stays=index.origin is target.origin,
             devices=device_of(clone, index, part.ops, k),
             single=frozenset(key for key in ONE_OF_A_KIND if target.collections.get(key)),
+            taken=taken,
+            src_scope=clone.src_scope.rstrip("/"),
         )
+
+    @property
+    def in_functions(self) -> tuple[State, ...]:
+        """The functions called that keep state of their own."""
+        return tuple(State("state in a function", name) for name in self.library.holding)
 
     def dropped(self) -> Iterator[str]:
         """A sentence for each thing that does not come along as it was; told after `change`."""
         yield from self.copying.dropped
-        for old, new in (self.library.names or {}).items():
+        for old, new in self.library.names.items():
             if old != new:
                 yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
 

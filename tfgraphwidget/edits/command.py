@@ -1,5 +1,5 @@
 """Command: one edit as a frozen value. The Python call, the browser's message, the history entry and the
-printed line of code are all this one object.
+printed line of code are all this one object. Most plan; what a Python function makes (Grow) nobody can.
 """
 
 from __future__ import annotations

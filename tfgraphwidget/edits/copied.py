@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfgraphwidget.edits.apply import record_of
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.edits.savers import saver
 from tfgraphwidget.edits.sync import Model, Sync
@@ -98,6 +99,8 @@ class Copy:
         return self._models[1]
 
     def _sync(self, session: Any) -> Sync:
+        if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
+            raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models
         if session is not None:
             target = Model(self.graph, session)

@@ -9,15 +9,16 @@ What makes a copied NodeDef silently wrong, and what is done about each (see tes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.variables import HANDLES, has_state
+from tfgraphwidget.graph.resources import shared_name
+from tfgraphwidget.graph.variables import REF_HANDLES, has_state
 from tfgraphwidget.graph.walks import ANY_PORT
-from tfgraphwidget.names import as_input, split_input, split_tensor
+from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
@@ -37,7 +38,8 @@ class Copying:
     the input text that the copies read in its place, "" for the original itself. `keys` maps shared_names, `frames` the
     names of loops' frames, `functions` those of library functions. `stays` says whether the copies may read, wait for
     and stand beside the ops that are not copied: they may not in another graph. `devices` maps an op and its device to
-    the copy's device; `single` are collections that take no second member. What has to be left out is told in
+    the copy's device; `single` are collections that take no second member,
+    `taken` the keys of the target's state in lower case. What has to be left out is told in
     `dropped`, a sentence each.
     """
 
@@ -49,6 +51,8 @@ class Copying:
     stays: bool = True
     devices: Mapping[str, str] | None = None
     single: frozenset[str] = frozenset()
+    taken: Collection[str] = ()
+    src_scope: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
     _inputs: dict[str, str] = field(default_factory=dict)
 
@@ -94,11 +98,13 @@ class Copying:
         return copy
 
     def _own_state(self, node: Any, copy: Any) -> None:
-        key = node.attr["shared_name"].s.decode(errors="surrogateescape")
+        key = shared_name(node)
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
-        elif not key and (node.op not in HANDLES or node.op == "VarHandleOp"):
-            copy.attr["shared_name"].s = copy.name.encode()
+        elif not key:
+            own = free_name(copy.name, self.taken)
+            if own != copy.name or node.op not in REF_HANDLES:  # these are kept under their op's name
+                copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:
         """What an input becomes; "" for a control input that cannot come along. Remembered: most are read often."""
@@ -146,7 +152,8 @@ class Copying:
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
             slice_info = type(slice_info)()
             slice_info.CopyFrom(variable.slice_info)
-            slice_info.full_name = f"{into}/{slice_info.full_name}"
+            inner = slice_info.full_name.removeprefix(f"{self.src_scope}/" if self.src_scope else "")
+            slice_info.full_name = f"{into}/{inner}"
         own: dict[str, Any] = {
             part: self.member(name)
             for part in ("initial_value", "initializer", "snapshot")

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tfgraphwidget.edits.copying import refer
 from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
 from tfgraphwidget.names import free_name
 
 
 @dataclass(frozen=True)
 class Carried:
-    """The FunctionDefs that the target lacks, their (function, gradient) pairs, and old name -> new name of each."""
+    """The FunctionDefs that the target lacks, their (function, gradient) pairs, and old name -> new name of each.
+
+    `holding` are the functions called, by their old names, that keep state or call one that does.
+    """
 
     functions: tuple[Any, ...] = ()
     gradients: tuple[tuple[str, str], ...] = ()
-    names: dict[str, str] | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    holding: tuple[str, ...] = ()
 
 
-def carried(index: GraphIndex, nodes: Iterable[Any], target: GraphIndex, into: str, *, own: bool) -> Carried:
+def carried(
+    index: GraphIndex, nodes: Iterable[Any], target: GraphIndex, into: str, *, own: bool, taken: set[str] | None = None
+) -> Carried:
     """What NodeDefs of `index` need of its library, so that their copies run in `target`.
 
     A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
     copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
-    function of the same name and another body gets a new name.
+    function of the same name and another body gets a new name. `taken` are the keys of the target's state, as
+    `keys_in` tells them; those that the copies take are added.
     """
     if not index.functions:
         return Carried()
     called = _closure(index, (door.function for node in nodes for door in doors(node, index.functions)))
     bodies = {name: index.beside.function(name) for name in called}
     elsewhere = index.origin is not target.origin
-    copied = _holding_state(bodies, index) if own else set()
+    holding = _holding_state(bodies, index)
+    copied = holding if own else set()
     names: dict[str, str] = {}
-    taken = {name.lower() for name in target.functions}
+    known = {name.lower() for name in target.functions}
     for name, body in bodies.items():
         there = name in target.functions
         if name in copied or (elsewhere and there and target.beside.function(name) != body):
-            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), taken)
-            taken.add(names[name].lower())
+            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
+            known.add(names[name].lower())
         elif elsewhere and not there:
             names[name] = name
     # A function that calls one with a new name must change too, and so have a new name itself.
@@ -50,13 +61,21 @@ def carried(index: GraphIndex, nodes: Iterable[Any], target: GraphIndex, into: s
         changed = pending.pop()
         for name, body in bodies.items():
             if names.get(name, name) == name and changed in _calls(body, index):
-                names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), taken)
-                taken.add(names[name].lower())
+                names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
+                known.add(names[name].lower())
                 pending.append(name)
-    made = tuple(_renamed(bodies[name], names, into if name in copied else "") for name in names)
+    keys = _keys((bodies[name] for name in copied), into, keys_in(target) if taken is None else taken)
+    made = tuple(_renamed(bodies[name], names, keys if name in copied else {}) for name in names)
     told = ((names[name], index.beside.gradient(name)) for name in names)
     gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in told if gradient)
-    return Carried(made, gradients, names)
+    return Carried(made, gradients, names, tuple(name for name in bodies if name in holding))
+
+
+def keys_in(index: GraphIndex) -> set[str]:
+    """What state of a graph is kept under: shared_names, or the names of ops, in lower case; in its functions too."""
+    held = (index.nodes[i] for i in np.flatnonzero(keyed(index)).tolist())
+    inner = (node for name in sorted(index.functions) for node in index.beside.function(name).node_def)
+    return {(shared_name(node) or node.name).lower() for node in (*held, *filter(has_state, inner))}
 
 
 def _closure(index: GraphIndex, first: Iterable[str]) -> list[str]:
@@ -89,14 +108,22 @@ def _holding_state(bodies: dict[str, Any], index: GraphIndex) -> set[str]:
     return holding
 
 
-def _renamed(body: Any, names: dict[str, str], into: str) -> Any:
-    """A FunctionDef under its new name, calling others under theirs; with `into`, its state is under new keys."""
+def _keys(bodies: Iterable[Any], into: str, taken: set[str]) -> dict[str, str]:
+    """A free key for each that state in the bodies is kept under; an op without one has its name."""
+    keys: dict[str, str] = {}
+    for key in dict.fromkeys(shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)):
+        keys[key] = free_name(f"{into}/{key}" if into else key, taken)
+        taken.add(keys[key].lower())
+    return keys
+
+
+def _renamed(body: Any, names: Mapping[str, str], keys: Mapping[str, str]) -> Any:
+    """A FunctionDef under its new name, calling others under theirs, with its state under new keys."""
     copy = type(body)()
     copy.CopyFrom(body)
     copy.signature.name = names[body.signature.name]
     for node in copy.node_def:
         refer(node, names)
-        if into and has_state(node):
-            key = node.attr["shared_name"].s.decode(errors="surrogateescape") or node.name
-            node.attr["shared_name"].s = f"{into}/{key}".encode(errors="surrogateescape")
+        if keys and has_state(node):
+            node.attr["shared_name"].s = keys[shared_name(node) or node.name].encode(errors="surrogateescape")
     return copy

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ class Sync:
         if self.source.graph is not self.target.graph:
             raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
         inside = _is_inside(self.target.graph)
-        number = tau is None or isinstance(tau, int | float)
+        number = tau is None or isinstance(tau, Real)
         if tau is not None and number:
             check_tau(tau)
         if number and not inside and tau in self._made:
@@ -262,7 +263,7 @@ def definition_of(variable: Any) -> VariableDef:
 
 def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
-    if not isinstance(tau, int | float) or not 0 <= tau <= 1:
+    if not isinstance(tau, Real) or not 0 <= tau <= 1:
         raise GraphEditError(f"tau={tau!r} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy).")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 from tfgraphwidget.edits import values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -22,17 +23,20 @@ def collections_of(graph: tf.Graph) -> Held:
 def put_back(graph: tf.Graph, held: Held) -> None:
     """Make the graph's collections hold again what they held."""
     for key in graph.get_all_collection_keys():
-        graph.get_collection_ref(key)[:] = held.get(key, [])
+        if key in held:
+            graph.get_collection_ref(key)[:] = held[key]
+        else:
+            graph.clear_collection(key)
 
 
 def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
     """What `function` gives for the graph's tensors of these names; its ops and variables lie in the scope."""
     tensors = [graph.get_tensor_by_name(name) for name in names]
-    with graph.as_default(), tf.compat.v1.variable_scope(scope):
+    with graph.as_default(), ops.name_scope(None), ops.control_dependencies(None), tf.compat.v1.variable_scope(scope):
         return function(*tensors)
 
 
-def initialise(session: tf.compat.v1.Session, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
+def initialise(session: Any, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
     """Give new variables their initial values, and fill new tables; nothing else."""
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:

@@ -165,7 +165,7 @@ class _Flow:
                     )
 
     def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
-        """What the added ops read that lies on a path from `cut`, or depends on no value from outside, as in `between`."""
+        """What the added ops read, as in `between`: from `cut` on, or what depends on no value from outside."""
         if not added:
             return frozenset()
         free = ~walks.forward(self.index, from_outside(self.index).nonzero()[0])
