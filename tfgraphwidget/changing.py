@@ -31,7 +31,8 @@ class Changing(Looking):
 
     def free_scope(self, wanted: str = "copy") -> str:
         """`wanted`, or with a number behind it: a scope name that nobody has taken."""
-        return free_name(wanted, taken_names(self.index, wanted) | self._live.left())
+        made = {scope.lower() for scope in self.copies}  # modules stand in no graph
+        return free_name(wanted, taken_names(self.index, wanted) | self._live.left() | made)
 
     @property
     def outermost(self) -> GraphIndex:

@@ -37,9 +37,13 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     if command.init == "none" or not (own or starters):
         return lambda: None
     if target.session is None:
+        give = (
+            "give tgw.edit(graph, session=session)"
+            if command.graph is None
+            else "give session=, a session of that graph"
+        )
         raise SessionRefused(
-            "There is no session to initialise the copied variables in; give tgw.edit(graph, session=session), "
-            'or clone with init="none".'
+            f'There is no session to initialise the copied variables in; {give}, or clone with init="none".'
         )
     values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}

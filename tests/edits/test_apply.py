@@ -40,7 +40,6 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the index": (live, "patched", 1),
     "the stamp": (live.LiveGraph, "_present_stamp", 3),
     "the history": (History, "pushed", 1),
-    "showing": (Looking, "changed", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}
 
@@ -181,6 +180,15 @@ def test_another_clone_cannot_take_the_names_of_ops_that_a_failure_left(
     assert mlp.version == ops
     assert seen(editor, session) == before
     assert editor.clone("x:0", "net/logits:0").scope != "copy"
+
+
+def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(editor: GraphEditor) -> None:
+    with failing(Looking, "changed", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+        editor.clone("x:0", "net/logits:0", "copy")
+    assert "copy/net/logits" in editor.index.ids
+    assert len(editor.history.done) == 1
+    editor.undo()
+    assert "copy/net/logits" not in editor.index.ids
 
 
 def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:

@@ -20,7 +20,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free, device_of, names_of
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph.between import between
+from tfgraphwidget.graph.between import between, needed
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.effects import side_effects
@@ -150,6 +150,7 @@ class _Part:
         behind = {index.op(name) for name in selection.shared(clone.inputs)}
         kinds = dict(shared_state(index, chosen, given))
         kinds.update((op, "variable") for op in behind)
+        kept, first = keyed(index), needed(index, (), [v.initializer for v in self.variables if v.initializer])
         stays, own, inner = copied.copying.stays, clone.variables != "shared", copied.in_functions
         return Preview(
             ops=tuple(names[i] for i in self.ops),
@@ -158,9 +159,10 @@ class _Part:
             control_inputs=selection.control_inputs if stays else (),
             placeholders=self.inputs.placeholders,
             replaced=clone.replace,
-            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen)) + (inner if own else ()),
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen) if kept[i])
+            + (inner if own else ()),
             shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
-            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen)),
+            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen) if not first[i]),
             dropped=tuple(copied.dropped()),
         )
 
@@ -215,8 +217,9 @@ def shared_handles(index: GraphIndex, clone: Clone, chosen: set[int]) -> frozens
     for name, wanted in clone.variables:
         meant = [i for i in held if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")]
         if not meant:
-            index.op(name)
-            raise GraphEditError(f"variables names {name!r}, and the part holds no variable of that name.", [name])
+            raise GraphEditError(
+                f"variables names {name!r}, and the part holds no variable of that name or in it.", [name]
+            )
         mode.update(dict.fromkeys(meant, wanted))
     return frozenset(i for i, wanted in mode.items() if wanted == "shared")
 

@@ -38,10 +38,18 @@ class Copy:
     _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, original: Any) -> Any:
-        """The copy's tensor or op for the original's (name, `tf.Tensor` or `tf.Operation`).
+        """The copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation` or `tf.Variable`).
 
         A tensor that a placeholder, or another tensor, stands for gives that one.
         """
+        if hasattr(original, "initializer"):
+            made = f"{self._names.get(original.op.name, '')}:0"
+            found = next((v for v in self.variables if v.name == made), None)
+            if found is None:
+                raise UnknownName(
+                    f"{original.name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it."
+                )
+            return found
         name = original if isinstance(original, str) else original.name
         op, port = split_tensor(name)
         for asked in (name, f"{op}:0") if port is None else (name,):

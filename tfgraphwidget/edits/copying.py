@@ -171,7 +171,7 @@ class Copying:
                 if split_tensor(name)[0] not in self.names:
                     continue
                 if key in self.single:
-                    self.dropped[f"{name!r} is not the copy's {key}: the graph has one already."] = None
+                    self.dropped[f"{name!r} is not in the collection {key!r}: that has its one member already."] = None
                     continue
                 new = self.member(name)
                 if kind == "variable":

@@ -263,7 +263,7 @@ def definition_of(variable: Any) -> VariableDef:
 
 def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
-    if not isinstance(tau, Real) or not 0 <= tau <= 1:
+    if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(f"tau={tau!r} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy).")
 
 

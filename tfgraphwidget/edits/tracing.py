@@ -32,7 +32,14 @@ def put_back(graph: tf.Graph, held: Held) -> None:
 def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
     """What `function` gives for the graph's tensors of these names; its ops and variables lie in the scope."""
     tensors = [graph.get_tensor_by_name(name) for name in names]
-    with graph.as_default(), ops.name_scope(None), ops.control_dependencies(None), tf.compat.v1.variable_scope(scope):
+    variables = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
+    with (
+        graph.as_default(),
+        ops.control_dependencies(None),
+        ops.name_scope(None),  # wherever the caller stands
+        ops.name_scope(scope),
+        tf.compat.v1.variable_scope(variables, auxiliary_name_scope=False),
+    ):
         return function(*tensors)
 
 

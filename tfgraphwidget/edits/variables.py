@@ -40,25 +40,20 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable | N
     """
     if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
         return None
-    find = graph._get_operation_by_name
-
-    def tensor(name: str) -> tf.Tensor:
-        op, _, port = name.rpartition(":")
-        return find(op).outputs[int(port)]
-
-    handle, read = tensor(definition.name), tensor(definition.snapshot)
+    handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
     if read.op.type != "ReadVariableOp":
         return None
     attributes = handle.op.node_def.attr
-    made = resource_variable_ops.ResourceVariable.__new__(resource_variable_ops.ResourceVariable)
-    vars(made).update(
+    kind = resource_variable_ops.ResourceVariable
+    made = kind.__new__(kind)
+    vars(made).update(  # Over 30 lines: one for each field.
         _in_graph_mode=True,
         _handle=handle,
         _shape=tf.TensorShape(attributes["shape"].shape),
         _handle_name=definition.name,
         _unique_id=definition.name,
-        _initializer_op=find(definition.initializer),
-        _initial_value=tensor(definition.initial_value) if definition.initial_value else None,
+        _initializer_op=graph._get_operation_by_name(definition.initializer),
+        _initial_value=_tensor(graph, definition.initial_value) if definition.initial_value else None,
         _synchronization=tf.VariableSynchronization(definition.synchronization),
         _aggregation=tf.VariableAggregation(definition.aggregation),
         _trainable=definition.trainable,
@@ -71,3 +66,8 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable | N
         _validate_shape=True,
     )
     return made
+
+
+def _tensor(graph: tf.Graph, name: str) -> tf.Tensor:
+    op, _, port = name.rpartition(":")
+    return graph._get_operation_by_name(op).outputs[int(port)]
