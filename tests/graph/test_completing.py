@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import data_flow_ops
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.effects import side_effects
-from tfgraphwidget.graph.filling import first_contents
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.resources import new_keys, resources, shared_state
+from tfgraphwidget.graph.filling import first_contents, from_outside
+from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.resources import free_key, keyed, new_keys, resources, shared_state, used_keys
+from tfgraphwidget.graph.tensors import Untold
 
 
 @pytest.fixture
@@ -227,6 +229,71 @@ def test_an_update_of_a_shared_variable_is_the_original_s() -> None:
     assert "update" not in whole(index, "y", given=given, shared=ids(index, "mean"))
 
 
+def averages(count: int, start: tf.Tensor, read: tf.Tensor) -> list[tf.Operation]:
+    """Update ops, each of a variable of its own, that read a tensor and wait for the one before, first for `start`."""
+    made = [start.op]
+    for k in range(count):
+        mean = v1.get_variable(f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        with tf.control_dependencies(made[-1:]):
+            made.append(mean.assign_add(read, name=f"update_{k}").op)
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, made[-1])
+    return made[1:]
+
+
+@pytest.mark.parametrize("fed", [False, True], ids=["first is constant", "first is fed"])
+def test_each_of_400_chained_updates_comes_along_unless_the_chain_hangs_on_what_is_fed(
+    graph: tf.Graph, fed: bool
+) -> None:
+    start = v1.placeholder(tf.float32, [], name="x") if fed else tf.constant(1.0, name="x")
+    updates = averages(400, start, tf.square(2.0, name="y"))
+    found = whole(tgw.edit(graph).index, "y")
+    if fed:
+        assert found == {"y"}
+    else:
+        means = {f"mean_{k}" for k in range(400)}
+        assert {op.name for op in updates} | means | {f"{name}/Assign" for name in means} <= found
+
+
+def test_a_member_that_is_fed_keeps_no_other_from_coming_along(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.float32, [], name="x")
+    w = v1.Variable(2.0, name="w", use_resource=True)
+    y = tf.square(w, name="y")
+    small = tf.negative(y, name="small")
+    for loss in (small, tf.add(small, x, name="fed"), tf.negative(small, name="smaller"), tf.square(3.0, name="other")):
+        v1.add_to_collection(v1.GraphKeys.REGULARIZATION_LOSSES, loss)
+    found = whole(tgw.edit(graph).index, "w", "y")
+    assert {"small", "smaller"} <= found
+    assert found.isdisjoint({"fed", "x", "other"})
+
+
+def test_only_the_variable_whose_initial_value_is_fed_reads_the_original_s(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.float32, [], name="x")
+    common = tf.square(2.0, name="common")
+    for name, value in {"own": tf.negative(common), "fed": tf.add(tf.negative(common), x)}.items():
+        v1.Variable(tf.identity(value, name=f"{name}_value"), name=name, use_resource=True)
+    index = tgw.edit(graph).index
+    assert {"own_value", "common", "own/Assign", "fed/Assign"} <= whole(index, "own", "fed")
+    assert whole(index, "own", "fed").isdisjoint({"fed_value", "x"})
+    assert "common" not in whole(index, "fed")
+
+
+def test_a_queue_that_a_loop_fills_comes_without_the_loop(graph: tf.Graph) -> None:
+    v1.disable_control_flow_v2()
+    queue = tf.queue.FIFOQueue(9, [tf.float32], [()], name="queue")
+
+    def body(i: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([queue.enqueue([i], name="put")]):
+            return tf.add(i, 1.0, name="next")
+
+    ended = v1.while_loop(lambda i: i < 3.0, body, [0.0], name="loop")
+    queue.enqueue([ended], name="put_last")
+    queue.enqueue([4.0], name="put_one")
+    queue.dequeue(name="y")
+    found = whole(tgw.edit(graph).index, "queue", "y")
+    assert {"put_one", "put_last"} <= found
+    assert "loop/put" not in {name for name in found if "Enter" not in name}
+
+
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 def test_what_a_part_shares_are_the_handles_that_it_reads(resource: bool) -> None:
     graph = build_mlp(resource=resource)
@@ -288,6 +355,62 @@ def test_keys_of_copies_are_new_and_aliases_stay_aliases(graph: tf.Graph) -> Non
     index = tgw.edit(graph).index
     assert new_keys(index, ids(index, "one", "two", "four"), "c") == {"key": "c/key_1"}
     assert new_keys(index, ids(index, "one"), "d", taken=["d/key"]) == {"key": "d/key_1"}
+
+
+def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: tf.Graph) -> None:
+    for name, key in (("one", "key"), ("c/three", ""), ("four", "c/three_1"), ("five", "c/Three_2")):
+        tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name=key, name=name)
+    tf.constant(1, name="c/six")
+    index = tgw.edit(graph).index
+    assert used_keys(index) == {"key", "c/three", "c/three_1", "c/Three_2"}
+    assert free_key("c/three", used_keys(index)) == "c/three_2"
+    assert [free_key(name, used_keys(index)) for name in ("c/six", "one", "key")] == ["c/six", "one", "key_1"]
+    assert new_keys(index, ids(index, "one"), "c", taken=["c/key"]) == {"key": "c/key_1"}
+
+
+def test_a_table_that_the_graph_s_list_initialises_is_a_parameter_and_what_is_added_later_counts(
+    graph: tf.Graph,
+) -> None:
+    fed = v1.placeholder(tf.string, [None], name="fed")
+    for k in range(40):
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name=f"table_{k}")
+        fill = tf.raw_ops.LookupTableImportV2(table_handle=table, keys=fed, values=[1], name=f"fill_{k}")
+        if k % 2:
+            v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, fill)
+    editor = tgw.edit(graph)
+    before = editor.index
+    outside = {name for name, is_outside in zip(before.names, from_outside(before), strict=True) if is_outside}
+    assert outside == {"fed", *(f"table_{k}" for k in range(0, 40, 2))}
+    table = graph.get_tensor_by_name("table_0:0")
+    tf.raw_ops.InitializeTableV2(table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late")
+    assert not from_outside(editor.index)[editor.index.op("table_0")]
+    assert from_outside(before)[before.op("table_0")]
+
+
+def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:
+    class Loaded(Untold):
+        known: tuple[str, ...] = ()
+
+        def definition(self, op_type: str) -> object:
+            return op_def_registry.get(op_type) if op_type in self.known else None
+
+    typing = Loaded()
+    index = build([v1.NodeDef(name="queue", op="FIFOQueueV2")], typing=typing)
+    assert keyed(index).tolist() == [False]
+    typing.known = ("FIFOQueueV2",)
+    assert keyed(index).tolist() == [True]
+
+
+def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(graph: tf.Graph) -> None:
+    w = v1.Variable(1.0, name="w", use_resource=True)
+    pure, writes = tf.function(lambda: tf.square(2.0)), tf.function(lambda: w.assign_add(1.0))
+    pure(), writes()
+    index = tgw.edit(graph).index
+    calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
+    told = {index.names[i] for i in side_effects(index, range(len(index)))}
+    assert len(calls) == 2
+    assert [index.names[i] in told for i in calls] == [False, True]
+    assert told - {"w/Assign"} == {index.names[calls[1]]}
 
 
 def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:

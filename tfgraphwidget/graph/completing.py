@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.contexts import ENTER, EXIT, V1_CONTROL_FLOW, V1_LOOPS
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.filling import Filling, from_outside
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.resources import by_key, key_of, keyed, of_type
@@ -44,11 +46,11 @@ def completed(
     `given` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or ends
     of staging areas, that a copy shares with the original: see `without_shared`.
     """
-    walk = _Completing(index, frozenset(given), _with_ends(index, shared))
-    whole = walk.whole(without_shared(index, selected, shared))
+    walk = _Completing(index, walks.mask_of(index, given), walks.mask_of(index, _with_ends(index, shared)))
+    whole = walk.whole(walks.mask_of(index, without_shared(index, selected, shared)))
     for key in (_REGULARIZATION, _UPDATES):
         whole |= walk.whole(walk.belonging(whole, key))
-    return whole
+    return set(np.flatnonzero(whole).tolist())
 
 
 def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[int]) -> set[int]:
@@ -85,22 +87,16 @@ def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
 
 @dataclass
 class _Completing:
-    """One completion. `whole` is linear in what it finds for variables; each round for other state in the graph."""
+    """One completion. Whatever has to be walked is walked for all variables, states or members at once."""
 
     index: GraphIndex
-    given: frozenset[int]
-    shared: frozenset[int]
+    given: Mask
+    shared: Mask
     _filled: set[int] = field(default_factory=set)
 
     @cached_property
-    def _outside(self) -> bytes:
-        """`from_outside`, 1 or 0 for each op: read far faster one by one than an array."""
-        return from_outside(self.index).tobytes()
-
-    @cached_property
-    def _unfit(self) -> bytes:
-        """What no initial value that is copied may depend on."""
-        return (from_outside(self.index) | of_type(self.index, V1_LOOPS.__contains__)).tobytes()
+    def _handles(self) -> Mask:
+        return of_type(self.index, HANDLES.__contains__)
 
     @cached_property
     def _filling(self) -> Filling:
@@ -111,87 +107,93 @@ class _Completing:
         """Each op that holds a state other than a variable's, and all that hold the same."""
         return {i: ops for ops in by_key(self.index).values() for i in ops}
 
-    def whole(self, ops: set[int]) -> set[int]:
+    def whole(self, ops: Mask) -> Mask:
         """Some ops, with all that makes the state among them whole."""
-        whole, new = set(ops), set(ops)
-        while new:
-            handles = [i for i in sorted(new) if self.index.types[i] in HANDLES]
-            found: set[int] = set()
-            for variable in definitions(self.index, handles).values():
-                found |= own_ops(self.index, variable)
-                found |= self._initial_value_ops(variable)
-            found |= self._filling_ops(whole, sorted(new & self._states.keys()))
-            new = found - whole - self.shared
+        index = self.index
+        whole, new = ops.copy(), ops
+        while new.any():
+            found = np.zeros(len(index), dtype=bool)
+            variables = definitions(index, np.flatnonzero(new & self._handles).tolist()).values()
+            if variables:
+                found |= walks.mask_of(index, chain.from_iterable(own_ops(index, variable) for variable in variables))
+                found |= self._initial_value_ops(variables)
+            if holders := np.flatnonzero(new & keyed(index) & ~self._handles).tolist():
+                found |= self._filling_ops(whole, holders)
+            new = found & ~whole & ~self.shared
             whole |= new
         return whole
 
-    def _initial_value_ops(self, variable: VariableDef) -> set[int]:
-        """What the assign and the VariableDef's initial value need (TensorFlow may put a guard between the two)."""
-        index, found, unfit = self.index, set[int](), self._unfit
-        named = [split_tensor(variable.initial_value)[0]] if variable.initial_value else []
-        stack = [index.ids[op] for op in named if op in index.ids]
-        if variable.initializer in index.ids:
-            assign = index.ids[variable.initializer]
-            stack += index.input_lists[assign] + index.control_lists[assign]
-        while stack:
-            at = stack.pop()
-            if at in found or at in self.shared or index.types[at] in HANDLES:
-                continue
-            if unfit[at]:
-                return set()
-            found.add(at)
-            stack += index.input_lists[at] + index.control_lists[at]
+    def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
+        """What the assigns and the VariableDefs' initial values need (TensorFlow may put a guard between the two).
+
+        Nothing for a variable of which that depends on a value from outside.
+        """
+        index, within = self.index, ~(self.shared | self._handles)
+        needed = [[i for i in self._initial_values(variable) if within[i]] for variable in variables]
+        found = walks.backward(index, chain.from_iterable(needed), within=within)
+        unfit = found & (from_outside(index) | of_type(index, V1_LOOPS.__contains__))
+        if unfit.any():
+            unfit = walks.forward(index, np.flatnonzero(unfit), within=found)
+            fit = (i for ops in needed if not unfit[ops].any() for i in ops)
+            found = walks.backward(index, fit, within=within)
         return found
 
-    def _filling_ops(self, whole: set[int], holders: Iterable[int]) -> set[int]:
+    def _initial_values(self, variable: VariableDef) -> list[int]:
+        """The op of a VariableDef's initial value, and what its assign reads and waits for."""
+        index, found = self.index, []
+        if variable.initial_value and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None:
+            found.append(op)
+        if variable.initializer in index.ids:
+            assign = index.ids[variable.initializer]
+            found += index.input_lists[assign] + index.control_lists[assign]
+        return found
+
+    def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
         """What fills the states that some ops hold, with what it needs."""
         held = {i for holder in holders for i in self._states[holder]} - self._filled
+        if not held:
+            return np.zeros(len(self.index), dtype=bool)
         self._filled |= held
         fill = (i for handle in sorted(held) for i in self._filling.ops(handle))
-        return self._needed(whole, held, dict.fromkeys([*held, *fill])) if held else set()
+        return self._needed(whole, held, dict.fromkeys([*held, *fill]))
 
-    def _needed(self, whole: set[int], held: set[int], fill: Iterable[int]) -> set[int]:
+    def _needed(self, whole: Mask, held: set[int], fill: Iterable[int]) -> Mask:
         """Some ops that fill the states `held`, with what they need.
 
         Where that depends on a placeholder the original is read, but for what stands between the state and its filling:
         an enqueue in a branch.
         """
         index = self.index
-        walked = ~walks.mask_of(index, whole | self.given | self.shared)
-        fill = [i for i in fill if walked[i] and not self._in_a_loop(i)]
+        walked = ~(whole | self.given | self.shared)
+        fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
         needs = walks.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
         behind = walks.forward(index, np.flatnonzero(fed), within=needs)
         touch = walks.forward(index, sorted(held), within=needs) | walks.mask_of(index, fill)
-        found = walks.backward(index, fill, within=needs & (~behind | touch))
-        return set(np.flatnonzero(found).tolist())
+        return walks.backward(index, fill, within=needs & (~behind | touch))
 
-    def _in_a_loop(self, op: int) -> bool:
-        """Whether an op runs in a v1 loop: its copy could not run outside."""
-        enters, exits = of_type(self.index, ENTER.__contains__), of_type(self.index, EXIT.__contains__)
-        return bool(enters.any() and (walks.backward(self.index, [op], within=~exits) & enters).any())
+    @cached_property
+    def _in_a_loop(self) -> Mask:
+        """Which ops run in a v1 loop, its Exits too: their copies could not run outside."""
+        index = self.index
+        enters, exits = of_type(index, ENTER.__contains__), of_type(index, EXIT.__contains__)
+        return exits | walks.forward(index, np.flatnonzero(enters), within=~exits)
 
-    def belonging(self, whole: set[int], key: str) -> set[int]:
+    def belonging(self, whole: Mask, key: str) -> Mask:
         """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
 
         A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
         unless that is shared: the original's update keeps it.
         """
-        index, found = self.index, set[int]()
-        for member in index.collections.get(key, ()):
-            op = index.ids.get(split_tensor(member.name)[0])
-            stack = [] if op is None else [op]
-            seen: set[int] = set()
-            reads = False
-            while stack:
-                at = stack.pop()
-                reads |= at in whole
-                if at not in seen and at not in whole and at not in self.given:
-                    seen.add(at)
-                    stack += index.input_lists[at] + index.control_lists[at]
-            foreign = HANDLES if key == _REGULARIZATION else frozenset()
-            kinds = {index.types[i] for i in seen}
-            alone = kinds.isdisjoint(foreign | V1_CONTROL_FLOW) and self.shared.isdisjoint(seen)
-            if reads and alone and not any(self._outside[i] for i in seen):
-                found |= seen
-        return found
+        index, walked = self.index, ~(whole | self.given)
+        ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
+        members = [op for op in ops if op is not None and walked[op]]
+        if not members:
+            return np.zeros(len(index), dtype=bool)
+        needed = walks.backward(index, members, within=walked)
+        foreign = V1_CONTROL_FLOW | (HANDLES if key == _REGULARIZATION else frozenset())
+        barred = self.shared | from_outside(index) | of_type(index, foreign.__contains__)
+        unfit = walks.forward(index, np.flatnonzero(needed & barred), within=needed)
+        readers = index.readers.to[whole[index.readers.owner]]
+        reads = walks.forward(index, readers[needed[readers]], within=needed)
+        return walks.backward(index, [op for op in members if reads[op] and not unfit[op]], within=walked)

@@ -35,7 +35,10 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
     """
     effects = _Effects(index)
     may = mask_of(index, ops) & of_type(index, effects.may_have)
-    return tuple(i for i in np.flatnonzero(may).tolist() if effects.has(index.nodes[i]))
+    differ = of_type(index, effects.may_differ)
+    for i in np.flatnonzero(may & differ).tolist():
+        may[i] = effects.has(index.nodes[i])
+    return tuple(np.flatnonzero(may).tolist())
 
 
 class _Effects:
@@ -50,6 +53,10 @@ class _Effects:
         if op_type not in self._by_type:
             self._by_type[op_type], self._calls[op_type] = self._judged(op_type)
         return self._by_type[op_type] or bool(self._calls[op_type])
+
+    def may_differ(self, op_type: str) -> bool:
+        """Whether of the ops of a type that may have effects some may have none: it depends on what they call."""
+        return self.may_have(op_type) and bool(self._calls[op_type])
 
     def has(self, node: Any) -> bool:
         """Whether running a NodeDef does something beside computing tensors."""

@@ -12,8 +12,9 @@ from collections.abc import Collection
 import numpy as np
 
 from tfgraphwidget.graph.contexts import V1_LOOPS
-from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.remembered import remembered
 from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, is_placeholder
 from tfgraphwidget.names import split_tensor
@@ -65,13 +66,19 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
 
     A state of a kind that nobody here has heard of is initialised by what only writes to it, from constants.
     """
-    listed = {split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ())}
-    kind, found = kind_of(index.types[handle]), []
+    listed, kind, found = _listed(index), kind_of(index.types[handle]), []
     for i in users(index, handle):
-        sure = kind == TABLE and (index.names[i] in listed or _INITIALIZES.fullmatch(index.types[i]))
+        sure = kind == TABLE and (i in listed or _INITIALIZES.fullmatch(index.types[i]))
         if sure or (_may_initialize(index, i, handle, kind) and _is_free(index, i, handle)):
             found.append(i)
     return found
+
+
+@remembered
+def _listed(index: GraphIndex) -> frozenset[int]:
+    """The ops that a graph's own list has for initialising its tables."""
+    names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
+    return frozenset(index.ids[name] for name in names if name in index.ids)
 
 
 def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
@@ -110,6 +117,7 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops))
 
 
+@remembered
 def from_outside(index: GraphIndex) -> Mask:
     """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
 
@@ -123,19 +131,24 @@ def from_outside(index: GraphIndex) -> Mask:
     unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
         found[i] = comes_from_outside(index, i)
-    for i in _tables(index):
-        found[i] &= not initializers(index, i)
+    for i, owned in _tables(index).items():
+        found[i] &= not owned
+    frozen(found)
     return found
 
 
+@remembered
 def cannot_be_owned(index: GraphIndex) -> Mask:
     """The ops that bring in values which no part can own: placeholders, and hash tables that only a person fills."""
     found = of_type(index, is_placeholder)
-    for i in _tables(index):
-        found[i] = not initializers(index, i)
+    for i, owned in _tables(index).items():
+        found[i] = not owned
+    frozen(found)
     return found
 
 
-def _tables(index: GraphIndex) -> list[int]:
+@remembered
+def _tables(index: GraphIndex) -> dict[int, bool]:
+    """Each hash table, and whether it can be initialised."""
     tables = of_type(index, lambda kind: kind_of(kind) == TABLE)
-    return np.flatnonzero(tables & keyed(index)).tolist() if tables.any() else []
+    return {i: bool(initializers(index, i)) for i in np.flatnonzero(tables & keyed(index)).tolist()}

@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.graph.contexts import ENTER, MERGE, SWITCH
-from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.remembered import remembered
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.graph.walks import mask_of
 
@@ -46,11 +48,13 @@ _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 _HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
 
 
+@lru_cache(4096)
 def kind_of(op_type: str) -> str:
     """What an op that holds state is, in words; its type, where there is no word for it."""
     return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
 
 
+@remembered
 def keyed(index: GraphIndex) -> Mask:
     """The ops that keep state under a key, variables too."""
     kinds, code = index.kinds
@@ -61,6 +65,7 @@ def keyed(index: GraphIndex) -> Mask:
     unknown = [k for k, definition in enumerate(known) if definition is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
         found[i] = _KEY in index.nodes[i].attr
+    frozen(found)
     return found
 
 
@@ -159,22 +164,37 @@ def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collect
     """For each key among the ops `chosen` one for their copies; equal ones stay equal.
 
     A key is a shared_name, or the var_name by which the two ends of a temporary variable find each other. `taken` are
-    shared_names that are no longer free, beside those of the index.
+    keys that are no longer free, beside those of the index.
     """
-    holds = keyed(index)
-    states = mask_of(index, chosen) & (holds | of_type(index, _TEMPORARIES.__contains__))
-    nodes = [index.nodes[i] for i in np.flatnonzero(states).tolist()]
-    temporary = (node.attr[_TEMPORARY].s.decode(errors="surrogateescape") for node in nodes if _TEMPORARY in node.attr)
-    old = dict.fromkeys(key for key in (*map(shared_name, nodes), *temporary) if key)
-    if not old:
-        return {}
-    used = {shared_name(index.nodes[i]) for i in np.flatnonzero(holds).tolist()} | set(taken)
+    named, among = _shared_names(index), mask_of(index, chosen)
+    old = dict.fromkeys(named[i] for i in np.flatnonzero(among & keyed(index)).tolist() if named[i])
+    temporary = np.flatnonzero(among & of_type(index, _TEMPORARIES.__contains__)).tolist()
+    attributes = (index.nodes[i].attr for i in temporary)
+    old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
+    used = {*used_keys(index), *taken} if old else set()
     new = {}
-    for key in old:
-        free, count = f"{into}/{key}", 0
-        while free in used:
-            count += 1
-            free = f"{into}/{key}_{count}"
-        used.add(free)
-        new[key] = free
+    for key in filter(None, old):
+        new[key] = free_key(f"{into}/{key}", used)
+        used.add(new[key])
     return new
+
+
+def free_key(wanted: str, used: Collection[str]) -> str:
+    """`wanted`, or with the first of the endings "_1", "_2" … a key that is not `used`; upper and lower case differ."""
+    free, count = wanted, 0
+    while free in used:
+        count += 1
+        free = f"{wanted}_{count}"
+    return free
+
+
+@remembered
+def used_keys(index: GraphIndex) -> frozenset[str]:
+    """The keys under which the ops of an index keep state: their shared_names, and the names of those without one."""
+    return frozenset(key or index.names[i] for i, key in _shared_names(index).items())
+
+
+@remembered
+def _shared_names(index: GraphIndex) -> dict[int, str]:
+    """For each op that keeps state under a key the one that it names, "" for none."""
+    return {i: shared_name(index.nodes[i]) for i in np.flatnonzero(keyed(index)).tolist()}

@@ -75,8 +75,9 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
         while at not in found:
             found.add(at)
             at = index.input_lists[at][0] if index.input_lists[at] else handle
-    checks = (i for i in index.consumer_lists[handle] if index.types[i] in _IS_INITIALIZED)
-    found.update(i for i in checks if index.names[i].startswith(f"{variable.handle}/"))
+    for i in index.consumer_lists[handle]:
+        if index.types[i] in _IS_INITIALIZED and index.names[i].startswith(f"{variable.handle}/"):
+            found.add(i)
     return found
 
 

@@ -15,6 +15,7 @@ from tfgraphwidget.edits.contexts import renamed
 from tfgraphwidget.edits.copying import Copying
 from tfgraphwidget.edits.library import carried
 from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.proof import prove
 from tfgraphwidget.edits.rebuild import rebuild, unbuild
 from tfgraphwidget.edits.runners import renamed as renamed_runners
 from tfgraphwidget.graph import walks
@@ -22,21 +23,18 @@ from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
-from tfgraphwidget.names import as_input, free_name, split_tensor
+from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
 
 class Copier:
-    """Copies ops of one transformation; `names` says under which name each has been copied.
+    """Copies ops of one transformation; `names` says under which name each has been copied, now or before."""
 
-    `already` names ops that were copied before, which these copies go on from.
-    """
-
-    def __init__(self, info: Transforming, index: GraphIndex, already: Mapping[str, str]) -> None:
+    def __init__(self, info: Transforming, index: GraphIndex) -> None:
         self._own = {op.name for op in info.ops}
         nodes = [index.nodes[index.ids[name]] for name in self._own]
         target = index if info.same_graph else read(info.graph_)
         self.info, self.index = info, index
-        self.names = dict(already)
+        self.names = dict(info.known.already)
         library = carried(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[Any] = []
@@ -75,23 +73,43 @@ class Copier:
             nodedef_fn: Changes the NodeDef of each copy, which has its new name already.
             waits: With the control inputs; else they are left for later.
         """
-        given, drafts = {}, {}
+        given: dict[Any, list[Any]] = {}
+        drafts: dict[Any, Any] = {}
+        others = self._read_from_outside(ops)
+        plain = waits and nodedef_fn is None
         for op in ops:
-            given[op] = [outside(op, t) for t in op.inputs]
-            drafts[op] = self._draft(op, nodedef_fn)
-        self._make({op: self._node(op, drafts[op], given[op], waits=waits) for op in ops}, given)
-        for op in ops:
-            op_ = self.info.transformed_ops[op] = self.info.graph_.get_operation_by_name(self.names[op.name])
-            for t, t_ in zip(op.outputs, op_.outputs, strict=True):
-                self.info.transformed_ts[t] = t_
+            if not plain or not others.isdisjoint(self._original(op).input):
+                given[op] = [outside(op, t) for t in op.inputs]
+            drafts[op] = self._draft(op, nodedef_fn) if op in given else self._named(op)
+        nodes = {op: self._node(op, drafts[op], given.get(op), waits=waits) for op in ops}
+        self._make(nodes, given)
+        find, info = self.info.graph_._get_operation_by_name, self.info
+        for op, node in nodes.items():
+            op_ = info.transformed_ops[op] = find(node.name)
+            info.transformed_ts.pair(op.outputs, op_.outputs)
 
     def alone(self, op: Any, new_inputs: list[Any], nodedef_fn: Callable[[Any], Any] | None) -> Any:
         """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
         node = self._node(op, self._draft(op, nodedef_fn), new_inputs, waits=False)
-        self._make({op: node}, {op: new_inputs})
+        graph = self.info.graph_
+        if self.library.functions:  # the first import takes them along
+            self._make({op: node}, {op: new_inputs})
+        else:
+            if nodedef_fn is not None:
+                prove(graph, [node])
+            make_op(graph, node, new_inputs, None if _reads_another_shape(op, new_inputs) else op)
         if "_class" in node.attr:
             self._beside.append(op)
-        return self.info.graph_.get_operation_by_name(node.name)
+        return graph._get_operation_by_name(node.name)
+
+    def _read_from_outside(self, ops: Iterable[Any]) -> frozenset[str]:
+        """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
+        read = {text for op in ops for text in self._original(op).input}
+        instead = {as_input(t.op.name, t.value_index) for t in self.info.known.instead}
+        return frozenset(text for text in read if text in instead or self._is_outside(*split_input(text)))
+
+    def _is_outside(self, op: str, port: int) -> bool:
+        return port >= 0 and op not in self._own
 
     def _make(self, nodes: dict[Any, Any], given: Mapping[Any, list[Any]]) -> None:
         """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
@@ -101,7 +119,9 @@ class Copier:
         for op, node in nodes.items():
             if node.name in taken:
                 self._import(nodes, waiting, shaped)
-                make_op(self.info.graph_, node, op, op in shaped)
+                find = self.info.graph_._get_operation_by_name
+                ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
+                make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], op if op in shaped else None)
                 waiting = []
             else:
                 waiting.append(op)
@@ -116,7 +136,7 @@ class Copier:
 
     def _draft(self, op: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
         """The NodeDef of an op under its new name, which a handler may have changed once more."""
-        of = self.index.nodes[self.index.ids[op.name]]
+        of = self._original(op)
         node = type(of)()
         node.CopyFrom(of)
         node.name = self.info.name_of(op)
@@ -124,29 +144,37 @@ class Copier:
         self.names[op.name] = node.name
         return node
 
-    def _node(self, op: Any, draft: Any, given: list[Any], *, waits: bool) -> Any:
-        """The NodeDef of an op's copy; None in `given` stands for the copy of what the original reads there."""
+    def _named(self, op: Any) -> Any:
+        """The NodeDef of an op as it is, its copy's name settled."""
+        self.names[op.name] = self.info.name_of(op)
+        return self._original(op)
+
+    def _original(self, op: Any) -> Any:
+        return self.index.nodes[self.index.ids[op.name]]
+
+    def _node(self, op: Any, draft: Any, given: list[Any] | None, *, waits: bool) -> Any:
+        """The NodeDef of an op's copy, which reads the tensors `given`.
+
+        None in `given` stands for the copy of what the original reads there; None for `given` reads such copies only.
+        """
         keyless = "shared_name" in draft.attr and not draft.attr["shared_name"].s and op.type != "VarHandleOp"
-        draft.name = op.name
-        draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
+        if given is not None:
+            draft.name = op.name
+            draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
         (node,) = self.copying.copied([draft], "")
-        read = [
-            as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
-            for t, t_ in zip(op.inputs, given, strict=True)
-        ]
-        node.input[:] = [*read, *node.input]
+        if given is not None:
+            read = [
+                as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
+                for t, t_ in zip(op.inputs, given, strict=True)
+            ]
+            node.input[:] = [*read, *node.input]
         if keyless:
             node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
         return node
 
     def _as_shaped(self, ops: list[Any], given: Mapping[Any, list[Any]]) -> set[Any]:
         """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
-        other = [
-            self.index.ids[op.name]
-            for op in ops
-            for t, t_ in zip(op.inputs, given[op], strict=False)
-            if t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto()
-        ]
+        other = [self.index.ids[op.name] for op, read in given.items() if _reads_another_shape(op, read)]
         if not other:
             return set(ops)
         reached = walks.forward(self.index, other)
@@ -210,6 +238,12 @@ class Copier:
             named.full_name = self.info.new_key(named.full_name)
             copy = replace(copy, slice_info=named)
         return copy
+
+
+def _reads_another_shape(op: Any, given: list[Any]) -> bool:
+    """Whether a copy of the op that reads the tensors `given` reads one of another static shape; None is none."""
+    pairs = zip(op.inputs, given, strict=False)
+    return any(t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto() for t, t_ in pairs)
 
 
 def _values(attribute: str, nodes: Iterable[Any]) -> Iterator[str]:

@@ -23,7 +23,8 @@ from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import scope_finalize
-from tfgraphwidget.graph_editor.transformer import Transformer
+from tfgraphwidget.graph_editor.transformer import InformedTransformer
+from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.sources.variables import definition
 
@@ -140,8 +141,7 @@ class _Copying:
         wanted, already = self._needed([self.index.ids[name] for name in names])
         if not wanted:
             return
-        copier = Transformer()
-        copier._exact, copier._already, copier._index = True, already, self.index
+        copier = InformedTransformer(Known(exact=True, already=already, index=self.index))
         there = self.to_graph.get_operation_by_name
         for kind in ("transform_external_input_handler", "transform_external_hidden_input_handler"):
             setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])

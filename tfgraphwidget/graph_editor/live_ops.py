@@ -5,17 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from os.path import commonprefix
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops import handle_data_util
+from tensorflow.python.framework import ops
 
 from tfgraphwidget.edits.apply import check_open, record_of
+from tfgraphwidget.edits.proof import check_free_names, prove
+from tfgraphwidget.edits.static import keep_static
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.whole import all_of
-from tfgraphwidget.names import split_input
 from tfgraphwidget.sources.live import GraphBody
 
 _LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
@@ -83,21 +85,31 @@ def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
 
 def scopes_among(names: set[str], graph: Any) -> set[str]:
     """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
-    held = sorted(op.name for op in graph.get_operations())
+    around = commonprefix([min(names, default=""), max(names, default="")])
+    held = sorted(name for op in graph.get_operations() if (name := op.name).startswith(around))
     ends = ((name, bisect_left(held, f"{name}/")) for name in names)
     return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
 
 
-def make_op(graph: Any, node: Any, original: Any, as_shaped: bool) -> None:
-    """Make one op from its NodeDef as TensorFlow's own functions do, which may name an op as a scope is named."""
-    ends = [split_input(text) for text in node.input]
-    read = [graph.get_operation_by_name(name).outputs[port] for name, port in ends if port >= 0]
-    waits = [graph.get_operation_by_name(name) for name, port in ends if port < 0]
-    del node.input[:]
-    with graph.as_default(), tf.control_dependencies(None):
-        op = tf.Operation.from_node_def(
-            node, graph, read, control_inputs=waits, input_types=original._input_types, op_def=original.op_def
-        )
-    for t, t_ in zip(original.outputs, op.outputs, strict=True) if as_shaped else ():
-        t_.set_shape(t.shape)
-        handle_data_util.copy_handle_data(t, t_)
+def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any:
+    """Make one op from its NodeDef, whose data inputs are the tensors `read`; `original` gives its static shapes.
+
+    Unlike an import this takes no longer in a large graph, and may name an op as a scope is named.
+
+    Raises:
+        GraphEditError: TensorFlow refuses the op; the graph is as before.
+    """
+    check_free_names(graph, [node.name])
+    waits = [graph._get_operation_by_name(text[1:]) for text in node.input if text.startswith("^")]
+    with graph._mutation_lock(), graph.as_default(), tf.control_dependencies(None):
+        try:
+            c_op = ops._create_c_op(graph, node, read, waits, extract_traceback=False)
+        except (ValueError, TypeError, tf.errors.OpError):
+            prove(graph, [node])  # which is refused too, and says why in a sentence
+            raise
+        op = tf.Operation._from_c_op(c_op, graph)
+    op._colocation_code_locations = {}
+    graph._names_in_use.setdefault(node.name.lower(), 1)
+    if original is not None:
+        keep_static(graph, [(original.name, node.name)], original.graph)
+    return op

@@ -26,8 +26,8 @@ from tfgraphwidget.graph_editor.lists import get_unique_graph
 from tfgraphwidget.graph_editor.live_ops import with_whole_loops
 from tfgraphwidget.graph_editor.select import get_backward_walk_ops, get_forward_walk_ops
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
-from tfgraphwidget.graph_editor.transformer import Transformer
-from tfgraphwidget.graph_editor.transforming import TensorMap, TransformerInfo, Transforming
+from tfgraphwidget.graph_editor.transformer import InformedTransformer, Transformer
+from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
 from tfgraphwidget.graph_editor.trees import flatten_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 
@@ -153,9 +153,8 @@ def graph_replace(
     ops = [op for op in get_forward_walk_ops(replaced, control_outputs=controls) if op in needed]
     if not ops:
         raise ValueError("Targets and replacements are not connected! Replace tensors that the targets are made of.")
-    copier = Transformer()
+    copier = InformedTransformer(Known(instead=replacements))
     copier.transform_external_input_handler = keep_t_if_possible_handler
-    copier._instead = replacements
     _, info = _copied(copier, with_whole_loops(ops, replaced), None, dst_scope, src_scope, reuse_dst_scope)
     return info.transformed(target_ts, lambda t: t)
 

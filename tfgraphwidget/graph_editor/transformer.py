@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
     assign_renamed_collections_handler,
@@ -21,7 +21,7 @@ from tfgraphwidget.graph_editor.lists import check_type, unique
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing, read
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, scope_finalize
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
-from tfgraphwidget.graph_editor.transforming import TensorMap, TransformerInfo, Transforming
+from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
 
 
 class Transformer:
@@ -41,6 +41,8 @@ class Transformer:
     * `transform_external_hidden_input_handler(info, t)` the same for inputs that the view does not list.
     """
 
+    _known = Known()
+
     def __init__(self) -> None:
         self.transform_op_handler: Callable[..., Any] = copy_op_handler
         self.transform_control_input_handler: Callable[..., Any] = transform_op_if_inside_handler
@@ -48,10 +50,6 @@ class Transformer:
         self.assign_collections_handler: Callable[..., Any] = assign_renamed_collections_handler
         self.transform_external_input_handler: Callable[..., Any] = replace_t_with_placeholder_handler
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
-        self._instead = TensorMap()  # wins over the copies of tensors from inside too
-        self._exact = False  # copies take their new names as they are
-        self._already: Mapping[str, str] = {}  # ops that the destination has, and under which names
-        self._index: GraphIndex | None = None  # of the source graph, if it has been read
 
     def __call__(
         self, sgv: Any, dst_graph: Any, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
@@ -77,16 +75,16 @@ class Transformer:
         if not view:
             raise TypeError("The view is empty, so there is nothing to transform; give ops.")
         check_type(dst_graph, (tf.Graph,))
-        info = Transforming(self, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
+        info = Transforming(self, self._known, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
         for op in view.ops:
             info.new_name(op.name)
-        with all_or_nothing(dst_graph):
+        with no_collections(), all_or_nothing(dst_graph):
             if info.scope_ and not reuse_dst_scope:
                 info.scope_ = scope_finalize(info.get_unique(info.scope_[:-1]))
             return self._transformed(info), TransformerInfo(info)
 
     def _transformed(self, info: Transforming) -> SubGraphView:
-        info.copier = Copier(info, self._index or read(info.graph), self._already)
+        info.copier = Copier(info, info.known.index or read(info.graph))
         ops = sorted(info.ops, key=lambda op: int(op._id))
         settings = _settings(self.transform_op_handler)
         if settings is None:
@@ -117,10 +115,15 @@ class Transformer:
     def _connect_control_inputs(self, info: Transforming) -> None:
         for op, op_ in info.transformed_ops.items():
             waited = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
-            op_._add_control_inputs(unique(w for w in waited if w is not None and w not in op_.control_inputs))
+            if waited:
+                held = set(op_.control_inputs)
+                op_._add_control_inputs(unique(w for w in waited if w is not None and w not in held))
 
     def _assign_collections(self, info: Transforming, variables: list[tuple[Any, Any]]) -> None:
-        for op, op_ in info.transformed_ops.items():
+        told: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
+        if self.assign_collections_handler is assign_renamed_collections_handler:
+            told = [(op, op_) for op, op_ in told if op.name in info.listed]  # most are in no collection
+        for op, op_ in told:
             self.assign_collections_handler(info, op, op_)
             for t in op.outputs:
                 if t in info.transformed_ts:
@@ -130,7 +133,7 @@ class Transformer:
 
     def _outside(self, info: Transforming, op: Any, t: Any) -> Any:
         """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
-        if t.op in info.ops and t not in info.instead:
+        if t.op in info.ops and t not in info.known.instead:
             return None
         t_ = info.inputs[t] = self._from_outside(info, t)
         check_type(t_, (tf.Tensor,))
@@ -150,17 +153,17 @@ class Transformer:
         return t_
 
     def _from_outside(self, info: Transforming, t: Any) -> Any:
-        if t in info.instead:
-            return info.instead[t]
+        if t in info.known.instead:
+            return info.known.instead[t]
         if t in info.sgv_inputs_set:
             return self.transform_external_input_handler(info, t)
         return self.transform_external_hidden_input_handler(info, t)
 
     def _transformed_t(self, info: Transforming, t: Any, consumer_op: Any) -> Any:
         """What stands for a tensor, for handlers that are called op by op; for one still to come something for now."""
-        if t in info.transformed_ts and t not in info.instead:
+        if t in info.transformed_ts and t not in info.known.instead:
             return info.transformed_ts[t]
-        if t.op not in info.ops or t in info.instead:
+        if t.op not in info.ops or t in info.known.instead:
             info.inputs[t] = self._from_outside(info, t)
             return info.inputs[t]
         # Only loops read what is made later. TensorFlow infers a loop's shapes from what enters it.
@@ -173,6 +176,14 @@ class Transformer:
                 for_now = make_placeholder_from_tensor(t, scope=info.scope_, prefix="geph_tmp")
         info.tmp_cyclic_ts.append((t, for_now, consumer_op))
         return for_now
+
+
+class InformedTransformer(Transformer):
+    """A Transformer for functions of this package that have settled something before."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__()
+        self._known = known
 
 
 def _settings(handler: Any) -> Mapping[str, Any] | None:

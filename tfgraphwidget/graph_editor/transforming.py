@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import Member
+from tfgraphwidget.graph.index import GraphIndex, Member
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, placeholder_name
 from tfgraphwidget.graph_editor.subgraph import SubGraphView
 from tfgraphwidget.graph_editor.trees import transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.names import split_tensor
 
 
 class TensorMap(MutableMapping[Any, Any]):
@@ -41,19 +43,40 @@ class TensorMap(MutableMapping[Any, Any]):
     def __contains__(self, t: object) -> bool:
         return id(t) in self._held
 
+    def pair(self, ts: Iterable[Any], values: Iterable[Any]) -> None:
+        """Set each of the tensors to its value, in order."""
+        self._held.update((id(t), (t, value)) for t, value in zip(ts, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What another function of this package has settled before it asks for a transformation.
+
+    `instead` are tensors that the copies read in place of others, from inside the view too. With `exact` copies take
+    their new names as they are. `already` are ops that the destination has, and under which names. `index` is the
+    source graph's, if it has been read.
+    """
+
+    instead: TensorMap = field(default_factory=TensorMap)
+    exact: bool = False
+    already: Mapping[str, str] = field(default_factory=dict)
+    index: GraphIndex | None = None
+
 
 class Transforming:
     """One transformation under way; the `info` that every handler gets. Names with a `_` behind are of the result.
 
     `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and `scope` are where it
     comes from, `graph_` and `scope_` where it goes; scopes end in "/". `transformed_ops` and `transformed_ts` say what
-    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside,
-    `instead` what they read in place of tensors that may be from inside too. `copier` copies ops. `collections` are
+    has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside, `known`
+    what was settled before. `copier` copies ops. `collections` are
     those of `graph`. `control_outputs` is for handlers that want it.
     """
 
-    def __init__(self, transformer: Any, sgv: SubGraphView, dst_graph: Any, dst_scope: str, src_scope: str) -> None:
-        self.transformer = transformer
+    def __init__(
+        self, transformer: Any, known: Known, sgv: SubGraphView, dst_graph: Any, dst_scope: str, src_scope: str
+    ) -> None:
+        self.transformer, self.known = transformer, known
         self.sgv = sgv
         self.sgv_inputs_set = TensorMap((t, t) for t in sgv.inputs)
         self.ops = frozenset(sgv.ops)
@@ -67,7 +90,6 @@ class Transforming:
         self.side_effects: list[str] = []
         self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
         self.tmp_cyclic_ts: list[tuple[Any, Any, Any]] = []
-        self.instead: TensorMap = transformer._instead
         self.copier: Any = None
         self._placeholders = TensorMap()
 
@@ -97,7 +119,7 @@ class Transforming:
     def name_of(self, op: Any) -> str:
         """The name of an op's copy, from now on reserved in the destination graph."""
         name = self.new_name(op.name)
-        return name if self.transformer._exact else self.get_unique(name)
+        return name if self.known.exact else self.get_unique(name)
 
     def new_key(self, key: str) -> str:
         """The name of a collection of one's own in the destination; one outside the source scope keeps its whole name.
@@ -132,6 +154,11 @@ class Transforming:
     @cached_property
     def _listed(self) -> frozenset[str]:
         return frozenset(member.name for member in self._keys)
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The names of the ops that are in a collection, or have a tensor in one."""
+        return frozenset(split_tensor(name)[0] for name in self._listed)
 
     @cached_property
     def _keys(self) -> Mapping[Member, list[str]]:
