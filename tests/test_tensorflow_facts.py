@@ -12,8 +12,8 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget.edits import apply
-from tfgraphwidget.edits.apply import import_nodes
+from tfgraphwidget.applying import patches
+from tfgraphwidget.applying.patches import import_nodes
 from tfgraphwidget.edits.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.variables import definition
@@ -244,7 +244,7 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
         c_api.TF_GraphImportGraphDefWithResults(graph, buffer, c_api.TF_NewImportGraphDefOptions())
     left._add_new_tf_operations(compute_devices=False)
-    apply._wrap(right, [node.name for node in graph_def.node])
+    patches._wrap(right, [node.name for node in graph_def.node])
     assert left._names_in_use == right._names_in_use
     assert left.new_operations() == right.new_operations() == []
     slots = ("_original_op", "_device_code_locations", "_colocation_code_locations", "_control_flow_context")
@@ -303,7 +303,7 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()
-            made = apply.make_variable(graph, definition(proto, None))
+            made = patches.make_variable(graph, definition(proto, None))
             known = type(original).from_proto(proto)
             assert type(made) is type(known)
             assert vars(made).keys() == vars(known).keys()

@@ -57,9 +57,9 @@ def edit(
 def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
     """Give variables of `target` the present values of `source`; each is an editor, or what a clone gave.
 
-    `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict {source:
-    target} of variables or scopes; some names or scopes that both have, as the first layers; or a function from a name
-    to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
+    `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict
+    {source: target} of variables or scopes; some names or scopes that both have, as the first layers; or a function
+    from a name to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
     Gives the pairs of names. Raises UnknownName, SessionRefused, or GraphEditError for shapes that differ.
     """
     from tfgraphwidget import syncing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
+from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.edits import code
-from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.errors import NoPath, NothingTo
 from tfgraphwidget.graph import frames, select
 from tfgraphwidget.graph.variables import HANDLES, handles

@@ -6,43 +6,28 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from tfgraphwidget import growing, inside, preparing
+from tfgraphwidget.applying.copied import Copy
+from tfgraphwidget.applying.sync import Model
+from tfgraphwidget.asking import Asking, Options
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.add import Add
-from tfgraphwidget.edits.clone import Clone, Mode
-from tfgraphwidget.edits.copied import Copy
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
-from tfgraphwidget.edits.sync import Model
 from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names
 from tfgraphwidget.sources import open_source
 
 
-class Options(TypedDict, total=False):
-    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.Clone`."""
-
-    variables: Mode | Mapping[Any, Mode]
-    init: str | PathLike[str] | Mapping[Any, Any]
-    replace: Mapping[Any, Any]
-    placeholders: bool
-    reseed: bool
-    times: int
-    device: str | Mapping[str, str]
-    devices: Iterable[str]
-    src_scope: str
-    graph: Any
-    session: Any
-
-
-class Cloning(Changing):
+class Cloning(Asking):
     """Brings ops into a graph: copies of its own, other sources, what a Python function makes."""
 
     def clone(
@@ -81,73 +66,6 @@ class Cloning(Changing):
         target = self._place(command)
         return command.told(self.index, self.index if target is self._live else target.index)
 
-    def command(
-        self,
-        inputs: Names | None = None,
-        outputs: Names | None = None,
-        into: str | None = None,
-        **options: Unpack[Options],
-    ) -> Clone:
-        """The call of `clone` as a value: names for what was given, the chosen part for what was not."""
-        _check(options)
-        selection = None
-        if isinstance(inputs, Selection) and outputs is None:
-            selection, inputs, outputs = inputs, (), ()
-        elif inputs is None and outputs is None and not any(self.room.boundary):
-            selection, inputs, outputs = self.selection, (), ()
-        graph, device = self._other(options), options.get("device")
-        variables, init = options.get("variables", "own"), options.get("init", "current")
-        return Clone(
-            inputs=self.inputs if inputs is None else self._names(inputs),
-            outputs=self.outputs if outputs is None else self._names(outputs),
-            into=self.free_scope() if into is None else into,
-            variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
-            init=self._values(init) if isinstance(init, Mapping) else _path(init),
-            selection=selection,
-            replace=self._pairs(options.get("replace", {}), elsewhere=graph is not None),
-            placeholders=options.get("placeholders", False),
-            reseed=options.get("reseed", False),
-            times=options.get("times"),
-            device=tuple(device.items()) if isinstance(device, Mapping) else device,
-            devices=tuple([devices] if isinstance(devices := options.get("devices", ()), str) else devices),
-            src_scope=options.get("src_scope", ""),
-            graph=graph,
-            session=options.get("session"),
-        )
-
-    def _other(self, options: Options) -> Any:
-        """The other graph that is meant, or None; this graph, also by way of another editor of it, is no other."""
-        given, session = options.get("graph"), options.get("session")
-        held = given._source.graph if isinstance(given, Changing) else given
-        if given is self or (held is not None and held is self._source.graph):
-            given = None
-        if session is not None and (given is None or isinstance(given, Changing)):
-            raise GraphEditError(
-                "session= goes with graph=, a tf.Graph that is no editor's; copies in an editor's graph are filled in its "
-                "own session."
-            )
-        return given
-
-    def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
-        scopes = self.index.scopes.ids
-        found: dict[str, Mode] = {}
-        for key, mode in given.items():
-            if isinstance(key, Selection):
-                found.update((v.handle, mode) for v in key.on(self.index).variables)
-            else:
-                is_scope = isinstance(key, str) and key.rstrip("/") in scopes
-                found[key.rstrip("/") if is_scope else self._names(key)[0].partition(":")[0]] = mode
-        return tuple(found.items())
-
-    def _values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
-        return tuple((self._names(key)[0], value) for key, value in given.items())
-
-    def _pairs(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
-        def named(new: Any) -> str:
-            return str(getattr(new, "name", new)) if elsewhere else self._names(new)[0]
-
-        return tuple((self._names(old)[0], named(new)) for old, new in given.items())
-
     def _place(self, command: Clone) -> LiveGraph:
         """The graph that the copies go into."""
         other = command.graph
@@ -158,7 +76,7 @@ class Cloning(Changing):
     def do(self, command: Clone) -> Any:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then.
 
-        In a function's body nothing can be changed: there the clone is a tf.Module, `edits.modules.ModuleCopy`.
+        In a function's body nothing can be changed: there the clone is a tf.Module, `applying.modules.ModuleCopy`.
         """
         if self.in_function:
             if command.into in self.copies:
@@ -213,8 +131,8 @@ class Cloning(Changing):
         come in, as "into/x:0" or "x:0", to the tensors of this graph that are read in their place. Of a checkpoint or a
         session the copies have the values at once; `added.saver()` restores them from the old checkpoint again.
 
-        Gives a Copy: `added["x:0"]` by the names of the source; one stands in the graph itself then. Raises GraphEditError, and changes nothing, when it
-        cannot be right.
+        Gives a Copy: `added["x:0"]` by the names of the source; one stands in the graph itself then. Raises
+        GraphEditError, and the graph is as it was, when it cannot be right.
         """
         self._rooms.leave(0)
         self._check_editable()
@@ -274,16 +192,6 @@ class Cloning(Changing):
         self._remember(command, patch, self._live, ())
         self.changed()
         return super().trainable()
-
-
-def _check(options: Options) -> None:
-    """Raise for an option that there is not."""
-    for name in options.keys() - Options.__annotations__.keys():
-        raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, Options.__annotations__)}")
-
-
-def _path(init: Any) -> Any:
-    return fspath(init) if isinstance(init, PathLike) else init
 
 
 def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGraph) -> Iterable[Copy]:

@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
 
-from tfgraphwidget.edits.apply import import_nodes
-from tfgraphwidget.edits.values import check_session, current_values, load
-from tfgraphwidget.edits.variables import make_variable
+from tfgraphwidget.applying.patches import import_nodes
+from tfgraphwidget.applying.values import check_session, current_values, load
+from tfgraphwidget.applying.variables import make_variable
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex

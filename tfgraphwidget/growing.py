@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.edits import apply, tracing, values
-from tfgraphwidget.edits.running import Answered
+from tfgraphwidget.applying import patches, tracing, values
+from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.errors import GraphEditError
@@ -45,7 +45,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     Raises GraphEditError, and then the graph shows nothing of it.
     """
     graph, before = live.graph(), live.index
-    apply.check_open(graph)
+    patches.check_open(graph)
     check_free(before, command.into)
     session = live.source.session
     if session is not None:
@@ -59,7 +59,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
             tracing.initialise(Answered(session), patch.add.variables, tables)
     except BaseException as error:
         half = grown_between(before, live.index, command.into)
-        apply.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)
+        patches.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)
         tracing.put_back(graph, held)
         live.reread()
         if isinstance(error, GraphEditError) or not isinstance(error, Exception):

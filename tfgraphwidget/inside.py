@@ -1,11 +1,11 @@
-"""Clones of a function's body: what a room's body is to `edits.modules`."""
+"""Clones of a function's body: what a room's body is to `applying.modules`."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from tfgraphwidget.edits import modules
+from tfgraphwidget.applying import modules
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import NotClonable

@@ -1,7 +1,7 @@
 """LiveGraph: the graph of a source, which other cells change too, kept in step with its index.
 
 The index follows the graph: ops that came since are read when the index is next asked for. Ops hidden by an undo
-(see `edits.apply`), and whatever was built on them, are left out.
+(see `applying.patches`), and whatever was built on them, are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import apply, values
+from tfgraphwidget.applying import patches, values
 from tfgraphwidget.edits.hidden import reading, reserved, shown
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.graph.index import GraphIndex, build
@@ -55,9 +55,9 @@ class LiveGraph:
             self.reread()
         return self.source.graph
 
-    def _record(self) -> apply.Record:
+    def _record(self) -> patches.Record:
         graph = self.source.graph
-        return apply.Record() if graph is None else apply.record_of(graph)
+        return patches.Record() if graph is None else patches.record_of(graph)
 
     def _present_stamp(self) -> tuple[Hashable, int, int]:
         return self.source.body.stamp(), self._record().generation, id(self.source.body)
@@ -107,7 +107,7 @@ class LiveGraph:
             then()
 
         # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-        apply.apply_live(patch, graph, origin or graph, follow)
+        patches.apply_live(patch, graph, origin or graph, follow)
 
     def place(self) -> Place:
         """The graph, imported now if it is a file's, with its index and session."""
@@ -124,4 +124,4 @@ class LiveGraph:
 
     def named(self, handles: Iterable[str]) -> tuple[Any, ...]:
         """The `tf.Variable`s of some handle ops."""
-        return apply.variables_of(self.graph(), [f"{handle}:0" for handle in handles])
+        return patches.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

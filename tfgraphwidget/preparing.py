@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits import initial, values
+from tfgraphwidget.applying import initial, values
+from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.clone import INITS, Clone, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
-from tfgraphwidget.edits.running import Answered
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph.filling import first_contents
 from tfgraphwidget.graph.index import GraphIndex, VariableDef

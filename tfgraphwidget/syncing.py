@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfgraphwidget.applying.copied import Copy
+from tfgraphwidget.applying.sync import Model, Sync, definition_of
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.copied import Copy
 from tfgraphwidget.edits.matching import Names, matched
-from tfgraphwidget.edits.sync import Model, Sync, definition_of
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.graph.variables import definitions, handles

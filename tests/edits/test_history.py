@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import read, v1
+from tfgraphwidget.applying import patches, values
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits import apply, values
 from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
 
 
@@ -120,8 +120,8 @@ def test_a_failure_after_the_import_leaves_nothing_to_see(
 
     owner, name = {
         "load": (values, "load"),
-        "add_members": (apply, "_add_members"),
-        "make_variable": (apply, "make_variable"),
+        "add_members": (patches, "_add_members"),
+        "make_variable": (patches, "make_variable"),
     }[broken]
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, fail)
@@ -248,7 +248,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         raise RuntimeError("injected")
 
     with monkeypatch.context() as patched:
-        patched.setattr(apply, "run_import", fail)
+        patched.setattr(patches, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
     assert editor.free_scope() == "copy"

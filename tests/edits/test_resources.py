@@ -224,6 +224,43 @@ def test_a_copied_accumulator_and_barrier_hold_their_own(graph: tf.Graph) -> Non
         assert session.run(["copy/y:0", "copy/ready:0"]) == [4, 1]
 
 
+def test_chained_moving_averages_are_copied_and_move_on_their_own(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.float32, [], name="x")
+    y = tf.square(x, name="y")
+    last: list[tf.Operation] = []
+    for k in range(30):
+        mean = v1.get_variable(f"mean_{k}", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        with tf.control_dependencies(last):
+            last = [mean.assign_add(y + k, name=f"update_{k}").op]
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, last[0])
+    fed = v1.placeholder(tf.float32, [], name="fed")
+    v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_sub(y * fed, name="fed_update").op)
+    tgw.edit(graph).clone("x", "y", "copy", init="none")
+    updates = [op.name for op in graph.get_collection(v1.GraphKeys.UPDATE_OPS)]
+    assert updates[31:] == [f"copy/update_{k}" for k in range(30)], "an update that is fed stays the original's"
+    with v1.Session(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        session.run("copy/update_29", {x: 2.0})
+        means = session.run([f"{scope}mean_{k}/Read/ReadVariableOp:0" for scope in ("", "copy/") for k in range(30)])
+    assert means == [0.0] * 30 + [4.0 + k for k in range(30)]
+
+
+def test_a_hundred_tables_are_copied_and_filled(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.string, [], name="x")
+    found = []
+    for k in range(100):
+        init = tf.lookup.KeyValueTensorInitializer(["a"], [k])
+        found.append(tf.lookup.StaticHashTable(init, -1, name=f"table_{k}").lookup(x))
+    tf.stack(found, name="y")
+    copied(graph, "y")
+    with v1.Session(graph=graph) as session:
+        session.run(first_content(graph))
+        assert session.run("copy/y:0", {"x:0": "a"}).tolist() == list(range(100))
+        assert session.run("copy/y:0", {"x:0": "z"}).tolist() == [-1] * 100
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            session.run("y:0", {"x:0": "a"})
+
+
 def test_temporary_variables_of_original_and_copy_live_side_by_side(graph: tf.Graph) -> None:
     temporary = tf.raw_ops.TemporaryVariable(shape=[], dtype=tf.float32, var_name="sum", name="temporary")
     total = tf.raw_ops.Assign(ref=temporary, value=tf.constant(3.0))

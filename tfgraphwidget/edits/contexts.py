@@ -1,7 +1,7 @@
 """The control flow contexts of copies, as protos: a WhileContextDef or CondContextDef of the original under new names.
 
 A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but holds copies in its
-body, gives a proto that names only these: `edits.rebuild` lets them join it.
+body, gives a proto that names only these: `applying.rebuild` lets them join it.
 """
 
 from __future__ import annotations

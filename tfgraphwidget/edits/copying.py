@@ -80,11 +80,9 @@ class Copying:
         if has_state(node):
             self._own_state(node, copy)
         if "var_name" in attributes:  # of both ends of a temporary variable
-            key = attributes["var_name"].s.decode(errors="surrogateescape")
-            attributes["var_name"].s = self.keys.get(key, key).encode(errors="surrogateescape")
+            _rename(attributes["var_name"], self.keys)
         if "frame_name" in attributes:
-            frame = attributes["frame_name"].s.decode(errors="surrogateescape")
-            attributes["frame_name"].s = self.frames.get(frame, frame).encode(errors="surrogateescape")
+            _rename(attributes["frame_name"], self.frames)
         # A tf.custom_gradient is a Python closure over the original's tensors: gradients through the copy would be the
         # original's. Under a name that nobody has registered they fail, and the name says why.
         if "_gradient_op_type" in attributes and attributes["_gradient_op_type"].s.startswith(_CLOSURE):
@@ -181,6 +179,12 @@ class Copying:
         for variable in variables:
             if variable.name not in listed:
                 yield _GLOBAL_VARIABLES, Member("variable", variable.name)
+
+
+def _rename(attribute: Any, names: Mapping[str, str]) -> None:
+    """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are bytes."""
+    old = attribute.s.decode(errors="surrogateescape")
+    attribute.s = names.get(old, old).encode(errors="surrogateescape")
 
 
 def refer(node: Any, functions: Mapping[str, str]) -> None:

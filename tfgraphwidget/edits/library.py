@@ -43,32 +43,34 @@ def carried(
         return Carried()
     called = _closure(index, (door.function for node in nodes for door in doors(node, index.functions)))
     bodies = {name: index.beside.function(name) for name in called}
-    elsewhere = index.origin is not target.origin
     holding = _holding_state(bodies, index)
-    copied = holding if own else set()
-    names: dict[str, str] = {}
-    known = {name.lower() for name in target.functions}
-    for name, body in bodies.items():
-        there = name in target.functions
-        if name in copied or (elsewhere and there and target.beside.function(name) != body):
-            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
-            known.add(names[name].lower())
-        elif elsewhere and not there:
-            names[name] = name
-    # A function that calls one with a new name must change too, and so have a new name itself.
-    pending = [n for n, new in names.items() if n != new]
-    while pending:
-        changed = pending.pop()
-        for name, body in bodies.items():
-            if names.get(name, name) == name and changed in _calls(body, index):
-                names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
-                known.add(names[name].lower())
-                pending.append(name)
+    copied = [name for name in bodies if own and name in holding]
+    names = _names(index, bodies, target, into, copied)
     keys = _keys((bodies[name] for name in copied), into, keys_in(target) if taken is None else taken)
     made = tuple(_renamed(bodies[name], names, keys if name in copied else {}) for name in names)
     told = ((names[name], index.beside.gradient(name)) for name in names)
     gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in told if gradient)
     return Carried(made, gradients, names, tuple(name for name in bodies if name in holding))
+
+
+def _names(
+    index: GraphIndex, bodies: Mapping[str, Any], target: GraphIndex, into: str, copied: Iterable[str]
+) -> dict[str, str]:
+    """The functions that go along, with their names in the target."""
+    elsewhere = index.origin is not target.origin
+    known = {name.lower() for name in target.functions}
+    there = {name for name in bodies if name in target.functions}
+    names = {name: name for name in bodies if elsewhere and name not in there}
+    differ = [name for name in there if elsewhere and target.beside.function(name) != bodies[name]]
+    calls = {name: _calls(body, index) for name, body in bodies.items()}
+    pending = [*copied, *sorted(differ)]
+    while pending:  # a function that calls one with a new name must change too, and so have a new name itself
+        name = pending.pop()
+        if names.get(name, name) == name:
+            names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
+            known.add(names[name].lower())
+            pending += [caller for caller, called in calls.items() if name in called]
+    return names
 
 
 def keys_in(index: GraphIndex) -> set[str]:

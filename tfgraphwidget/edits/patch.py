@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,22 +62,7 @@ class Patch:
         """
         if not self.remove.nodes:
             return self
-        removed = {index.ids[node.name] for node in self.remove.nodes if node.name in index.ids}
-        first = min(removed, default=0)
-        beside = _colocated(index)
-        stack = list(removed)
-        while stack:
-            at = stack.pop()
-            for reader in index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], []):
-                if reader not in removed:
-                    removed.add(reader)
-                    stack.append(reader)
-        for i in range(len(index) - 1, first, -1):
-            readers = index.consumer_lists[i] + index.waiting_lists[i]
-            if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
-                # A Saver's file name is a placeholder with a default.
-                stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
-                removed |= set() if stays else {i}
+        removed = _with_dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
         names = {index.names[i] for i in removed}
         members = [
             (key, member)
@@ -90,6 +76,27 @@ class Patch:
         contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
         started = runners.renamed(held.runners(), same)
         return replace(self, remove=Change(nodes, tuple(members), variables, contexts, started))
+
+
+def _with_dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
+    """Some ops, what is built on them, and what fed only such ops."""
+    removed = set(ops)
+    first = min(removed, default=0)
+    beside = _colocated(index)
+    stack = list(removed)
+    while stack:
+        at = stack.pop()
+        for reader in index.consumer_lists[at] + index.waiting_lists[at] + beside.get(index.names[at], []):
+            if reader not in removed:
+                removed.add(reader)
+                stack.append(reader)
+    for i in range(len(index) - 1, first, -1):
+        readers = index.consumer_lists[i] + index.waiting_lists[i]
+        if readers and removed.issuperset(readers) and index.types[i] not in HANDLES:
+            # A Saver's file name is a placeholder with a default.
+            stays = comes_from_outside(index, i) and index.types[i] != "PlaceholderWithDefault"
+            removed |= set() if stays else {i}
+    return removed
 
 
 def _colocated(index: GraphIndex) -> dict[str, list[int]]:

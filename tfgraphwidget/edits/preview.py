@@ -22,7 +22,8 @@ class Preview:
     that a new placeholder stands for instead, `replaced` (tensor, tensor) of those that another tensor stands for.
     `new` is the state that the copy gets of its own, `shared` what it goes on sharing with the original. `stateful`
     are the copied ops that do something beside computing tensors (assign, enqueue, print, write a file, draw random
-    numbers), but for what initialises the variables: (op type, name). `dropped` says in a sentence each what could not come along.
+    numbers), but for what initialises the variables: (op type, name). `dropped` says in a sentence each what could not
+    come along.
     """
 
     ops: tuple[str, ...]

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tfgraphwidget.edits.apply import apply_live, record_of
+from tfgraphwidget.applying.patches import apply_live, record_of
+from tfgraphwidget.applying.proof import check_devices, check_functions
+from tfgraphwidget.applying.rebuild import rebuild, unbuild
 from tfgraphwidget.edits.contexts import renamed
 from tfgraphwidget.edits.copying import Copying
 from tfgraphwidget.edits.library import carried
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.proof import prove
-from tfgraphwidget.edits.rebuild import rebuild, unbuild
 from tfgraphwidget.edits.runners import renamed as renamed_runners
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.effects import side_effects
@@ -96,7 +96,8 @@ class Copier:
             self._make({op: node}, {op: new_inputs})
         else:
             if nodedef_fn is not None:
-                prove(graph, [node])
+                check_devices([node])
+                check_functions(graph, [node], {node.op}, ())
             make_op(graph, node, new_inputs, None if _reads_another_shape(op, new_inputs) else op)
         if "_class" in node.attr:
             self._beside.append(op)

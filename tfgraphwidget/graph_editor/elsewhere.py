@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.apply import record_of
+from tfgraphwidget.applying.patches import record_of
 from tfgraphwidget.graph.filling import Filling
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.graph.resources import keyed

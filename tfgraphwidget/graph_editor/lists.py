@@ -130,8 +130,11 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
     first = graph = None
+    right: set[type] = set()
     for top in tops:
-        check_type(top, types)
+        if type(top) not in right:
+            check_type(top, types)
+            right.add(type(top))
         if first is None:
             first, graph = top, top.graph
         elif top.graph is not graph:

@@ -11,9 +11,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.edits.apply import check_open, record_of
-from tfgraphwidget.edits.proof import check_free_names, prove
-from tfgraphwidget.edits.static import keep_static
+from tfgraphwidget.applying.patches import check_open, record_of
+from tfgraphwidget.applying.proof import prove
+from tfgraphwidget.applying.static import keep_static
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
 from tfgraphwidget.graph.index import GraphIndex, build
@@ -99,9 +99,8 @@ def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any
     Raises:
         GraphEditError: TensorFlow refuses the op; the graph is as before.
     """
-    check_free_names(graph, [node.name])
     waits = [graph._get_operation_by_name(text[1:]) for text in node.input if text.startswith("^")]
-    with graph._mutation_lock(), graph.as_default(), tf.control_dependencies(None):
+    with graph._mutation_lock(), graph.control_dependencies(None):
         try:
             c_op = ops._create_c_op(graph, node, read, waits, extract_traceback=False)
         except (ValueError, TypeError, tf.errors.OpError):

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
-from tfgraphwidget.edits.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync, definition_of
 from tfgraphwidget.errors import SessionRefused
 
 TASKS = ("/job:worker/task:0", "/job:worker/task:1")

@@ -5,7 +5,7 @@ all collections, and its names stay taken. What is added again after that comes 
 same `tf.Variable` objects. The record of it lives on the graph itself, so that it goes when the graph goes and
 all editors of one graph agree.
 
-What is added is proven first (see `edits.proof`), so that what TensorFlow refuses is refused before anything has
+What is added is proven first (see `applying.proof`), so that what TensorFlow refuses is refused before anything has
 changed. New ops are imported in one call of the C API that `tf.import_graph_def` uses. The Python half of that function
 is left out on purpose: it fills in default attributes (these nodes have them all), overwrites the device of colocated
 ops, cannot map a control input to an op without outputs, and takes most of the time. So are the surroundings that the
@@ -21,12 +21,12 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from tfgraphwidget.applying.proof import Ends, Proven, outside, prove, run_import, serialized
+from tfgraphwidget.applying.rebuild import rebuild, unbuild
+from tfgraphwidget.applying.static import keep_static
+from tfgraphwidget.applying.threads import add_runners, remove_runners
+from tfgraphwidget.applying.variables import make_variable
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.proof import Ends, Proven, outside, prove, run_import, serialized
-from tfgraphwidget.edits.rebuild import rebuild, unbuild
-from tfgraphwidget.edits.static import keep_static
-from tfgraphwidget.edits.threads import add_runners, remove_runners
-from tfgraphwidget.edits.variables import make_variable
 from tfgraphwidget.errors import GraphFinalized, NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member

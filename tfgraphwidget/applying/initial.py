@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
-from tfgraphwidget.edits import values
-from tfgraphwidget.edits.apply import import_nodes
+from tfgraphwidget.applying import values
+from tfgraphwidget.applying.patches import import_nodes
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef

@@ -16,8 +16,8 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import custom_gradient
 
+from tfgraphwidget.applying.states import Held
 from tfgraphwidget.edits.excerpt import Excerpt
-from tfgraphwidget.edits.states import Held
 
 KEY = "_gradient_op_type"
 _CLOSURE = b"CustomGradient-"

@@ -8,7 +8,7 @@ from contextlib import suppress
 import tensorflow as tf
 from tensorflow.python.framework import dtypes
 
-from tfgraphwidget.edits.proof import copy_handle_data
+from tfgraphwidget.applying.proof import copy_handle_data
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _HOLDING = frozenset({dtypes.resource, dtypes.variant})

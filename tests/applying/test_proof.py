@@ -10,9 +10,9 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
 from tests.conftest import v1
-from tfgraphwidget.edits.apply import apply_live, import_nodes
+from tfgraphwidget.applying.patches import apply_live, import_nodes
+from tfgraphwidget.applying.proof import prove
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.proof import prove
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 
 FLOAT, INT = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum

@@ -13,28 +13,28 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget import live
+from tfgraphwidget.applying import patches, proof, rebuild, static, threads, values
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits import apply, proof, rebuild, static, threads, values
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.looking import Looking
 
 STEPS: dict[str, tuple[Any, str, int]] = {
-    "the proof": (apply, "prove", 1),
+    "the proof": (patches, "prove", 1),
     "the proof's import": (proof, "run_import", 2),
     "entering a function": (tf.Graph, "_add_function", 1),
-    "the import": (apply, "run_import", 1),
-    "making the ops' Python objects": (apply, "_wrap", 1),
+    "the import": (patches, "run_import", 1),
+    "making the ops' Python objects": (patches, "_wrap", 1),
     "the third op's Python object": (tf.Operation, "_from_c_op", 3),
-    "keeping shapes": (apply, "keep_static", 1),
+    "keeping shapes": (patches, "keep_static", 1),
     "the first shape": (static, "_keep_shape", 1),
-    "contexts": (apply, "rebuild", 1),
+    "contexts": (patches, "rebuild", 1),
     "marking ops of loops": (rebuild._Rebuilding, "mark", 1),
-    "the first variable": (apply, "make_variable", 1),
-    "the second variable": (apply, "make_variable", 2),
-    "collections": (apply, "_add_members", 1),
+    "the first variable": (patches, "make_variable", 1),
+    "the second variable": (patches, "make_variable", 2),
+    "collections": (patches, "_add_members", 1),
     "a member of a collection": (tf.Graph, "get_collection_ref", 14),
-    "queue runners": (apply, "add_runners", 1),
+    "queue runners": (patches, "add_runners", 1),
     "a queue runner": (threads.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (values, "load", 1),
     "the index": (live, "patched", 1),
@@ -195,7 +195,7 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
     before = seen(editor, session)
-    with failing(apply, "_add_members", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with failing(patches, "_add_members", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.redo()
     assert seen(editor, session) == before
     with pytest.raises(NameTaken):
@@ -207,7 +207,7 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
 def test_undo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     before = seen(editor, session)
-    with failing(apply, "remove_runners", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with failing(patches, "remove_runners", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.undo()
     assert seen(editor, session) == before
     editor.undo()

@@ -57,8 +57,8 @@ def prove(
     check_free_names(graph, names)
     made = _functions(graph, functions, gradients)
     types = {node.op for node in nodes}
-    _check_functions(graph, nodes, types, made)
-    _check_devices(nodes)
+    check_functions(graph, nodes, types, made)
+    check_devices(nodes)
     proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
     _check_outside(graph, nodes, proven.outside)
     scratch = c_api.PyGraph()
@@ -159,7 +159,7 @@ def _has(graph: tf.Graph, definition: Any) -> bool:
     return True
 
 
-def _check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
+def check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
     """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
     known = {*graph._functions, *(f.name for f in made)}
     calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
@@ -186,7 +186,7 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
     return [attribute.name for attribute in definition.attr if attribute.type in {"func", "list(func)"}]
 
 
-def _check_devices(nodes: Iterable[Any]) -> None:
+def check_devices(nodes: Iterable[Any]) -> None:
     """Raise for what is no device; TensorFlow would notice only when it runs."""
     for device in sorted({node.device for node in nodes}):
         if not _is_device(device):

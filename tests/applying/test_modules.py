@@ -13,8 +13,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.applying.modules import ModuleCopy, as_module
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.modules import ModuleCopy, as_module
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.sources.held import held
 

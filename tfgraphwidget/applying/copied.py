@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.edits.apply import record_of
+from tfgraphwidget.applying.patches import record_of
+from tfgraphwidget.applying.savers import saver
+from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.edits.preview import Preview
-from tfgraphwidget.edits.savers import saver
-from tfgraphwidget.edits.sync import Model, Sync
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.names import split_tensor
 

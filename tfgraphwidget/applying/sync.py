@@ -17,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.edits import checkpointed, mixing, values
-from tfgraphwidget.edits.apply import check_open
-from tfgraphwidget.edits.running import PATIENCE, Answered
+from tfgraphwidget.applying import checkpointed, mixing, values
+from tfgraphwidget.applying.patches import check_open
+from tfgraphwidget.applying.running import PATIENCE, Answered
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 

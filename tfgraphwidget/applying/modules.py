@@ -15,13 +15,13 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.ops import resource_variable_ops
 
-from tfgraphwidget.edits.bodies import branches, brought_in, called, loaded
+from tfgraphwidget.applying.bodies import branches, brought_in, called, loaded
+from tfgraphwidget.applying.gradients import called_gradients, gradients
+from tfgraphwidget.applying.mixing import distance
+from tfgraphwidget.applying.states import Held, States, Variables, foreseen, made_states
+from tfgraphwidget.applying.sync import check_tau
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
-from tfgraphwidget.edits.gradients import called_gradients, gradients
-from tfgraphwidget.edits.mixing import distance
 from tfgraphwidget.edits.preview import Preview, State
-from tfgraphwidget.edits.states import Held, States, Variables, foreseen, made_states
-from tfgraphwidget.edits.sync import check_tau
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import did_you_mean, free_name, identifier, is_scope_name, split_tensor

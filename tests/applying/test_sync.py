@@ -14,8 +14,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
+from tfgraphwidget.applying.sync import Model, Sync, definition_of
 from tfgraphwidget.edits.matching import matched
-from tfgraphwidget.edits.sync import Model, Sync, definition_of
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -408,7 +408,7 @@ PROCESS = """
 import sys
 import tensorflow as tf
 from tests.conftest import build_mlp, fill, initialised
-from tfgraphwidget.edits.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync, definition_of
 graph = build_mlp(resource=True)
 session = initialised(graph)
 variables = graph.get_collection("variables")

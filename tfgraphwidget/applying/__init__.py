@@ -1,0 +1,1 @@
+"""Carrying edits out: everything that changes a live graph or a session."""

@@ -1,0 +1,112 @@
+"""Asking: the call of a clone as a value, names for whatever a person gave. GraphEditor is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any, TypedDict, Unpack
+
+from tfgraphwidget.changing import Changing
+from tfgraphwidget.edits.clone import Clone, Mode
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.room import Names
+
+
+class Options(TypedDict, total=False):
+    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.Clone`."""
+
+    variables: Mode | Mapping[Any, Mode]
+    init: str | PathLike[str] | Mapping[Any, Any]
+    replace: Mapping[Any, Any]
+    placeholders: bool
+    reseed: bool
+    times: int
+    device: str | Mapping[str, str]
+    devices: Iterable[str]
+    src_scope: str
+    graph: Any
+    session: Any
+
+
+class Asking(Changing):
+    """Turns what a person says into a command."""
+
+    def command(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: str | None = None,
+        **options: Unpack[Options],
+    ) -> Clone:
+        """The call of `clone` as a value: names for what was given, the chosen part for what was not."""
+        _check(options)
+        selection = None
+        if isinstance(inputs, Selection) and outputs is None:
+            selection, inputs, outputs = inputs, (), ()
+        elif inputs is None and outputs is None and not any(self.room.boundary):
+            selection, inputs, outputs = self.selection, (), ()
+        graph, device = self._other(options), options.get("device")
+        variables, init = options.get("variables", "own"), options.get("init", "current")
+        devices = options.get("devices", ())
+        return Clone(  # Over 30 lines because a clone has many options, one on each.
+            inputs=self.inputs if inputs is None else self._names(inputs),
+            outputs=self.outputs if outputs is None else self._names(outputs),
+            into=self.free_scope() if into is None else into,
+            variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
+            init=self._values(init) if isinstance(init, Mapping) else _path(init),
+            selection=selection,
+            replace=self._pairs(options.get("replace", {}), elsewhere=graph is not None),
+            placeholders=options.get("placeholders", False),
+            reseed=options.get("reseed", False),
+            times=options.get("times"),
+            device=tuple(device.items()) if isinstance(device, Mapping) else device,
+            devices=(devices,) if isinstance(devices, str) else tuple(devices),
+            src_scope=options.get("src_scope", ""),
+            graph=graph,
+            session=options.get("session"),
+        )
+
+    def _other(self, options: Options) -> Any:
+        """The other graph that is meant, or None; this graph, also by way of another editor of it, is no other."""
+        given, session = options.get("graph"), options.get("session")
+        held = given._source.graph if isinstance(given, Changing) else given
+        if given is self or (held is not None and held is self._source.graph):
+            given = None
+        if session is not None and (given is None or isinstance(given, Changing)):
+            raise GraphEditError(
+                "session= goes with graph=, a tf.Graph that is no editor's; copies in an editor's graph are filled in "
+                "the editor's session."
+            )
+        return given
+
+    def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
+        scopes = self.index.scopes.ids
+        found: dict[str, Mode] = {}
+        for key, mode in given.items():
+            if isinstance(key, Selection):
+                found.update((v.handle, mode) for v in key.on(self.index).variables)
+            else:
+                is_scope = isinstance(key, str) and key.rstrip("/") in scopes
+                found[key.rstrip("/") if is_scope else self._names(key)[0].partition(":")[0]] = mode
+        return tuple(found.items())
+
+    def _values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+        return tuple((self._names(key)[0], value) for key, value in given.items())
+
+    def _pairs(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
+        def named(new: Any) -> str:
+            return str(getattr(new, "name", new)) if elsewhere else self._names(new)[0]
+
+        return tuple((self._names(old)[0], named(new)) for old, new in given.items())
+
+
+def _check(options: Options) -> None:
+    """Raise for an option that there is not."""
+    for name in options.keys() - Options.__annotations__.keys():
+        raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, Options.__annotations__)}")
+
+
+def _path(init: Any) -> Any:
+    return fspath(init) if isinstance(init, PathLike) else init
