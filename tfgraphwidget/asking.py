@@ -53,7 +53,7 @@ class Asking(Changing):
         return Clone(  # Over 30 lines because a clone has many options, one on each.
             inputs=self.inputs if inputs is None else self._names(inputs),
             outputs=self.outputs if outputs is None else self._names(outputs),
-            into=self.free_scope() if into is None else into,
+            into=self._free(options.get("times"), devices) if into is None else into,
             variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
             init=self._values(init) if isinstance(init, Mapping) else _path(init),
             selection=selection,
@@ -67,6 +67,16 @@ class Asking(Changing):
             graph=graph,
             session=options.get("session"),
         )
+
+    def _free(self, times: Any, devices: Any) -> str:
+        """A scope that nobody has taken, nor one of its numbered ones where several copies are asked for."""
+        scope, number = self.free_scope(), 0
+        while times is not None or devices:
+            if self.free_scope(f"{scope}_0") == f"{scope}_0":
+                break
+            number += 1
+            scope = self.free_scope(f"copy{number}")
+        return scope
 
     def _other(self, options: Options) -> Any:
         """The other graph that is meant, or None; this graph, also by way of another editor of it, is no other."""

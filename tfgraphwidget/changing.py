@@ -89,7 +89,8 @@ class Changing(Looking):
         if step.place is None:
             self._history = self._history.after_redo()
             return self._done(step, frozenset())
-        if any(node.name in step.place.index.ids for node in step.patch.add.nodes):
+        there = step.place.index.ids
+        if any(node.name in there for node in step.patch.add.nodes):
             raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
         step.place.carry_out(step.patch, _nothing)
         self._history = self._history.after_redo()

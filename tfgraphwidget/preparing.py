@@ -95,19 +95,20 @@ class _Found:
         given = {} if isinstance(init, str) else self._given(init, own)
         ways = {v.handle: given.get(v.handle, "current") if given or not isinstance(init, str) else init for v in own}
         found = {handle: way for handle, way in ways.items() if not isinstance(way, str)}
-        for way in dict.fromkeys(way for way in ways.values() if isinstance(way, str)):
+        words = dict.fromkeys(way for way in ways.values() if isinstance(way, str))
+        for way in sorted(words, key="initial".__eq__):  # last: it may depend on the others
             some = [v for v in own if isinstance(ways[v.handle], str) and ways[v.handle] == way]
             if way == "current":
                 found |= self._current(some)
             elif way == "initial":
-                found |= self._initial(some, ())
+                found |= self._initial(some, (), found)
             elif way != "none":
                 found |= self._restored(some, way)
         return found
 
     def starters(self, names: list[str]) -> list[str]:
         """Those that can run, proven in a graph of their own."""
-        self._initial((), names)
+        self._initial((), names, {})
         return names
 
     def _originals(self, copies: Iterable[VariableDef]) -> dict[str, VariableDef]:
@@ -136,7 +137,9 @@ class _Found:
         values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
-    def _initial(self, copies: Iterable[VariableDef], starters: Iterable[str]) -> dict[str, Any]:
+    def _initial(
+        self, copies: Iterable[VariableDef], starters: Iterable[str], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
@@ -146,7 +149,9 @@ class _Found:
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial.computed(Answered(self.target.session), after, copies, starters, functions, self.originals)
+        return initial.computed(
+            Answered(self.target.session), after, copies, starters, functions, self.originals, given
+        )
 
     def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:
         checkpoint = Checkpoint.of(path)
@@ -188,10 +193,12 @@ class _Found:
         index = self.origin.index
         handle = index.ids[variable.handle]
         dtype = self.origin.graph.get_operation_by_name(variable.handle).get_attr("dtype").as_numpy_dtype
-        try:
-            array = np.asarray(value, dtype=dtype)
-        except (TypeError, ValueError) as error:
-            raise GraphEditError(f"{where} is no array of {np.dtype(dtype).name} for {variable.name!r}.") from error
+        array = _as(value, dtype)
+        if array is None:
+            told = "string" if dtype is object else np.dtype(dtype).name
+            raise GraphEditError(
+                f"{where} is no array of {told} for {variable.name!r}, or would not stay the same as one."
+            )
         shape = self.origin.graph.get_operation_by_name(variable.handle).get_attr("shape")
         sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
         if sizes is not None and (
@@ -203,3 +210,17 @@ class _Found:
                 [index.names[handle]],
             )
         return array
+
+
+def _as(value: Any, dtype: Any) -> Any:
+    """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
+    try:
+        given = np.asarray(value)
+        if dtype is object or given.dtype.kind in "USO":
+            texts = given.dtype.kind in "USO" and dtype is object
+            return given.astype(object) if texts else None
+        array = given.astype(dtype)
+        rounds = np.issubdtype(array.dtype, np.inexact) or array.dtype.kind == "V"
+        return array if rounds or np.array_equal(array, given) else None
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -17,7 +17,9 @@ from tfgraphwidget.applying import values
 from tfgraphwidget.applying.patches import import_nodes
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.filling import initializers
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.resources import resources
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.graph.walks import mask_of
 
@@ -29,33 +31,59 @@ def computed(
     starters: Sequence[str],
     functions: Iterable[Any],
     originals: Mapping[str, str],
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The initial value of each variable by handle name; the `starters` (table initialisers) run too, as a proof.
 
     `index` is the graph as it will be, `functions` the FunctionDefs that it may need; `session` tells the present
-    values of variables that initial values depend on, and errors name `originals`. Raises SessionRefused
-    for what cannot run.
+    values of variables that initial values depend on, `given` those of the copies that are no initial ones, and errors
+    name `originals`. Raises SessionRefused for what cannot run.
     """
     run = [v.initializer for v in variables if v.initializer]
     wanted = needed(index, (), [*run, *starters])
     wanted |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
+    first = _filling(index, np.flatnonzero(wanted).tolist(), variables, originals)
+    wanted |= needed(index, (), first)
     ids = np.flatnonzero(wanted).tolist()
-    others = _others(session, index, ids, variables, originals)
+    others = _others(session, index, ids, variables, given, originals)
     _refuse_open_ends(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
     whole = np.flatnonzero(needed(index, (), [index.names[i] for i in ids])).tolist()
     graph = _scratch(index, whole, functions)
+    present = values.current_values(session, [v for v in others if v.handle not in given])
     with tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True)) as scratch:
-        values.load(scratch, others, values.current_values(session, others))
+        values.load(scratch, others, {**given, **present})
+        _start(scratch, first)
         values.run_initializers(scratch, variables)
         found = values.current_values(scratch, variables)
-        try:
-            scratch.run(list(starters))
-        except tf.errors.OpError as error:
-            raise SessionRefused(
-                f'The copies\' table initialisers cannot run: {values.told(error)}; use init="none".', starters
-            ) from error
+        _start(scratch, [name for name in starters if name not in first])
     return found
+
+
+def _start(scratch: tf.compat.v1.Session, ops: Sequence[str]) -> None:
+    try:
+        scratch.run(list(ops))
+    except tf.errors.OpError as error:
+        why = f'The copies\' table initialisers cannot run: {values.told(error)}; use init="none".'
+        raise SessionRefused(why, ops) from error
+
+
+def _filling(
+    index: GraphIndex, ids: Sequence[int], variables: Sequence[VariableDef], originals: Mapping[str, str]
+) -> list[str]:
+    """What fills the tables that initial values look things up in.
+
+    Raises for state that only the person's session holds: the numbers would be others, or never come.
+    """
+    behind = needed(index, (), [v.initializer for v in variables if v.initializer])
+    states = [i for i, _ in resources(index, [i for i in ids if behind[i]]) if index.types[i] not in HANDLES]
+    found: dict[str, None] = {}
+    for i in states:
+        fills = initializers(index, i)
+        if not fills:
+            raise _needs(index, index.names[i], [(v.handle, v.initializer) for v in variables], originals)
+        found |= dict.fromkeys(index.names[k] for k in fills)
+    return list(found)
 
 
 def _others(
@@ -63,15 +91,17 @@ def _others(
     index: GraphIndex,
     ids: Iterable[int],
     variables: Sequence[VariableDef],
+    given: Mapping[str, Any],
     originals: Mapping[str, str],
 ) -> list[VariableDef]:
     """The variables that initial values depend on, beside those that are initialised; each has a value."""
     own = {v.handle for v in variables}
     held = (i for i in ids if index.types[i] in HANDLES and index.names[i] not in own)
     others = list(definitions(index, held).values())
-    missing = [v.handle for v in others if not v.initializer or not values.has_value(session, v.snapshot or v.name)]
-    if missing:
-        raise _needs(index, missing[0], [(v.handle, v.initializer) for v in variables], originals)
+    for v in others:
+        told = v.handle in given or (v.handle not in originals and values.has_value(session, v.snapshot or v.name))
+        if not v.initializer or not told:
+            raise _needs(index, v.handle, [(v.handle, v.initializer) for v in variables], originals)
     return others
 
 

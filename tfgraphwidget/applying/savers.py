@@ -10,6 +10,25 @@ import tensorflow as tf
 from tfgraphwidget.errors import NothingTo
 
 
+class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
+    """A Saver that stands in its graph, whatever graph is the default one where it is used."""
+
+    def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+        self._graph = graph
+        with graph.as_default():
+            super().__init__(variables, **options)
+
+    def save(self, *arguments: Any, **options: Any) -> Any:
+        """As `tf.compat.v1.train.Saver.save`."""
+        with self._graph.as_default():
+            return super().save(*arguments, **options)
+
+    def restore(self, *arguments: Any, **options: Any) -> Any:
+        """As `tf.compat.v1.train.Saver.restore`."""
+        with self._graph.as_default():
+            return super().restore(*arguments, **options)
+
+
 def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> tf.compat.v1.train.Saver:
     """A Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
@@ -23,5 +42,4 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> 
     sliced = {
         key: variables if variables[0]._save_slice_info is not None else variables[0] for key, variables in held.items()
     }
-    with graph.as_default():
-        return tf.compat.v1.train.Saver(sliced, **options)
+    return GraphSaver(graph, sliced, **options)

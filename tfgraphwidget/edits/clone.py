@@ -24,6 +24,7 @@ from tfgraphwidget.graph.between import between, needed
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.effects import side_effects
+from tfgraphwidget.graph.filling import initializers
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state
@@ -257,8 +258,11 @@ class _Copied:
         """A sentence for each thing that does not come along as it was; told after `change`."""
         yield from self.copying.dropped
         for old, new in self.library.names.items():
-            if old != new:
+            if old != new and (old in self.library.holding or not self.copying.stays):
                 yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
+        for i, kind in resources(self.index, frozenset(self.part.ops)):
+            if self.index.types[i].startswith("Mutable") and not initializers(self.index, i):
+                yield f"What {kind} {self.index.names[i]!r} holds does not come along: the copy starts empty."
 
     def change(self) -> Change:
         """All that comes to the target graph with this copy."""

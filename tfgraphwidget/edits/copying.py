@@ -16,7 +16,7 @@ from typing import Any
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.resources import shared_name
-from tfgraphwidget.graph.variables import REF_HANDLES, has_state
+from tfgraphwidget.graph.variables import has_state
 from tfgraphwidget.graph.walks import ANY_PORT
 from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
@@ -100,8 +100,10 @@ class Copying:
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
         elif not key:
+            # Without a key state is kept under the op's name, or under none that others know; only all VarHandleOps
+            # without one would be one variable.
             own = free_name(copy.name, self.taken)
-            if own != copy.name or node.op not in REF_HANDLES:  # these are kept under their op's name
+            if own != copy.name or node.op == "VarHandleOp":
                 copy.attr["shared_name"].s = own.encode()
 
     def _input(self, text: str, reader: str) -> str:

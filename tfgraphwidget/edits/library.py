@@ -15,6 +15,8 @@ from tfgraphwidget.graph.resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
 from tfgraphwidget.names import free_name
 
+_V2 = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -41,16 +43,25 @@ def carried(
     """
     if not index.functions:
         return Carried()
+    nodes = list(nodes)
     called = _closure(index, (door.function for node in nodes for door in doors(node, index.functions)))
     bodies = {name: index.beside.function(name) for name in called}
     holding = _holding_state(bodies, index)
     copied = [name for name in bodies if own and name in holding]
-    names = _names(index, bodies, target, into, copied)
+    # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
+    branches = _branches(index, [*nodes, *(node for body in bodies.values() for node in body.node_def)])
+    names = _names(index, bodies, target, into, [*copied, *branches])
     keys = _keys((bodies[name] for name in copied), into, keys_in(target) if taken is None else taken)
     made = tuple(_renamed(bodies[name], names, keys if name in copied else {}) for name in names)
     told = ((names[name], index.beside.gradient(name)) for name in names)
     gradients = tuple((name, names.get(gradient, gradient)) for name, gradient in told if gradient)
     return Carried(made, gradients, names, tuple(name for name in bodies if name in holding))
+
+
+def _branches(index: GraphIndex, nodes: Iterable[Any]) -> list[str]:
+    """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and branches."""
+    found = (door.function for node in nodes if node.op in _V2 for door in doors(node, index.functions))
+    return list(dict.fromkeys(found))
 
 
 def _names(
