@@ -114,7 +114,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Answers
     reply, _ = answers.to(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
     assert isinstance(reply, p.Drawn)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in reply.state.notice
-    assert "4 variables of their own, not initialised" in reply.state.notice
+    assert "4 variables each of their own, not initialised" in reply.state.notice
     assert list(editor.copies) == list(told.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import INCEPTION, INCEPTION_OUTPUT, v1
+from tests.conftest import INCEPTION, INCEPTION_OUTPUT, MODELS, v1
 from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
@@ -249,3 +249,13 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
     assert marked.expression == "(editor.scope('net/one') - editor.ops('net/one/out'))"
     with pytest.raises(NothingTo, match="two selected ops"):
         answers.to(p.Derive("path"))
+
+
+def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> None:
+    editor = tgw.edit(MODELS / "dqn_online_train.meta")
+    assert editor.default_init() == "initial"
+    session, graph = editor.session, editor.graph
+    assert editor.default_init() == "initial"
+    with graph.as_default():
+        session.run(v1.global_variables_initializer())
+    assert editor.default_init() == "current"

@@ -57,7 +57,7 @@ class Changing(Looking):
     def default_init(self) -> Literal["current", "initial", "none"]:
         """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
         if self._source.graph is None or self._source.session is not None:
-            return "current" if self._source.has_values else "initial"
+            return "current" if self._live.has_values() else "initial"
         return "none"
 
     def _check_editable(self) -> None:

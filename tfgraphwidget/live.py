@@ -118,6 +118,14 @@ class LiveGraph:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
         return reserved(set(self._record().failed))
 
+    def has_values(self) -> bool:
+        """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""
+        source = self.source
+        if not source.has_values and source.session is not None:
+            first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
+            source.has_values = first is not None and values.has_value(source.session, first.snapshot or first.name)
+        return source.has_values
+
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""
         return self.named(v.handle for v in patch.add.variables)

@@ -169,7 +169,7 @@ def sentence(done: Preview, init: p.Init) -> str:
     said = f"Cloned {len(done.ops):,} ops into {into}"
     if done.new:
         own = _counted(done.new)
-        said += f", among them {own} of {'its' if times == 1 else 'their'} own, {_VALUES[init]}"
+        said += f", among them {own}{' each' if times != 1 else ''} of {'its' if times == 1 else 'their'} own, {_VALUES[init]}"
     said += "."
     if done.shared:
         names = ", ".join(state.name for state in done.shared[:3]) + (" …" if len(done.shared) > 3 else "")

@@ -55,6 +55,7 @@ class Copying:
     src_scope: str = ""
     dropped: dict[str, None] = field(default_factory=dict)
     _inputs: dict[str, str] = field(default_factory=dict)
+    _beside: dict[bytes, bytes] = field(default_factory=dict)
 
     def copied(self, nodes: Iterable[Any], into: str) -> list[Any]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
@@ -130,16 +131,22 @@ class Copying:
 
     def _colocate(self, name: str, attributes: Any) -> None:
         """Colocation follows the copies; with what stays behind in another graph it is dropped."""
-        kept = []
-        for value in attributes["_class"].list.s:
-            target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
-            if target in self.names:
-                kept.append(_COLOCATE + self.names[target].encode())
-            elif not target or self.stays:
-                kept.append(value)
-            else:
-                self.dropped[f"Colocation of {name!r} with {target!r} is dropped: that op is not copied."] = None
-        attributes["_class"].list.s[:] = kept
+        known = self._beside
+        values = attributes["_class"].list.s
+        for value in values:
+            if value not in known:
+                known[value] = self._stands_beside(name, value)
+        values[:] = [new for value in values if (new := known[value])]
+
+    def _stands_beside(self, name: str, value: bytes) -> bytes:
+        """An entry of "_class" for the copies; b"" for one that cannot come along."""
+        target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
+        if target in self.names:
+            return _COLOCATE + self.names[target].encode()
+        if not target or self.stays:
+            return value
+        self.dropped[f"Colocation of {name!r} with {target!r} is dropped: that op is not copied."] = None
+        return b""
 
     def member(self, name: str) -> str:
         """The copy's name for the original's op or tensor; the original's own where it is not copied."""

@@ -81,10 +81,10 @@ def inputs_of(
     Raises UnknownName for a tensor that is not there, NotClonable where dtypes or shapes do not match, and where a
     placeholder cannot stand.
     """
-    part = Selection.of(index, ops, "")
+    part, copied = Selection.of(index, ops, ""), {index.names[i] for i in ops}
     cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
     replaced = _replaced(clone, index, target, part)
-    inner = [name for name in part.inside if _is_cut(name, cut)]
+    inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in copied for op, _ in cut) else []
     outside = [name for name in (*part.inputs, *inner) if _pair(name) not in replaced]
     if not clone.placeholders and index.origin is target.origin:
         return Inputs(tuple(outside), cut, replaced, {}, ())
@@ -114,6 +114,8 @@ def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
 def _replaced(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
     """Checked: each tensor is read in the part, and the other can stand for it."""
     found: dict[Tensor, Tensor] = {}
+    if not clone.replace:
+        return found
     read = {*part.inputs, *part.inside}
     for old, new in clone.replace:
         check_ports(index, [old])
