@@ -168,8 +168,8 @@ def sentence(done: Preview, init: p.Init) -> str:
     into = f"{done.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {done.scopes[0]!r} to {done.scopes[-1]!r}"
     said = f"Cloned {len(done.ops):,} ops into {into}"
     if done.new:
-        own = _counted(done.new)
-        said += f", among them {own}{' each' if times != 1 else ''} of {'its' if times == 1 else 'their'} own, {_VALUES[init]}"
+        whose = "of its own" if times == 1 else "each of their own"
+        said += f", among them {_counted(done.new)} {whose}, {_VALUES[init]}"
     said += "."
     if done.shared:
         names = ", ".join(state.name for state in done.shared[:3]) + (" …" if len(done.shared) > 3 else "")

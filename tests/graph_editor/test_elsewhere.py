@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import initialised
 from tests.graph_editor.corpus import names
@@ -162,3 +163,56 @@ def test_a_variable_in_no_collection_is_copied_too():
     with v1.Session(graph=to_graph) as session, to_graph.as_default():
         session.run(copy.initializer)
         assert session.run(copy).tolist() == [1.0, 2.0]
+
+
+def test_a_name_of_a_clone_that_was_undone_is_refused_until_it_is_redone():
+    graph, to_graph = tf.Graph(), tf.Graph()
+    for held in (graph, to_graph):
+        with held.as_default():
+            w = v1.get_variable("w", [2], use_resource=True)
+            y = tf.multiply(w, 2.0, name="y")
+    y = graph.get_tensor_by_name("y:0")
+    (w,) = graph.get_collection("variables")
+    editor = tgw.edit(to_graph)
+    editor.clone(outputs="y", into="ns", variables="own", init="none")
+    editor.undo()
+    count, copied = len(to_graph.get_operations()), {}
+    for copy in (
+        lambda: ge.copy_to_graph(y, to_graph, copied, "ns"),
+        lambda: ge.copy_variable_to_graph(w, to_graph, "ns", copied),
+    ):
+        with pytest.raises(ValueError, match=r"'ns/[wy].*' is taken in the other graph by an edit that was undone"):
+            copy()
+    for original in (y, w):
+        with pytest.raises(KeyError, match=r"copy '[wy]:0' there with copy_to_graph first"):
+            ge.get_copied(original, to_graph, namespace="ns")
+    assert (len(to_graph.get_operations()), copied) == (count, {})
+    assert ge.copy_to_graph(y, to_graph, copied, "free").name == "free/y:0"
+    editor.redo()
+    assert ge.copy_to_graph(y, to_graph, namespace="ns").name == "ns/y:0"
+    assert len([v for v in to_graph.get_collection("variables") if v.name == "ns/w:0"]) == 1
+
+
+def test_a_copy_that_failed_can_be_tried_again_under_the_same_names(fit):
+    class Full(list):
+        def append(self, item: object) -> None:
+            raise MemoryError("full")
+
+    to_graph, copied = tf.Graph(), {}
+    to_graph._collections["ns/mine"] = Full()
+    with pytest.raises(MemoryError, match="full"):
+        ge.copy_to_graph(fit.train, to_graph, copied, "ns")
+    count = len(to_graph.get_operations())
+    assert (copied, to_graph.get_collection("variables")) == ({}, [])
+    with pytest.raises(KeyError):
+        ge.get_copied(fit.W, to_graph, copied, "ns")
+    to_graph._collections["ns/mine"] = []
+    train = ge.copy_to_graph(fit.train, to_graph, copied, "ns")
+    assert len(to_graph.get_operations()) == count
+    loss = ge.copy_to_graph(fit.loss, to_graph, copied, "ns")
+    assert to_graph.get_collection("ns/mine") == [copied["ns/W:0"]]
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.global_variables_initializer())
+        first = session.run(loss)
+        session.run([train] * 2)
+        assert session.run(loss) < first

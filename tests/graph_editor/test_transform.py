@@ -173,6 +173,110 @@ def test_a_handler_may_give_another_op(line):
         copier(line, line, "cp")
 
 
+def by_hand(nodedef_fn: Any = None) -> ge.Transformer:
+    """A Transformer whose handler is called op by op."""
+    copier = ge.Transformer()
+    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(info, op, inputs, nodedef_fn=nodedef_fn)
+    return copier
+
+
+def test_op_by_op_a_model_is_copied_that_trains_as_its_original(mlp):
+    with mlp.as_default():
+        labels = v1.placeholder(tf.float32, [None, 4], name="labels")
+        loss = tf.reduce_mean(tf.square(mlp.get_tensor_by_name("net/logits:0") - labels), name="loss")
+        step = v1.train.GradientDescentOptimizer(0.5).minimize(loss)
+        _, info = by_hand()(mlp, mlp, "cp")
+        originals, copies = (v1.trainable_variables(scope) for scope in ("net", "cp"))
+        session = initialised(mlp)
+        session.run([tf.group(*(v_.assign(v) for v, v_ in zip(originals, copies, strict=True)))])
+    batch = {"x": np.ones([2, 3], np.float32), "labels": np.zeros([2, 4], np.float32)}
+    feeds = {f"{scope}{name}:0": value for name, value in batch.items() for scope in ("", "cp/")}
+    losses = [session.run([loss, info.transformed(loss), step, info.transformed(step)], feeds)[:2] for _ in range(3)]
+    assert len(copies) == 4
+    assert losses[0][0] > losses[2][0]
+    assert [copy for _, copy in losses] == pytest.approx([original for original, _ in losses])
+
+
+def test_op_by_op_a_node_may_become_an_op_of_another_type_and_name():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [3], name="x")
+        y = tf.nn.relu(x, name="y")
+
+    def edited(node: Any) -> Any:
+        node.op = "Neg" if node.op == "Relu" else node.op
+        node.name += "_Edited"
+        return node
+
+    _, info = by_hand(edited)(graph, graph, "cp")
+    assert names(info.transformed([x, y])) == ["cp/x_Edited:0", "cp/y_Edited:0"]
+    with v1.Session(graph=graph) as session:
+        assert session.run(info.transformed(y), {"cp/x_Edited:0": [1.0, -2.0, 3.0]}).tolist() == [-1.0, 2.0, -3.0]
+    with graph.as_default():
+        assert tf.no_op(name="cp/y_Edited").name == "cp/y_Edited_1"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": "c"}, "has an op 'c' already; copy into another name scope"),
+        ({"op": "NoSuchOp"}, "TensorFlow refuses the new ops, .*NoSuchOp"),
+        ({"device": "gpu zero"}, "'gpu zero', the device of op 'cp/b', is not written as TensorFlow writes one"),
+    ],
+)
+def test_op_by_op_what_a_handler_made_wrong_is_refused_in_a_sentence(line, change, words):
+    def edited(node: Any) -> Any:
+        for key, value in change.items() if node.name == "cp/b" else ():
+            setattr(node, key, value)
+        return node
+
+    with line.as_default():
+        v1.add_to_collection("mine", line.get_tensor_by_name("a:0"))
+    ops, before = line.get_operations(), state(line)[1]
+    with pytest.raises(ValueError, match=words) as caught:
+        by_hand(edited)(ops, line, "cp")
+    assert "\n" not in str(caught.value)
+    assert state(line)[1] == before
+    copies, _ = by_hand()(ops, line, "cp")
+    assert names(copies.ops) == [f"cp_1/{op.name}" for op in ops]
+
+
+@pytest.mark.parametrize("kind", ["together", "op by op"])
+def test_a_copy_stands_beside_the_copy_of_an_op_that_comes_later(line, kind):
+    early, later = (line.get_operation_by_name(name) for name in ("a", "c"))
+    early._set_attr("_class", v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"loc:@c"])))
+    copier = ge.Transformer() if kind == "together" else by_hand()
+    for target in (line, tf.Graph()):
+        _, info = copier(line, target, "cp")
+        assert info.transformed(early).colocation_groups() == info.transformed(later).colocation_groups()
+        assert info.transformed(early).colocation_groups() != early.colocation_groups()
+
+
+def test_op_by_op_inputs_that_do_not_fit_are_refused_in_a_sentence(line):
+    with line.as_default():
+        whole = tf.constant(3, name="whole")
+    copier = ge.Transformer()
+    copier.transform_op_handler = lambda info, op, inputs: ge.copy_op_handler(info, op, [whole] * len(inputs))
+    with pytest.raises(ValueError, match="TensorFlow refuses the new ops, choose others or other inputs for them"):
+        copier(line, line, "cp")
+
+
+def test_op_by_op_a_copy_may_be_named_as_a_scope_is_and_has_the_static_shape_of_its_original():
+    graph, other = tf.Graph(), tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2], name="in")
+        y = v1.py_func(lambda t: t * 2, [x], tf.float32, name="act")
+        y.set_shape([2])
+    with other.as_default(), tf.name_scope("act"):
+        tf.constant(1.0, name="inner")
+    other._names_in_use.pop("act")  # as after a bare import, which marks no scopes
+    _, info = by_hand()(graph, other, "")
+    assert info.transformed(y).name == "act:0"
+    assert info.transformed(y).shape == [2]
+    with v1.Session(graph=other) as session:
+        assert session.run("act:0", {"in:0": [1.0, 2.0]}).tolist() == [2.0, 4.0]
+
+
 def test_a_handler_may_edit_each_node():
     graph = build_mlp(resource=True)
 

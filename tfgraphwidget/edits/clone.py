@@ -235,7 +235,7 @@ class _Copied:
         names = names_of(index, part.ops, clone.src_scope, self.into)
         taken = keys_in(target)
         shares = clone.variables == "shared"
-        self.library = carried(index, self.originals, target, self.into, own=not shares, taken=taken)
+        self.library = carried(index, self.originals, target, self.into, own=not shares, apart=True, taken=taken)
         self.copying = Copying(
             names=names,
             instead=part.inputs.instead(self.into),

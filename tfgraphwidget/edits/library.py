@@ -32,13 +32,21 @@ class Carried:
 
 
 def carried(
-    index: GraphIndex, nodes: Iterable[Any], target: GraphIndex, into: str, *, own: bool, taken: set[str] | None = None
+    index: GraphIndex,
+    nodes: Iterable[Any],
+    target: GraphIndex,
+    into: str,
+    *,
+    own: bool,
+    apart: bool = False,
+    taken: set[str] | None = None,
 ) -> Carried:
     """What NodeDefs of `index` need of its library, so that their copies run in `target`.
 
     A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
     copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
-    function of the same name and another body gets a new name. `taken` are the keys of the target's state, as
+    function of the same name and another body gets a new name. With `apart`, v2
+    loops and conditionals get bodies of their own. `taken` are the keys of the target's state, as
     `keys_in` tells them; those that the copies take are added.
     """
     if not index.functions:
@@ -49,7 +57,7 @@ def carried(
     holding = _holding_state(bodies, index)
     copied = [name for name in bodies if own and name in holding]
     # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
-    branches = _branches(index, [*nodes, *(node for body in bodies.values() for node in body.node_def)])
+    branches = [name for name in _branches(index, nodes) if apart and name in target.functions]
     names = _names(index, bodies, target, into, [*copied, *branches])
     keys = _keys((bodies[name] for name in copied), into, keys_in(target) if taken is None else taken)
     made = tuple(_renamed(bodies[name], names, keys if name in copied else {}) for name in names)
@@ -59,9 +67,19 @@ def carried(
 
 
 def _branches(index: GraphIndex, nodes: Iterable[Any]) -> list[str]:
-    """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and branches."""
-    found = (door.function for node in nodes if node.op in _V2 for door in doors(node, index.functions))
-    return list(dict.fromkeys(found))
+    """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and branches.
+
+    Those nested in them too, but not those behind a call: its gradient goes with the function that it calls.
+    """
+    found: dict[str, None] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        for door in doors(node, index.functions) if node.op in _V2 else ():
+            if door.function not in found:
+                found[door.function] = None
+                stack += index.beside.function(door.function).node_def
+    return list(found)
 
 
 def _names(

@@ -83,7 +83,8 @@ def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
     held = dict.fromkeys(make_list_of_op(ops))
     read = unique(t for op in held for t in op.inputs)
     inside = [t for t in read if t.op in held]
-    only_inside = {id(t) for t in inside if all(reader in held for reader in t.consumers())}
+    among = frozenset(held)
+    only_inside = {id(t) for t in inside if among.issuperset(t.consumers())}
     outputs = [t for op in held for t in op.outputs if id(t) not in only_inside]
     return [t for t in read if t.op not in held], outputs, inside
 

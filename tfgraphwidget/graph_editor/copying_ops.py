@@ -38,10 +38,12 @@ class Copier:
         library = carried(index, nodes, target, info.scope_.rstrip("/") or "copy", own=info.same_graph)
         self.library = Change(functions=library.functions, gradients=library.gradients)
         self._beside: list[Any] = []
+        left = record_of(info.graph_).failed  # keeps no key: the next try takes it again
+        others = [node for node in target.nodes if node.name not in left] if left else target.nodes
         self.copying = Copying(
             self.names,
-            keys=self._anew("shared_name", nodes, target.nodes),
-            frames=self._anew("frame_name", nodes, target.nodes),
+            keys=self._anew("shared_name", nodes, others),
+            frames=self._anew("frame_name", nodes, others),
             functions={old: new for old, new in (library.names or {}).items() if old != new},
             stays=info.same_graph,
             dropped=info.dropped,
@@ -73,25 +75,33 @@ class Copier:
             nodedef_fn: Changes the NodeDef of each copy, which has its new name already.
             waits: With the control inputs; else they are left for later.
         """
+        originals = {op: self.index.nodes[self.index.ids[op.name]] for op in ops}
+        others = self._read_from_outside(originals.values())
+        plain = waits and nodedef_fn is None
         given: dict[Any, list[Any]] = {}
         drafts: dict[Any, Any] = {}
-        others = self._read_from_outside(ops)
-        plain = waits and nodedef_fn is None
-        for op in ops:
-            if not plain or not others.isdisjoint(self._original(op).input):
+        for op, of in originals.items():
+            if plain and others.isdisjoint(of.input):
+                self.names[of.name] = self.info.name_of(of.name)
+            else:
                 given[op] = [outside(op, t) for t in op.inputs]
-            drafts[op] = self._draft(op, nodedef_fn) if op in given else self._named(op)
-        nodes = {op: self._node(op, drafts[op], given.get(op), waits=waits) for op in ops}
+                drafts[op] = self._draft(of, nodedef_fn)
+        plain_ops = [op for op in ops if op not in given]
+        copies = dict(zip(plain_ops, self._copies([originals[op] for op in plain_ops]), strict=True))
+        copies |= {op: self._node(op, drafts[op], given[op], waits=waits) for op in given}
+        nodes = {op: copies[op] for op in ops}
         self._make(nodes, given)
-        find, info = self.info.graph_._get_operation_by_name, self.info
-        for op, node in nodes.items():
-            op_ = info.transformed_ops[op] = find(node.name)
-            info.transformed_ts.pair(op.outputs, op_.outputs)
+        made = [self.info.graph_._get_operation_by_name(node.name) for node in nodes.values()]
+        self.info.transformed_ops.update(zip(ops, made, strict=True))
+        self.info.transformed_ts.pair((t for op in ops for t in op.outputs), (t for op_ in made for t in op_.outputs))
 
     def alone(self, op: Any, new_inputs: list[Any], nodedef_fn: Callable[[Any], Any] | None) -> Any:
         """Copy one op, without its control inputs; the copy reads the tensors `new_inputs`."""
-        node = self._node(op, self._draft(op, nodedef_fn), new_inputs, waits=False)
-        graph = self.info.graph_
+        of = self.index.nodes[self.index.ids[op.name]]
+        draft, graph = self._draft(of, nodedef_fn), self.info.graph_
+        if "_class" in draft.attr:  # it may have to stand beside an op that is copied after it
+            self._beside.append(type(draft)(name=of.name, attr={"_class": draft.attr.pop("_class")}))
+        node = self._node(op, draft, new_inputs, waits=False)
         if self.library.functions:  # the first import takes them along
             self._make({op: node}, {op: new_inputs})
         else:
@@ -99,13 +109,11 @@ class Copier:
                 check_devices([node])
                 check_functions(graph, [node], {node.op}, ())
             make_op(graph, node, new_inputs, None if _reads_another_shape(op, new_inputs) else op)
-        if "_class" in node.attr:
-            self._beside.append(op)
         return graph._get_operation_by_name(node.name)
 
-    def _read_from_outside(self, ops: Iterable[Any]) -> frozenset[str]:
+    def _read_from_outside(self, nodes: Iterable[Any]) -> frozenset[str]:
         """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
-        read = {text for op in ops for text in self._original(op).input}
+        read = {text for node in nodes for text in node.input}
         instead = {as_input(t.op.name, t.value_index) for t in self.info.known.instead}
         return frozenset(text for text in read if text in instead or self._is_outside(*split_input(text)))
 
@@ -115,7 +123,8 @@ class Copier:
     def _make(self, nodes: dict[Any, Any], given: Mapping[Any, list[Any]]) -> None:
         """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
         shaped = self._as_shaped(list(nodes), given)
-        taken = scopes_among({node.name for node in nodes.values()}, self.info.graph_)
+        shown_again = record_of(self.info.graph_).hidden
+        taken = scopes_among({node.name for node in nodes.values()} - shown_again, self.info.graph_)
         waiting: list[Any] = []
         for op, node in nodes.items():
             if node.name in taken:
@@ -135,43 +144,34 @@ class Copier:
             apply_live(Patch(add=change), self.info.graph_, origin=self.info.graph)
             self.library = Change()
 
-    def _draft(self, op: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
-        """The NodeDef of an op under its new name, which a handler may have changed once more."""
-        of = self._original(op)
+    def _draft(self, of: Any, nodedef_fn: Callable[[Any], Any] | None) -> Any:
+        """A NodeDef under its new name, which a handler may have changed once more."""
         node = type(of)()
         node.CopyFrom(of)
-        node.name = self.info.name_of(op)
+        node.name = self.info.name_of(of.name)
         node = node if nodedef_fn is None else nodedef_fn(node)
-        self.names[op.name] = node.name
+        self.names[of.name] = node.name
         return node
 
-    def _named(self, op: Any) -> Any:
-        """The NodeDef of an op as it is, its copy's name settled."""
-        self.names[op.name] = self.info.name_of(op)
-        return self._original(op)
-
-    def _original(self, op: Any) -> Any:
-        return self.index.nodes[self.index.ids[op.name]]
-
-    def _node(self, op: Any, draft: Any, given: list[Any] | None, *, waits: bool) -> Any:
-        """The NodeDef of an op's copy, which reads the tensors `given`.
-
-        None in `given` stands for the copy of what the original reads there; None for `given` reads such copies only.
-        """
-        keyless = "shared_name" in draft.attr and not draft.attr["shared_name"].s and op.type != "VarHandleOp"
-        if given is not None:
-            draft.name = op.name
-            draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
-        (node,) = self.copying.copied([draft], "")
-        if given is not None:
-            read = [
-                as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
-                for t, t_ in zip(op.inputs, given, strict=True)
-            ]
-            node.input[:] = [*read, *node.input]
-        if keyless:
-            node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
+    def _node(self, op: Any, draft: Any, given: list[Any], *, waits: bool) -> Any:
+        """The NodeDef of an op's copy; None in `given` stands for the copy of what the original reads there."""
+        draft.name = op.name
+        draft.input[:] = [text for text in draft.input if waits and text.startswith("^")]
+        (node,) = self._copies([draft])
+        read = [
+            as_input(self.names[t.op.name], t.value_index) if t_ is None else as_input(t_.op.name, t_.value_index)
+            for t, t_ in zip(op.inputs, given, strict=True)
+        ]
+        node.input[:] = [*read, *node.input]
         return node
+
+    def _copies(self, nodes: list[Any]) -> list[Any]:
+        """The NodeDefs of copies that read the copies of what the originals read."""
+        copies = self.copying.copied(nodes, "")
+        for of, node in zip(nodes, copies, strict=True):
+            if "shared_name" in of.attr and not of.attr["shared_name"].s and of.op != "VarHandleOp":
+                node.attr["shared_name"].s = b""  # its state goes by the op's name, which is new
+        return copies
 
     def _as_shaped(self, ops: list[Any], given: Mapping[Any, list[Any]]) -> set[Any]:
         """The ops whose copies have the originals' static shapes: no input behind them has another shape."""
@@ -186,8 +186,8 @@ class Copier:
         info = self.info
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
         info.side_effects = [self.index.names[i] for i in acting]
-        for op in self._beside:
-            self._colocate(op)
+        for node in self.copying.copied(self._beside, ""):
+            info.graph_._get_operation_by_name(node.name)._set_attr("_class", node.attr["_class"])
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
         runners = renamed_runners(self.index.beside.runners(), own)
@@ -213,13 +213,6 @@ class Copier:
         except BaseException:
             unbuild(info.graph_, change)
             raise
-
-    def _colocate(self, op: Any) -> None:
-        """An op that was copied alone may have to stand beside one that was copied after it."""
-        node = op.node_def
-        del node.input[:]
-        (node,) = self.copying.copied([node], "")
-        self.info.graph_.get_operation_by_name(node.name)._set_attr("_class", node.attr["_class"])
 
     def _is_copied(self, variable: VariableDef) -> bool:
         """Whether a variable's copy can be made: the handle, how it is initialised and how it is read are copied."""

@@ -97,6 +97,8 @@ def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None
         return copied_variables[name]  # type: ignore[index]
     found = _variable_named(name, graph) if isinstance(original, tf.Variable) else None
     try:
+        if split_tensor(name)[0] in record_of(graph).hidden:
+            raise KeyError(name)
         return graph.as_graph_element(name) if found is None else found
     except KeyError as error:
         raise KeyError(f"The graph has no {name!r}; copy {original.name!r} there with copy_to_graph first.") from error
@@ -105,7 +107,8 @@ def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None
 def _variable_named(name: str, graph: Any) -> Any:
     """The variable of that name in a graph, copied there or made there; None if there is none."""
     check_type(graph, (tf.Graph,))
-    made = record_of(graph).variables
+    record = record_of(graph)
+    made = {} if split_tensor(name)[0] in record.hidden else record.variables
     items = (item for key in graph.get_all_collection_keys() for item in graph.get_collection_ref(key))
     return made[name] if name in made else next((i for i in items if Member.of(i) == Member("variable", name)), None)
 
@@ -142,14 +145,14 @@ class _Copying:
         if not wanted:
             return
         copier = InformedTransformer(Known(exact=True, already=already, index=self.index))
-        there = self.to_graph.get_operation_by_name
+        copied, there = frozenset(wanted), self.to_graph.get_operation_by_name
         for kind in ("transform_external_input_handler", "transform_external_hidden_input_handler"):
             setattr(copier, kind, lambda _, t: there(already[t.op.name]).outputs[t.value_index])
         ops = self.source.get_operations()
         copier([ops[i] for i in wanted], self.to_graph, self.scope, reuse_dst_scope=True)
         made = record_of(self.to_graph).variables
         for variable in self.index.variable_defs:
-            if self.index.ids[variable.handle] in wanted and (new := self.scope + variable.name) in made:
+            if self.index.ids[variable.handle] in copied and (new := self.scope + variable.name) in made:
                 self.held[new] = made[new]
 
     def _needed(self, first: list[int]) -> tuple[list[int], dict[str, str]]:
@@ -183,11 +186,24 @@ class _Copying:
         return own_ops(self.index, variable) | {self.index.ids[first]}
 
     def _there(self, name: str) -> str | None:
-        """The name of the op that stands for an op in the other graph; None while there is none."""
-        if f"{name}:0" in self.variables:
-            return str(self.variables[f"{name}:0"].op.name)
+        """The name of the op that stands for an op in the other graph; None while there is none.
+
+        What a copy left that failed is no such op: TensorFlow cannot remove it, but the next try shows it again.
+        """
+        given = self.variables.get(f"{name}:0")
+        new = self.scope + name if given is None else str(given.op.name)
+        record = record_of(self.to_graph)
+        if new in record.hidden and new not in record.failed:
+            raise ValueError(
+                f"The name {new!r} is taken in the other graph by an edit that was undone, since TensorFlow cannot "
+                "remove ops; redo that edit, or give another namespace."
+            )
+        if given is not None:
+            return new
+        if new in record.hidden:
+            return None
         try:
-            found = self.to_graph.get_operation_by_name(self.scope + name)
+            found = self.to_graph.get_operation_by_name(new)
         except KeyError:
             return None
         original = self.source.get_operation_by_name(name)

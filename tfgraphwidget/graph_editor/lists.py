@@ -258,6 +258,8 @@ def _listed(items: Any, kept: Any, check_graph: bool, types: Any) -> list[Any]:
     found = list(items) if is_iterable(items) else [items]
     if check_graph:
         get_unique_graph(found, check_types=types, none_if_empty=True)
+        if types is kept:
+            return found
     return [item for item in found if isinstance(item, kept)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from os.path import commonprefix
 from typing import Any
 
 import tensorflow as tf
@@ -85,8 +84,7 @@ def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
 
 def scopes_among(names: set[str], graph: Any) -> set[str]:
     """Those of the names that are name scopes of the graph's ops; TensorFlow imports no op under the name of one."""
-    around = commonprefix([min(names, default=""), max(names, default="")])
-    held = sorted(name for op in graph.get_operations() if (name := op.name).startswith(around))
+    held = sorted(op.name for op in graph.get_operations())
     ends = ((name, bisect_left(held, f"{name}/")) for name in names)
     return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
 
@@ -103,7 +101,7 @@ def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any
     with graph._mutation_lock(), graph.control_dependencies(None):
         try:
             c_op = ops._create_c_op(graph, node, read, waits, extract_traceback=False)
-        except (ValueError, TypeError, tf.errors.OpError):
+        except (ValueError, TypeError, RuntimeError, tf.errors.OpError):
             prove(graph, [node])  # which is refused too, and says why in a sentence
             raise
         op = tf.Operation._from_c_op(c_op, graph)

@@ -64,11 +64,10 @@ class SubGraphView:
         """Become what another view is; for functions that change the graph under a view."""
         check_type(other, (SubGraphView,))
         self._graph = other._graph
-        self._take(other._ops, other._input_ts, other._output_ts, other._passthrough_ts)
-
-    def _take(self, ops: list[Any], inputs: list[Any], outputs: list[Any], passthroughs: Iterable[Any] = ()) -> None:
-        self._ops, self._passthrough_ts = list(ops), list(passthroughs)
-        self._input_ts, self._output_ts = list(inputs), list(outputs)
+        self._ops = list(other._ops)
+        self._passthrough_ts = list(other._passthrough_ts)
+        self._input_ts = list(other._input_ts)
+        self._output_ts = list(other._output_ts)
 
     def copy(self) -> SubGraphView:
         """A view of the same; the graph is not copied."""

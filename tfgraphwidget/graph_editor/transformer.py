@@ -76,7 +76,7 @@ class Transformer:
             raise TypeError("The view is empty, so there is nothing to transform; give ops.")
         check_type(dst_graph, (tf.Graph,))
         info = Transforming(self, self._known, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
-        for op in view.ops:
+        for op in view.ops if info.scope else ():
             info.new_name(op.name)
         with no_collections(), all_or_nothing(dst_graph):
             if info.scope_ and not reuse_dst_scope:

@@ -116,9 +116,9 @@ class Transforming:
         unique: str = self.graph_.unique_name(name)
         return unique
 
-    def name_of(self, op: Any) -> str:
-        """The name of an op's copy, from now on reserved in the destination graph."""
-        name = self.new_name(op.name)
+    def name_of(self, original: str) -> str:
+        """The name of the copy of an op of that name, from now on reserved in the destination graph."""
+        name = self.new_name(original)
         return name if self.known.exact else self.get_unique(name)
 
     def new_key(self, key: str) -> str:
