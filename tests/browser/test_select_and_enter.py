@@ -59,7 +59,7 @@ def chosen(widget: Widget) -> set[str]:
 def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "choosing")
     root = widget.root
-    expression = root.locator(".tgw-expression")
+    expression = root.locator(".tgw-expression[aria-label]")
 
     # A box takes what lies wholly inside: the closed scope "two" with all its ops.
     widget.notebook.kernel_eval("0", before="editor.close('one', 'two', 'three')")
@@ -93,7 +93,7 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
 def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "deriving")
     root = widget.root
-    expression = root.locator(".tgw-expression")
+    expression = root.locator(".tgw-expression[aria-label]")
 
     def press(name: str) -> None:
         root.get_by_role("button", name=name, exact=True).click()
