@@ -150,19 +150,6 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     expect(where).to_contain_text(f"{loop}:body")
     widget.settled()
     shoot(root, "inside-a-loop-body")
-    widget.click("while_placeholder", "Shift")
-    widget.click("while/Identity", "Alt")
-    widget.settled()
-    preview = root.locator(".tgw-preview")
-    expect(preview).to_contain_text("which hangs on the function's argument 'while_while_loop_counter'")
-    widget.click("while_while_loop_counter", "Shift")
-    expect(preview).to_contain_text("into copy.")
-    root.get_by_role("button", name="Clone", exact=True).click()
-    expect(root.get_by_text('It can be called: editor.copies["copy"].')).to_be_visible(timeout=30_000)
-    assert (
-        notebook.kernel_eval("editor.copies['copy'](while_placeholder=7, while_while_loop_counter=0).numpy().item()")
-        == 8
-    )
     assert notebook.kernel_eval("editor.breadcrumb[-1]") == f"{loop}:body"
 
     # Out again: by the breadcrumb, and by Backspace.
