@@ -35,6 +35,12 @@ def arrays(answer: tuple[p.Reply, list[bytes]]) -> dict[str, np.ndarray]:
     return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
 
 
+def drawn(answer: tuple[p.Reply, list[bytes]]) -> p.Drawn:
+    """The reply, which is a drawing."""
+    assert isinstance(answer[0], p.Drawn)
+    return answer[0]
+
+
 def test_open_draws_everything(answers: Answers) -> None:
     reply, _ = drawn = answers.to(p.Open())
     assert isinstance(reply, p.Drawn)
@@ -49,7 +55,7 @@ def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
     reply, _ = painted = answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
     assert isinstance(reply, p.Painted)
     assert reply.state.selected_variables == 4
-    assert set(arrays(painted)) == {"coverage", "mark", "fresh"}
+    assert set(arrays(painted)) == {name for name, _, _ in scenes.PAINT_FIELDS}
     assert arrays(painted)["coverage"].max() > 0
 
 
@@ -143,6 +149,87 @@ def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph
     assert reply.state.selected_variables == 378
 
 
+def reads(editor: GraphEditor, op: str) -> list[str]:
+    """What an op reads, by the names of its inputs."""
+    return [tensor.name for tensor in editor.graph.get_operation_by_name(op).inputs]
+
+
+def test_a_change_is_the_editor_s_method_of_that_name(answers: Answers, editor: GraphEditor) -> None:
+    reply = drawn(answers.to(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
+    assert reads(editor, "net/logits") == ["net/two/add:0"]
+    assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
+    assert reply.state.notice.startswith("1 op changed.")
+    assert reply.focus == ""
+    drawn(answers.to(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
+    assert "net/scores" in editor.index.ids
+
+
+def test_a_change_of_nothing_named_is_one_of_the_selection(answers: Answers, editor: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="Nothing is selected"):
+        answers.to(p.Change("bypass"))
+    answers.to(p.Select("set", ("net/two/out",), ()))
+    answers.to(p.Change("bypass"))
+    assert reads(editor, "net/logits") == ["net/two/add:0"]
+
+
+def test_a_change_that_no_method_takes_is_refused(answers: Answers, editor: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="reload the page"):
+        answers.to(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
+    assert editor.lines == ()
+
+
+def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
+    with mlp.as_default():
+        tf.identity(tf.cast(mlp.get_tensor_by_name("x:0"), tf.float64), name="wide")
+        tf.identity(mlp.get_tensor_by_name("x:0"), name="narrow")
+    editor = tgw.edit(mlp)
+    answers = Answers(editor)
+    with pytest.raises(GraphEditError) as caught:
+        answers.to(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
+    refused = answers.refused(caught.value)
+    assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
+    assert editor.lines == ()
+    reply = drawn(answers.to(p.Mend(refused.mends[0].line)))
+    assert reply.state.code == (refused.mends[0].line,)
+    assert editor.graph.get_operation_by_name("narrow").inputs[0].op.type == "Cast"
+    with pytest.raises(GraphEditError, match="try the edit again"):
+        answers.to(p.Mend("editor.remove()"))
+
+
+def test_history_goes_to_and_fro(answers: Answers) -> None:
+    for name in ("first", "second", "third"):
+        answers.to(p.Clone(("x:0",), ("net/logits:0",), name))
+    done = drawn(answers.to(p.Open())).state.code
+    reply = drawn(answers.to(p.Jump(1)))
+    assert reply.state.code + reply.state.ahead == done
+    assert reply.state.notice == "Now 1 of 3 edits are done."
+    assert drawn(answers.to(p.Jump(3))).state.code == done
+    with pytest.raises(GraphEditError, match="from 0 to 3"):
+        answers.to(p.Jump(4))
+
+
+def test_targets_are_told_why_they_cannot_read_a_tensor(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two")
+    editor.close("net/one")
+    answers.to(p.Open())
+    told, _ = answers.to(p.Targets("net/logits"))
+    assert isinstance(told, p.Targeted)
+    assert told.outputs == ("net/logits:0",)
+    refused = dict(told.refused)
+    assert "depends on" in refused["net/two/out"]
+    assert refused["x"] == "'x' reads nothing."
+    assert all(not name.startswith("net/one/") for name in refused)
+    of_one, _ = answers.to(p.Targets("x:0", "net/two/add"))
+    assert isinstance(of_one, p.Targeted)
+    assert of_one.slots[0].tensor == "net/two/MatMul:0"
+    assert of_one.refused == ()
+
+
+def test_the_script_is_the_editor_s(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Change("bypass", ("net/two/out",)))
+    assert answers.to(p.Script()) == (p.Scripted(editor.code()), [])
+
+
 def test_messages_decode_to_the_requests_they_name() -> None:
     message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
     assert wire.decode(message) == (3, p.Clone(("x:0",), ("y:0",), "copy", init="none"))
@@ -161,7 +248,8 @@ json = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
-fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times")
+fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times",
+          "verb", "what", "keys", "values", "show", "to", "line", "tensor")  # fmt: skip
 values = json | st.sampled_from(sorted(wire.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
 
 

@@ -100,6 +100,30 @@ def test_listeners_hear_of_every_change(editor: GraphEditor) -> None:
     assert heard[1][0] > heard[0][0]
 
 
+def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
+    editor: GraphEditor, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard = []
+    editor.listeners += [lambda: {}["nothing"], lambda: heard.append(len(editor.history.done))]
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    assert editor.copies["copy"] is copy
+    assert heard == [1]
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError]
+    editor.undo()
+    assert heard == [1, 0]
+
+
+def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", "tower")
+    with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone\. Did you mean 'tower'\?"):
+        editor.copies["towre"]
+    assert "towre" not in editor.copies
+    assert editor.copies.get("towre") is None
+    editor.undo()
+    with pytest.raises(LookupError, match="no copy 'tower', or it was undone"):
+        editor.copies["tower"]
+
+
 def test_scopes_open_and_close(editor: GraphEditor) -> None:
     editor.open("net/one")
     assert {"net", "net/one"} <= editor.opened

@@ -191,12 +191,25 @@ def test_a_cut_leaves_control_inputs_and_colocation_behind(tmp_path: Path) -> No
     assert serve(tmp_path / "sm")(h=tf.constant(2.0))["y"].numpy() == 6
 
 
-def test_a_variable_that_nothing_assigns_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_variable_without_a_value_is_refused_by_name(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
         handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="w", name="w")
         tf.add(x, tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), name="y")
-    with v1.Session(graph=graph) as opened, pytest.raises(GraphEditError, match="Variable 'w' has no op of its own"):
+    with v1.Session(graph=graph) as opened, pytest.raises(SessionRefused, match="Variable 'w' has no value in this"):
         tgw.edit(graph, session=opened).save(tmp_path / "sm", inputs="x", outputs="y")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_variable_without_an_initialiser_of_its_own_is_saved_with_its_value(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name="w", name="w")
+        tf.add(x, tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32), name="y")
+        give = tf.raw_ops.AssignVariableOp(resource=handle, value=5.0)
+    with v1.Session(graph=graph) as opened:
+        opened.run(give)
+        tgw.edit(graph, session=opened).save(tmp_path / "sm", inputs="x", outputs="y")
+    assert serve(tmp_path / "sm")(x=tf.constant(1.0))["y"].numpy() == 6

@@ -41,3 +41,13 @@ def test_the_nearest_name_is_the_one_with_that_tail() -> None:
 def test_did_you_mean_is_a_sentence_or_nothing() -> None:
     assert names.did_you_mean("inputt", ["input", "labels"]) == " Did you mean 'input'?"
     assert names.did_you_mean("zzz", ["input"]) == ""
+
+
+def test_names_are_listed_as_people_do_and_of_many_the_first() -> None:
+    assert [names.listed([*"abcdef"][:count]) for count in (1, 2, 3, 4, 6)] == [
+        "'a'",
+        "'a' and 'b'",
+        "'a', 'b' and 'c'",
+        "'a', 'b', 'c' and 1 more",
+        "'a', 'b', 'c' and 3 more",
+    ]

@@ -75,7 +75,7 @@ def test_a_variable_that_is_switched_to_own_is_own(answers: Answers, editor: Gra
     assert named(told.new) == {"variable": ("net/two/b",)}
     answers.to(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
     assert [v.name for v in editor.copies["copy"].variables] == ["copy/net/two/b:0"]
-    assert told.line == editor.code()
+    assert (told.line,) == editor.lines
     assert told.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
 
 
@@ -88,7 +88,7 @@ def test_the_line_of_a_preview_makes_the_same_clone(
     copy = editor.copies["copy"]
     assert places["copy"] is copy
     assert copy.shared == ("net/one/b", "net/two/w")
-    assert editor.code() == told.line
+    assert editor.lines == (told.line,)
     ours, theirs = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch})
     np.testing.assert_array_equal(ours, theirs)  # the initialisers have seeds
     assert len(read(copy.variables, session)) == 2

@@ -12,7 +12,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, INCEPTION_OUTPUT, MODELS, v1
 from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
-from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 
 
 class Doubler(tf.Module):
@@ -126,6 +126,14 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     assert np.allclose(copy.signature(rows)["large"], told["large"])
     assert editor.undo() == 'copy = editor.clone(into="copy")'
     assert editor.copies == {}
+
+
+@pytest.mark.parametrize("into", [5, ["copy"], "no scope"])
+def test_a_clone_of_a_function_needs_a_name(doubler: Doubler, into: object) -> None:
+    editor = tgw.edit(doubler.__call__)
+    with pytest.raises(NameTaken, match="is no name scope"):
+        editor.clone(into=into)  # type: ignore[arg-type]
+    assert not editor.history.done
 
 
 def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf.config_pb2 import CallableOptions
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget.applying import patches
-from tfgraphwidget.applying.patches import import_nodes
+from tfgraphwidget.applying import importing, patches
+from tfgraphwidget.applying.importing import import_nodes
 from tfgraphwidget.edits.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.variables import definition
@@ -244,7 +245,7 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
         c_api.TF_GraphImportGraphDefWithResults(graph, buffer, c_api.TF_NewImportGraphDefOptions())
     left._add_new_tf_operations(compute_devices=False)
-    patches._wrap(right, [node.name for node in graph_def.node])
+    importing._wrap(right, [node.name for node in graph_def.node])
     assert left._names_in_use == right._names_in_use
     assert left.new_operations() == right.new_operations() == []
     slots = ("_original_op", "_device_code_locations", "_colocation_code_locations", "_control_flow_context")
@@ -310,3 +311,149 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
             for field, value in vars(known).items():
                 assert vars(made)[field] is value or vars(made)[field] == value, field
             assert type(made._aggregation) is type(known._aggregation)
+
+
+def test_an_input_remembers_its_static_shape(line: tf.Graph) -> None:
+    """So an edge may be refused for one that was there long ago; `applying.wiring` puts a veil between."""
+    with line.as_default():
+        three, five = tf.zeros([3, 2]), tf.zeros([5, 2])
+        relu = tf.nn.relu(line.get_tensor_by_name("x:0"))
+        relu.op._update_input(0, three)
+        relu.op._update_input(0, line.get_tensor_by_name("x:0"))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="incompatible shapes"):
+            relu.op._update_input(0, five)
+        relu.op._update_input(0, v1.placeholder_with_default(five, shape=None))
+    assert relu.shape.as_list() == [None, 2]  # and is not inferred anew
+    with v1.Session(graph=line) as session:
+        assert session.run(relu).shape == (5, 2)
+
+
+def test_a_tensor_of_python_says_the_shape_that_it_is_given(line: tf.Graph) -> None:
+    tensor = line.get_tensor_by_name("a:0")
+    assert tensor.shape.as_list() == [None, 2]
+    tensor._shape_val = tf.TensorShape([7])
+    assert line.get_operation_by_name("a").outputs[0].shape.as_list() == [7]
+
+
+def test_two_sessions_of_a_graph_can_exchange_their_c_sessions(line: tf.Graph) -> None:
+    config = v1.ConfigProto(inter_op_parallelism_threads=3)
+    one, other = v1.Session(graph=line, config=config), v1.Session(graph=line, config=config)
+    assert (one._target, one.sess_str, one._config) == (other._target, other.sess_str, config)
+    line.get_operation_by_name("c")
+    one.run("c:0", {"x:0": np.ones((1, 2))})
+    line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("a:0"))
+    one._session, other._session = other._session, one._session
+    assert one.run("c:0", {"x:0": np.ones((1, 2))}).tolist() == [[4.0, 4.0]]
+    c_api.TF_CloseSession(other._session)
+    with pytest.raises(tf.errors.CancelledError, match="Session has been closed"):
+        other.run("c:0", {"x:0": np.ones((1, 2))})
+    other._closed = True
+    del other  # which deletes the closed one
+    assert one.run("c:0", {"x:0": np.ones((1, 2))}).tolist() == [[4.0, 4.0]]
+
+
+def test_a_state_without_a_key_belongs_to_one_session_even_on_a_server() -> None:
+    server = tf.distribute.Server.create_local_server()
+    with tf.Graph().as_default() as graph:
+        queues = [v1.FIFOQueue(5, [tf.int32], shapes=[[]], shared_name=name) for name in (None, "facts")]
+        put, sizes = [queue.enqueue([1]) for queue in queues], [queue.size() for queue in queues]
+        variable = v1.Variable(3, name="facts")
+        with v1.Session(server.target, graph=graph) as session:
+            session.run([variable.initializer, *put])
+        with v1.Session(server.target, graph=graph) as session:
+            assert session.run([variable, *sizes]) == [3, 0, 1]
+
+
+def test_the_state_of_an_iterator_goes_through_python_as_bytes() -> None:
+    with tf.Graph().as_default() as graph:
+        iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9).shuffle(3, seed=1))
+        state = tf.raw_ops.SerializeIterator(resource_handle=iterator._iterator_resource, external_state_policy=1)
+        saved, fed, following = tf.raw_ops.SerializeTensor(tensor=state), v1.placeholder(tf.string), iterator.get_next()
+        restore = tf.raw_ops.DeserializeIterator(
+            resource_handle=iterator._iterator_resource,
+            serialized=tf.raw_ops.ParseTensor(serialized=fed, out_type=tf.variant),
+        )
+        with v1.Session(graph=graph) as one, v1.Session(graph=graph) as other:
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                one.run(saved)
+            for session in (one, other):
+                session.run(iterator.initializer)
+            one.run(following)
+            other.run(restore, {fed: one.run(saved)})
+            assert one.run(following) == other.run(following)
+
+
+def test_a_table_that_was_not_filled_cannot_be_exported_and_says_aborted() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
+        with pytest.raises(tf.errors.AbortedError):
+            session.run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64))
+
+
+def test_the_importer_fills_in_attributes_at_their_default() -> None:
+    node = v1.NodeDef(name="fed", op="Placeholder")
+    node.attr["dtype"].type = tf.float32.as_datatype_enum
+    with tf.Graph().as_default() as graph:
+        import_nodes(graph, [node])
+        assert graph.get_operation_by_name("fed").get_attr("shape").unknown_rank
+
+
+def test_a_callable_and_a_tensor_handle_know_their_session_by_these_fields(line: tf.Graph) -> None:
+    with line.as_default():
+        kept = v1.get_session_handle(tf.constant(1.0))
+    with v1.Session(graph=line) as session:
+        made = session._make_callable_from_options(CallableOptions(feed=["x:0"], fetch=["c:0"]))
+        handle = session.run(kept)
+        assert vars(made) == {"_session": session, "_handle": 0}
+        assert {"_session", "_handle", "_auto_gc_enabled"} <= vars(handle).keys()
+        made._handle = -1  # which is released without a word
+        del made
+
+
+def test_a_thread_of_a_queue_runner_is_known_by_what_it_runs() -> None:
+    with tf.Graph().as_default():
+        v1.train.string_input_producer(["a"])
+        with v1.Session() as session:
+            session.run(v1.local_variables_initializer())
+            coordinator = tf.train.Coordinator()
+            for thread in v1.train.start_queue_runners(session, coordinator, start=False):
+                assert isinstance(thread._target.__self__, v1.train.QueueRunner)
+                assert thread._args[0] is session
+
+
+def test_a_renamed_op_finds_its_state_by_the_key_it_had() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        old = tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="old")
+        session.run(tf.raw_ops.Assign(ref=old, value=1))
+        assert session.run(tf.raw_ops.VariableV2(shape=[], dtype=tf.int32, name="new", shared_name="old")) == 1
+        for by_name in (True, False):
+            kind = {"key_dtype": tf.int32, "value_dtype": tf.int32, "use_node_name_sharing": by_name}
+            table = tf.raw_ops.HashTableV2(**kind, name=f"table_{by_name}")
+            session.run(tf.raw_ops.InitializeTableV2(table_handle=table, keys=[1], values=[2]))
+            renamed = tf.raw_ops.HashTableV2(**kind, name=f"renamed_{by_name}", shared_name=f"table_{by_name}")
+            assert session.run(tf.raw_ops.LookupTableSizeV2(table_handle=renamed)) == by_name
+        queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
+        session.run(tf.raw_ops.QueueEnqueueV2(handle=queue, components=[1]))
+        renamed = tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name="queue")
+        assert session.run(tf.raw_ops.QueueSizeV2(handle=renamed)) == 0
+        session.run(tf.raw_ops.Stage(values=[3], name="area"))
+        assert session.run(tf.raw_ops.StageSize(dtypes=[tf.int32], shared_name="area")) == 1
+
+
+def test_a_tensor_says_the_shape_that_python_remembers_and_is_fed_by_it(line: tf.Graph) -> None:
+    tensor = line.get_tensor_by_name("x:0")
+    value = v1.AttrValue(shape=tf.TensorShape([None, 2]).as_proto())
+    tensor.op._set_attr("shape", value)
+    tensor._shape_val = tf.TensorShape([1, 2])
+    with v1.Session(graph=line) as session:
+        with pytest.raises(ValueError, match="Cannot feed value of shape"):
+            session.run("c:0", {"x:0": np.ones((3, 2))})
+        tensor._shape_val = tf.TensorShape([None, 2])
+        assert session.run("c:0", {"x:0": np.ones((3, 2))}).shape == (3, 2)
+
+
+def test_an_attribute_does_not_change_the_dtype_of_an_output(line: tf.Graph) -> None:
+    op = line.get_operation_by_name("x")
+    op._set_attr("dtype", v1.AttrValue(type=tf.uint8.as_datatype_enum))
+    assert op.node_def.attr["dtype"].type == tf.uint8.as_datatype_enum
+    assert op.outputs[0].dtype == tf.float32

@@ -1,4 +1,4 @@
-"""See a live TensorFlow graph in the notebook, clone parts of it with variables of their own, undo, export.
+"""See a live TensorFlow graph in the notebook, clone and edit parts of it, undo, replay as code, export.
 
 >>> import tfgraphwidget as tgw
 >>> editor = tgw.edit(graph, session=session)  # doctest: +SKIP
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.view.layout import layered
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit", "layered", "sync"]
+__all__ = ["GraphEditError", "GraphEditor", "edit", "layered", "renew", "sync"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
 
 
@@ -36,14 +36,15 @@ def edit(
     `graph` is one of these; without it, the default graph:
 
     * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised)
-    * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built: to look at
+    * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built;
+      edits make a new callable of it, `editor.module()`
     * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`
     * a GraphDef, MetaGraphDef or SavedModel proto, or the bytes of one
 
     `signature` chooses a SavedModel's signature by name, or a trace of a `tf.function` by number or by a list of
     TensorSpecs; `tags` a SavedModel's MetaGraphDef. A file is only read: nothing in it runs, and TensorFlow imports it
-    at the first edit. `layout` is any networkx layout, a callable that takes a graph and returns {node: (x, y)};
-    without one, ours: `tfgraphwidget.layered`, which has that form too.
+    when something is to run, or to be cloned. `layout` is any networkx layout, a callable that takes a graph and
+    returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
     Raises NotAGraph for what holds no graph or cannot be read, UnknownName for a file or signature that is not there,
     SessionRefused for a session that is closed or of another graph.
     """
@@ -65,6 +66,18 @@ def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple
     from tfgraphwidget import syncing
 
     return syncing.sync(source, target, names, tau)
+
+
+def renew(session: Any) -> tuple[str, ...]:
+    """Let a session see changes that were made in place to ops it has run already; TensorFlow ignores them.
+
+    The session object stays, with the values of its variables, tables and iterators. Gives a sentence for each thing
+    that could not be kept. Editors do it for the session that they were given. Raises SessionRefused, and the session
+    is as it was.
+    """
+    from tfgraphwidget.applying import renewing
+
+    return renewing.renew(session)
 
 
 def _widget(editor: GraphEditor) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
 from tfgraphwidget.applying.copied import Copy
+from tfgraphwidget.asked import Asked
 from tfgraphwidget.edits import code
 from tfgraphwidget.errors import NoPath, NothingTo
 from tfgraphwidget.graph import frames, select
@@ -33,6 +34,8 @@ class Answers:
         self._editor = editor
         self._scene: scenes.Scene | None = None
         self._previews = Previews(editor)
+        self._asked = Asked(editor)
+        self.refused = self._asked.refused
         self.revision = 0
 
     def to(self, request: p.Request) -> Answer:
@@ -44,16 +47,24 @@ class Answers:
                 return self._found(text, limit), []
             case p.Preview():
                 return self._previews.answer(request), []
-            case p.Boundary() | p.Select() | p.Derive():
-                self._select(request)
+            case p.Targets():
+                return self._asked.targets(request, self._scene or self._editor.scene()), []
+            case p.Script():
+                return p.Scripted(self._editor.code()), []
+            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe():
+                self._choose(request)
                 return self._painted()
-            case p.Clone():
-                return self._cloned(request)
+            case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
+                return self._edited(request)
             case _:
                 return self._moved(request)
 
-    def _select(self, request: p.Boundary | p.Select | p.Derive) -> None:
+    def _choose(self, request: p.Choose) -> None:
         match request:
+            case p.Compare(show):
+                self._asked.compare(show=show)
+            case p.Probe(name):
+                self._asked.probe(name)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
             case p.Select(verb, ops, scopes):
@@ -61,7 +72,7 @@ class Answers:
             case p.Derive(verb):
                 self._derive(verb)
 
-    def _moved(self, request: p.Open | p.Toggle | p.Reveal | p.Enter | p.Leave | p.Refresh | p.Undo | p.Redo) -> Answer:
+    def _moved(self, request: p.Look) -> Answer:
         editor = self._editor
         match request:
             case p.Toggle(scope):
@@ -74,11 +85,25 @@ class Answers:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
-            case p.Undo():
-                return self._drawn(notice=f"Undone: {editor.undo()}")
-            case p.Redo():
-                return self._drawn(notice=f"Done again: {editor.redo()}")
         return self._drawn()
+
+    def _edited(self, request: p.Edit) -> Answer:
+        editor = self._editor
+        match request:
+            case p.Clone():
+                return self._cloned(request)
+            case p.Change():
+                return self._drawn(notice=self._asked.change(request))
+            case p.Mend(line):
+                return self._drawn(notice=self._asked.mend(line))
+            case p.Undo():
+                notice = f"Undone: {editor.undo()}"
+            case p.Redo():
+                notice = f"Done again: {editor.redo()}"
+            case p.Jump(to):
+                editor.jump(to)
+                notice = f"Now {to:,} of {len(editor.history.done) + len(editor.history.undone):,} edits are done."
+        return self._drawn(notice=" ".join([notice, *editor.lost]))
 
     def _cloned(self, asked: p.Clone) -> Answer:
         made = self._editor.do(self._previews.command(asked))
@@ -142,15 +167,19 @@ class Answers:
 
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:
         editor = self._editor
+        self._asked.follow()
         self._scene = scene = editor.scene()
-        fields, data = scenes.to_bytes({**scene.arrays(), **editor.paint(scene).arrays()})
+        fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Drawn(self._state(notice), _fields(fields), focus), [data]
 
     def _painted(self) -> Answer:
         if self._scene is None or self._scene.index is not self._editor.index:
             return self._drawn()  # other cells have added ops since
-        fields, data = scenes.to_bytes(self._editor.paint(self._scene).arrays())
+        fields, data = scenes.to_bytes(self._paint(self._scene))
         return p.Painted(self._state(""), _fields(fields)), [data]
+
+    def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
+        return {**self._editor.paint(scene).arrays(), **self._asked.paint(scene)}
 
     def _state(self, notice: str) -> p.State:
         editor, index = self._editor, self._editor.index
@@ -173,6 +202,9 @@ class Answers:
             undo=code.line(history.done[-1].command) if history.done else "",
             redo=code.line(history.undone[-1].command) if history.undone else "",
             code=code.lines(step.command for step in history.done),
+            ahead=code.lines(step.command for step in reversed(history.undone)),
+            comparing=editor.difference is not None,
+            changes=self._asked.changes(),
             notice=notice,
         )
 
@@ -192,7 +224,7 @@ class Answers:
             ops=1,
             variables=int(index.types[op] in HANDLES),
             inputs=tuple(map(_tensor, facts.inputs)),
-            outputs=tuple(map(_tensor, facts.outputs)),
+            outputs=tuple(_tensor(facts, self._asked.seen(facts.name)) for facts in facts.outputs),
             control_inputs=facts.control_inputs[:_MOST_NAMES],
             attributes=facts.attributes,
             doors=tuple(self._door(door) for door in self._editor.doors(index.names[op])),
@@ -225,8 +257,8 @@ def _shown(selection: Selection | None) -> str:
     return text if len(text) <= _LONGEST else "editor.selection"
 
 
-def _tensor(facts: TensorFacts) -> p.Tensor:
-    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES])
+def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
+    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
 
 
 def _around(frame: frames.Loop | frames.Conditional) -> p.Around:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
-from typing import Any, TypedDict, Unpack
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
 
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone import Clone, Mode
@@ -12,6 +14,9 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import did_you_mean
 from tfgraphwidget.room import Names
+
+Asked = ParamSpec("Asked")
+Given = TypeVar("Given")
 
 
 class Options(TypedDict, total=False):
@@ -49,7 +54,7 @@ class Asking(Changing):
             selection, inputs, outputs = self.selection, (), ()
         graph, device = self._other(options), options.get("device")
         variables, init = options.get("variables", "own"), options.get("init", "current")
-        devices = options.get("devices", ())
+        devices = _devices(options.get("devices", ()))
         return Clone(  # Over 30 lines because a clone has many options, one on each.
             inputs=self.inputs if inputs is None else self._names(inputs),
             outputs=self.outputs if outputs is None else self._names(outputs),
@@ -62,7 +67,7 @@ class Asking(Changing):
             reseed=options.get("reseed", False),
             times=options.get("times"),
             device=tuple(device.items()) if isinstance(device, Mapping) else device,
-            devices=(devices,) if isinstance(devices, str) else tuple(devices),
+            devices=devices,
             src_scope=options.get("src_scope", ""),
             graph=graph,
             session=options.get("session"),
@@ -112,10 +117,51 @@ class Asking(Changing):
         return tuple((self._names(old)[0], named(new)) for old, new in given.items())
 
 
+def asks(
+    command: Callable[Concatenate[Any, Asked], Clone],
+) -> Callable[[Callable[[Any, Clone], Given]], Callable[Concatenate[Any, Asked], Given]]:
+    """Let a method that takes a command be called as `command` is."""
+
+    def called_alike(method: Callable[[Any, Clone], Given]) -> Callable[Concatenate[Any, Asked], Given]:
+        @functools.wraps(method)
+        def call(self: Any, /, *given: Asked.args, **options: Asked.kwargs) -> Given:
+            return method(self, command(self, *given, **options))
+
+        call.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
+        return call
+
+    return called_alike
+
+
 def _check(options: Options) -> None:
-    """Raise for an option that there is not."""
+    """Raise for an option that there is not, or for one that is no such thing."""
     for name in options.keys() - Options.__annotations__.keys():
         raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, Options.__annotations__)}")
+    for name, (fits, what) in _MEANT.items():
+        if name in options and not fits(options[name]):  # type: ignore[literal-required]
+            given = repr(options[name])[:60]  # type: ignore[literal-required]
+            raise GraphEditError(f"{name}={given} is not what clone takes; give {what}.")
+
+
+def _devices(given: Any) -> tuple[str, ...]:
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    if not all(isinstance(name, str) for name in found):
+        raise GraphEditError(
+            f"devices={repr(given)[:60]} is not what clone takes; give a list of devices' names, one for each copy."
+        )
+    return found
+
+
+def _is_device(given: Any) -> bool:
+    names = [item for pair in given.items() for item in pair] if isinstance(given, Mapping) else [given]
+    return given is None or all(isinstance(name, str) for name in names)
+
+
+_MEANT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "replace": (lambda given: isinstance(given, Mapping), "a dict, {tensor: the tensor that the copies read instead}"),
+    "device": (_is_device, "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}"),
+    "src_scope": (lambda given: isinstance(given, str), "the name of a scope around the part"),
+}
 
 
 def _path(init: Any) -> Any:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.history import History, Step
+from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.places import taken_names
-from tfgraphwidget.errors import NothingTo, NotRunnable
+from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.looking import Looking
-from tfgraphwidget.names import free_name
+from tfgraphwidget.names import did_you_mean, free_name
 from tfgraphwidget.room import Room
 
 if TYPE_CHECKING:
-    from tfgraphwidget.edits.patch import Patch
     from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.room import Site
     from tfgraphwidget.sources.body import Source
+
+
+class Copies(dict[str, Any]):
+    """What an editor has made, by name scope; asking for another name raises UnknownName."""
+
+    def __missing__(self, scope: object) -> NoReturn:
+        raise UnknownName(f"This editor has no copy {scope!r}, or it was undone.{did_you_mean(str(scope), self)}")
 
 
 class Changing(Looking):
@@ -27,7 +35,8 @@ class Changing(Looking):
         self._source = source
         self._live = LiveGraph(source)
         self._history = History()
-        super().__init__(Room(source.title, lambda: source.body, lambda: self._live.index), source, layout)
+        self.lost: tuple[str, ...] = ()  # what the session could not keep over the last step
+        super().__init__(Room(source.title, lambda: source.body, self._live), source, layout)
 
     def free_scope(self, wanted: str = "copy") -> str:
         """`wanted`, or with a number behind it: a scope name that nobody has taken."""
@@ -64,42 +73,56 @@ class Changing(Looking):
         if self.in_function:
             raise NotRunnable(self.read_only())
 
-    def _remember(self, command: Any, patch: Patch, place: LiveGraph | None, made: tuple[Any, ...]) -> None:
+    def _remember(
+        self, command: Any, patch: Patch, place: Site | None, made: tuple[Any, ...], *, renewed: bool = True
+    ) -> None:
         """Push a step that was carried out in `place`; its ops are the new ones. The caller tells those who listen."""
-        self._history = self._history.pushed(Step(command, patch, place, made))
-        self.fresh = frozenset(node.name for node in patch.add.nodes) if place is self._live else frozenset()
+        self._history = self._history.pushed(Step(command, patch, place, made, self.breadcrumb, renewed))
+        self._freshen(self._history.done[-1])
+
+    def _freshen(self, step: Step) -> None:
+        """Let what a step has made or changed be the latest."""
+        names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
+        self.fresh = frozenset(names) if step.place is self.room.site else frozenset()
 
     def undo(self) -> str:
         """Take the last edit back; the line of code that it was. On a live graph its ops are hidden."""
-        step = self._history.last()
-        if step.place is None:  # a module: the graph is as it was
-            self._history = self._history.after_undo(step.patch)
-            return self._done(step, frozenset())
-        index = step.place.index
-        taken_back = step.patch.inverse().with_dependents(index)
-        if any(node.name not in index.ids for node in step.patch.add.nodes):
-            raise NothingTo(f"Another editor has undone this already: {code.line(step.command)}; redo it there first.")
-        step.place.carry_out(taken_back, _nothing)
+        step, lost = self._history.last(), ()
+        taken_back = step.patch.inverse()  # of a module: the graph is as it was
+        if step.place is not None:
+            taken_back, lost = step.place.take_back(step.patch, renew=step.renewed)
         self._history = self._history.after_undo(taken_back)
-        return self._done(step, frozenset())
+        return self._done(replace(step, patch=Patch()), lost)
 
     def redo(self) -> str:
         """Do again what was undone last; the same ops and variables come back, with the values they have."""
-        step = self._history.next()
-        if step.place is None:
-            self._history = self._history.after_redo()
-            return self._done(step, frozenset())
-        there = step.place.index.ids
-        if any(node.name in there for node in step.patch.add.nodes):
-            raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
-        step.place.carry_out(step.patch, _nothing)
+        step, lost = self._history.next(), ()
+        if step.place is not None:
+            there = step.place.index.ids
+            if any(node.name in there for node in step.patch.add.nodes):
+                raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
+            lost = step.place.carry_out(step.patch, renew=step.renewed)
         self._history = self._history.after_redo()
-        return self._done(step, frozenset(node.name for node in step.patch.add.nodes))
+        return self._done(step, lost)
 
-    def _done(self, step: Step, fresh: frozenset[str]) -> str:
-        """What every step back or forth ends with: one stands in the graph itself, and sees what is new."""
-        self._rooms.leave(0)
-        self.fresh = fresh if step.place is self._live else frozenset()
+    def jump(self, to: int) -> str:
+        """Undo or redo until so many edits are done; the line of the last step taken, or "".
+
+        Raises NothingTo when there are not so many.
+        """
+        edits = len(self._history.done) + len(self._history.undone)
+        if not 0 <= to <= edits:
+            raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
+        told = ""
+        while len(self._history.done) != to:
+            told = self.undo() if len(self._history.done) > to else self.redo()
+        return told
+
+    def _done(self, step: Step, lost: tuple[str, ...]) -> str:
+        """What every step back or forth ends with: one stands where it was done, and sees what is new."""
+        self._rooms.go(step.path)
+        self._freshen(step)
+        self.lost = lost
         self.changed()
         return code.line(step.command)
 
@@ -109,13 +132,11 @@ class Changing(Looking):
         return self._history
 
     @property
-    def copies(self) -> dict[str, Any]:
+    def copies(self) -> Copies:
         """What was made and not undone, by name scope: after a click, `editor.copies["copy"]`."""
-        return {made.scope: made for step in self._history.done for made in step.made}
+        return Copies((made.scope, made) for step in self._history.done for made in step.made)
 
-    def code(self) -> str:
-        """The lines of Python that do what was done so far; `editor` is this editor."""
-        return "\n".join(code.lines(step.command for step in self._history.done))
-
-
-_nothing: Callable[[], None] = lambda: None  # noqa: E731
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of Python that do what was done so far, one for each edit; `editor` is this editor."""
+        return code.lines(step.command for step in self._history.done)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from os import PathLike, fspath
-from typing import Any, Unpack
+from typing import Any
 
 from tfgraphwidget import growing, inside, preparing
 from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.applying.sync import Model
-from tfgraphwidget.asking import Asking, Options
+from tfgraphwidget.asking import Asking, asks
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.add import Add
 from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.command import settled
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.edits.trainable import Trainable
@@ -30,13 +32,8 @@ from tfgraphwidget.sources import open_source
 class Cloning(Asking):
     """Brings ops into a graph: copies of its own, other sources, what a Python function makes."""
 
-    def clone(
-        self,
-        inputs: Names | None = None,
-        outputs: Names | None = None,
-        into: str | None = None,
-        **options: Unpack[Options],
-    ) -> Any:
+    @asks(Asking.command)
+    def clone(self, command: Clone) -> Any:
         """Copy the ops between the boundaries into a name scope, with complete variables of their own.
 
         The first argument may be a Selection instead: then its ops are copied. Without either, the chosen boundary or
@@ -47,17 +44,12 @@ class Cloning(Asking):
         Gives a Copy, or with `times` or `devices` a list of them. Raises a GraphEditError and changes nothing when it
         cannot be right.
         """
-        return self.do(self.command(inputs, outputs, into, **options))
+        return self.do(command)
 
-    def preview(
-        self,
-        inputs: Names | None = None,
-        outputs: Names | None = None,
-        into: str | None = None,
-        **options: Unpack[Options],
-    ) -> Preview:
+    @asks(Asking.command)
+    def preview(self, command: Clone) -> Preview:
         """What `clone` with the same arguments will do; raises what it would raise for the graph, changes nothing."""
-        return self.told(self.command(inputs, outputs, into, **options))
+        return self.told(command)
 
     def told(self, command: Clone) -> Preview:
         """What a command will do."""
@@ -78,8 +70,9 @@ class Cloning(Asking):
 
         In a function's body nothing can be changed: there the clone is a tf.Module, `applying.modules.ModuleCopy`.
         """
+        command = settled(command, self.index)
         if self.in_function:
-            if command.into in self.copies:
+            if str(command.into) in self.copies:
                 raise NameTaken(f"The name {command.into!r} is taken by another clone of this editor.", [command.into])
             module = inside.cloned(command, self._source, self.room)
             self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))
@@ -108,7 +101,7 @@ class Cloning(Asking):
             self._remember(command, patch, place, tuple(made))
 
         try:
-            place.carry_out(patch, fill, origin.graph, remember)
+            place.carry_out(patch, remember, fill=fill, origin=origin.graph)
         except BaseException:
             self._history, self.fresh = before
             raise
@@ -134,19 +127,30 @@ class Cloning(Asking):
         Gives a Copy: `added["x:0"]` by the names of the source; one stands in the graph itself then. Raises
         GraphEditError, and the graph is as it was, when it cannot be right.
         """
-        self._rooms.leave(0)
-        self._check_editable()
-        opened = open_source(source, session, checkpoint=checkpoint, tags=tags)
-        other = LiveGraph(opened)
-        other.graph()
-        connected = tuple((str(getattr(a, "name", a)), self._names(b)[0]) for a, b in (connect or {}).items())
-        named = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
-        where = None if checkpoint is None else fspath(checkpoint)
-        command = Add(named or source, into, connected, clear_devices, where, tags, session)
-        clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
-        added = self._carry(command, clone, other, self._live)[0]
+        with self._going_out():
+            self._check_editable()
+            opened = open_source(source, session, checkpoint=checkpoint, tags=tags)
+            other = LiveGraph(opened)
+            other.graph()
+            connected = tuple((str(getattr(a, "name", a)), self._names(b)[0]) for a, b in (connect or {}).items())
+            named = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
+            where = None if checkpoint is None else fspath(checkpoint)
+            command = Add(named or source, into, connected, clear_devices, where, tags, session)
+            clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
+            added = self._carry(command, clone, other, self._live)[0]
         self.changed()
         return added
+
+    @contextmanager
+    def _going_out(self) -> Iterator[None]:
+        """Stand in the graph itself; in the room that one was in, when it fails."""
+        stood = self.breadcrumb
+        self._rooms.leave(0)
+        try:
+            yield
+        except BaseException:
+            self._rooms.go(stood)
+            raise
 
     def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
         """Call `function` on tensors of the graph, and initialise the variables and tables that it makes, only these.
@@ -188,7 +192,7 @@ class Cloning(Asking):
             handles |= dict.fromkeys(v.handle for v in chosen.variables)
         command = Trainable(tuple(sorted(handles, key=self.index.op)))
         patch = command.plan(self.index)
-        self._live.carry_out(patch, lambda: None)
+        self._live.carry_out(patch)
         self._remember(command, patch, self._live, ())
         self.changed()
         return super().trainable()

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.cloning import Cloning
-from tfgraphwidget.room import Names
+from tfgraphwidget.comparing import Comparing
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
 
 
-class GraphEditor(Cloning):
+class GraphEditor(Comparing):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.
@@ -25,6 +26,7 @@ class GraphEditor(Cloning):
     def __init__(self, source: Source, show: Callable[[GraphEditor], Any], layout: Any = None) -> None:
         self._show = show
         self._widget: Any = None
+        self._told: list[str] = []
         super().__init__(source, layout)
 
     # What is there
@@ -47,13 +49,8 @@ class GraphEditor(Cloning):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What can only be looked at, and what is missing: one sentence each."""
-        return self._source.notices
-
-    @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef; `tgw.edit(path, signature=name)` opens one."""
-        return self._source.signatures
+        """What can only be looked at, what is missing, and what the last `save` could not do: one sentence each."""
+        return (*self._source.notices, *self._told)
 
     def refresh(self) -> None:
         """Read the graph anew; needed only after other code changed edges in place, which TensorFlow does not tell."""
@@ -64,24 +61,61 @@ class GraphEditor(Cloning):
         """Whether the graph has ops that the last drawing was not told of."""
         return self._live.is_behind()
 
-    def save(self, path: str | PathLike[str], inputs: Names | None = None, outputs: Names | None = None) -> Path:
+    def save(
+        self,
+        path: str | PathLike[str],
+        inputs: Any = None,
+        outputs: Any = None,
+        *,
+        signatures: Any = None,
+        frozen: bool = False,
+        verify: bool = True,
+        feeds: Any = None,
+    ) -> Path:
         """Write the graph as it is now; the end of `path` says how.
 
-        "edited/" is a SavedModel whose signature is the boundary (`inputs`, `outputs`, or the chosen one) with the
-        session's values; ".pb" and ".pbtxt" a GraphDef; ".svg", ".png" and ".pdf" the picture. Written beside and
-        moved into place: a failure leaves an old file as it was.
+        * "edited/" is a SavedModel with the session's values, its tables and the files that these read. Its signature
+          is the boundary (`inputs`, `outputs`, or the chosen one): names, tensors, or {key: tensor}. `signatures` gives
+          several, {name: (inputs, outputs)}; when nothing is given or chosen, those that the file was opened with
+        * ".pb" and ".pbtxt" are a GraphDef; with `frozen`, of what the outputs need, with constants for variables
+        * ".meta" is a MetaGraphDef with a checkpoint of the same name beside
+        * ".svg", ".png" and ".pdf" are the picture, ".dot" and ".graphml" the graph for other tools, ".py" the code
+
+        Written beside and moved into place: a failure leaves old files as they were. A model is loaded back first and
+        run, on `feeds` ({input: value}) or on made-up ones, beside the graph as it is; GraphEditError tells where they
+        differ. `verify=False` leaves that out.
         """
+        self._told = []
         what = export.Export(
             index=self.index,
             envelope=self.room.body.envelope,
             graph=lambda: self.graph,
             session=lambda: self.session,
-            inputs=self.inputs if inputs is None else self._names(inputs),
-            outputs=self.outputs if outputs is None else self._names(outputs),
+            ask=lambda: self._asked(inputs, outputs, signatures),
             picture=self._picture,
+            code=self.code,
             read_only=self.read_only(),
+            frozen=frozen,
+            verify=verify,
+            feeds={k if isinstance(k, str) else self._names(k)[0]: value for k, value in (feeds or {}).items()},
+            notice=self._told.append,
         )
-        return export.save(Path(path), what, folder=str(path).endswith("/"))
+        written = export.save(Path(path), what, folder=str(path).endswith("/"))
+        for sentence in self._told:
+            warnings.warn(sentence, stacklevel=2)
+        return written
+
+    def _asked(self, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
+        """The signatures that are meant: those given, or the boundary, or those that the file was opened with."""
+        if signatures is not None and (inputs is not None or outputs is not None):
+            raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
+        boundary = (self.inputs, self.outputs)
+        if signatures is inputs is outputs is None and len(self.breadcrumb) == 1:
+            known = self.signatures
+            if known and not export.is_chosen(boundary, self.index, self._source.signature, known):
+                signatures = known
+        inputs, outputs = (old if new is None else new for old, new in zip(boundary, (inputs, outputs), strict=True))
+        return export.asked(self.index, self._names, inputs, outputs, signatures)
 
     def _picture(self) -> tuple[scenes.Scene, scenes.Paint]:
         scene = self.scene()

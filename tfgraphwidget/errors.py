@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
 
-    `ops` holds the names of the ops to highlight, in the order the sentence names them.
+    `ops` holds the names of the ops to highlight, in the order the sentence names them. `mends` are commands of which
+    each would do what was asked, with something more: `editor.edit(error.mends[0])`.
     """
 
-    def __init__(self, why: str, ops: Iterable[str] = ()) -> None:
+    def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = ()) -> None:
         super().__init__(why)
         self.why = why
         self.ops = tuple(ops)
+        self.mends = tuple(mends)
 
 
 class UnknownName(GraphEditError, LookupError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.applying import patches, tracing, values
+from tfgraphwidget.applying.record import check_still, growing
 from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free
@@ -45,6 +46,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     Raises GraphEditError, and then the graph shows nothing of it.
     """
     graph, before = live.graph(), live.index
+    check_still(graph)
     patches.check_open(graph)
     check_free(before, command.into)
     session = live.source.session
@@ -52,7 +54,8 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         values.check_session(session, graph)
     held = tracing.collections_of(graph)
     try:
-        result = tracing.called(graph, command.into, command.function, command.at)
+        with growing(graph, command.into):
+            result = tracing.called(graph, command.into, command.function, command.at)
         patch = grown_between(before, live.index, command.into)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == _TABLES]

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.applying import patches, values
+from tfgraphwidget.applying import patches, values, wiring
+from tfgraphwidget.applying.record import check_still
+from tfgraphwidget.applying.renewing import Renewal
+from tfgraphwidget.draft import Draft, nothing
+from tfgraphwidget.edits.exchanged import exchanged
 from tfgraphwidget.edits.hidden import reading, reserved, shown
-from tfgraphwidget.edits.patch import Patch, patched
+from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
+from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.preparing import Place
 
 if TYPE_CHECKING:
@@ -24,25 +30,31 @@ class LiveGraph:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self._draft: Draft | None = None  # of a graph that TensorFlow does not hold, once it was edited
+        self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None and source.graph is not None:
             values.check_session(source.session, source.graph)
+        self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._built_on_hidden: set[str] = set()
         self._known = 0  # nodes of the body that the index was told of
         self._index: GraphIndex
         self.reread()
+        self.first = self._index  # before all edits
 
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
+        if self._draft is not None:
+            return self._draft.index
         if self.is_behind():
             stamp = self._present_stamp()
-            grew = stamp[1:] == self._stamp[1:]  # else another editor has hidden ops, or shown them again
+            grew = stamp[1:] == self._stamp[1:]  # else another editor has hidden, shown or changed ops
             self._take(stamp, grown=grew)
         return self._index
 
     def is_behind(self) -> bool:
         """Whether there is something in the graph that the index was not told of yet."""
-        return self._present_stamp() != self._stamp
+        return self._draft is None and self._present_stamp() != self._stamp
 
     def reread(self) -> None:
         """Read the whole graph anew, edges that other code has changed in place included."""
@@ -51,24 +63,46 @@ class LiveGraph:
     def graph(self) -> Any:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
         if self.source.graph is None:
-            self.source.live()
-            self.reread()
+            self._revive()
         return self.source.graph
+
+    def _revive(self) -> None:
+        """Import a file, and do again in TensorFlow's graph what was edited before."""
+        source, draft = self.source, self._draft
+        body = source.body
+        source.live()
+        self._draft = None
+        try:
+            self.reread()
+            if draft is not None and draft.patches:
+                renewal = self._renewal()  # it has run already what it restored values with
+                for patch in draft.patches:
+                    self.carry_out(patch, renew=False)
+                if renewal:
+                    renewal.carry()
+        except BaseException:
+            if source.session is not None:
+                source.session.close()
+            source.body, source.graph, source.session = body, None, None
+            self._draft, self._shapes = draft, {}
+            raise
 
     def _record(self) -> patches.Record:
         graph = self.source.graph
         return patches.Record() if graph is None else patches.record_of(graph)
 
-    def _present_stamp(self) -> tuple[Hashable, int, int]:
-        return self.source.body.stamp(), self._record().generation, id(self.source.body)
+    def _present_stamp(self) -> tuple[Hashable, int, int, int]:
+        record = self._record()
+        return self.source.body.stamp(), record.generation, record.rewired, id(self.source.body)
 
-    def _take(self, stamp: tuple[Hashable, int, int], *, grown: bool) -> None:
+    def _take(self, stamp: tuple[Hashable, int, int, int], *, grown: bool) -> None:
         """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
         base = self._index if grown else None
         known = self._known if grown else 0
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
-        read = body.nodes(known)
+        whole = body.nodes(known)
+        read = whole if self.source.graph is None else wiring.unveiled(self.source.graph, whole)
         nodes, (collections, variables) = read, body.collections()
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
@@ -81,33 +115,86 @@ class LiveGraph:
             index = base.extended(nodes, collections, variables, functions)
         else:
             taken = reserved(hidden - self._record().failed.keys())
-            told: dict[str, Any] = {"typing": body.typing, "functions": functions, "beside": body, "origin": self}
+            typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
+            told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
             index = build(nodes, collections, variables, taken, **told)
-        self._index, self._stamp, self._known = index, stamp, known + len(read)
+        self._index, self._stamp, self._known = index, stamp, known + len(whole)
         self._built_on_hidden = built_on_hidden
 
     def carry_out(
-        self, patch: Patch, fill: Callable[[], None], origin: Any = None, then: Callable[[], None] = lambda: None
-    ) -> None:
-        """Apply, fill, follow with the index, and `then()`; if any of it fails, the graph is as before.
+        self,
+        patch: Patch,
+        then: Callable[[], None] = nothing,
+        *,
+        fill: Callable[[], None] = nothing,
+        origin: Any = None,
+        renew: bool = True,
+    ) -> tuple[str, ...]:
+        """Apply, `fill` variables, and `then()`; if any of it fails, the graph is as before.
 
-        `origin` is the graph that holds the originals of what is copied, if it is another one.
+        `origin` is the graph that holds the originals of what is copied, if it is another one. After changes in place
+        the session is renewed, unless `renew` is false: a sentence for each thing that was lost by that.
         """
-        graph = self.graph()
-        before, generation = self.index, self._stamp[1]
+        if self.source.graph is None:
+            self._draft = self._draft or Draft(self.index)
+            return self._draft.carry_out(patch, then)
+        check_still(self.source.graph)
+        before, shapes = self.index, self._shapes
+        patch = self._fit(patch)
+        check_unchanged(before, patch)
+        renewal = self._renewal() if patch.changed and renew else None
+        generation = self._record().generation
 
         def follow() -> None:
-            fill()
-            # Ops that are shown again come back at their old places in graph order.
-            if patch.add.nodes and self._record().generation != generation:
-                self.reread()
-            else:
-                self._index, self._known = patched(before, patch), graph.version
-                self._stamp = self._present_stamp()
-            then()
+            renewed = renewal.carry if renewal else nothing
+            for step in (fill, lambda: self._follow(before, patch, generation), renewed, then):
+                step()
 
-        # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-        patches.apply_live(patch, graph, origin or graph, follow)
+        try:
+            # When it fails the generation has grown, so that the index is read anew when it is next asked for.
+            patches.apply_live(patch, self.graph(), origin, follow)
+        except BaseException:
+            self._shapes = shapes
+            raise
+        return renewal.lost if renewal else ()
+
+    def fitted(self, patch: Patch) -> Patch:
+        """What a patch comes to here: a live graph's ops cannot be changed in every way."""
+        return patch if self.source.graph is None else exchanged(self.index, patch)
+
+    def _fit(self, patch: Patch) -> Patch:
+        """The same for one that was planned when the graph was a file; to be taken back as it was carried out."""
+        fitted = self.fitted(patch)
+        if fitted is not patch:
+            self._fitted[id(patch)] = patch, fitted
+        return fitted
+
+    def _renewal(self) -> Any:
+        """What the session holds, to be carried over into its renewed self; None without a session."""
+        session = self.source.session
+        if session is None:
+            return None
+        return Renewal.read(session, self.source.graph)
+
+    def _follow(self, before: GraphIndex, patch: Patch, generation: int) -> None:
+        """Let the index be what the graph is after the patch."""
+        self._shapes = {**self._shapes, **patch.new_shapes}
+        # Ops that are shown again come back at their old places in graph order.
+        if patch.add.nodes and self._record().generation != generation:
+            self.reread()
+            return
+        self._index, self._known = patched(before, patch), self.graph().version
+        self._stamp = self._present_stamp()
+
+    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""
+        if self._draft is not None:
+            return self._draft.take_back(patch)
+        index, (_, patch) = self.index, self._fitted.pop(id(patch), (None, patch))
+        if any(node.name not in index.ids for node in patch.add.nodes):
+            raise NothingTo("Another editor has undone this already; redo it there first.")
+        inverse = patch.inverse().with_dependents(index)
+        return inverse, self.carry_out(inverse, renew=renew)
 
     def place(self) -> Place:
         """The graph, imported now if it is a file's, with its index and session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Source
+
+_log = logging.getLogger(__name__)
 
 
 class Looking(Selecting):
@@ -34,9 +37,9 @@ class Looking(Selecting):
         self.listeners: list[Callable[[], None]] = []
 
     def changed(self) -> None:
-        """Tell all who listen."""
-        for listener in self.listeners:
-            listener()
+        """Tell all who listen. What they are told of is done, so what one of them raises is only logged."""
+        for listener in tuple(self.listeners):
+            _tell(listener)
 
     # Where one stands
 
@@ -163,3 +166,10 @@ class Looking(Selecting):
         from tfgraphwidget.graph import table
 
         return table.table(self.index)
+
+
+def _tell(listener: Callable[[], None]) -> None:
+    try:
+        listener()
+    except Exception:  # whatever it is, it is the listener's
+        _log.exception("The graph has changed, and a listener of its editor failed: %r", listener)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
@@ -68,9 +68,9 @@ def enclosing_scopes(name: str) -> Iterable[str]:
         at = name.find("/", at + 1)
 
 
-def is_scope_name(name: str) -> bool:
+def is_scope_name(name: object) -> bool:
     """Whether TensorFlow takes `name` as a name scope at the root of a graph."""
-    return bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
+    return isinstance(name, str) and bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
 
 
 def free_name(wanted: str, taken: Collection[str]) -> str:
@@ -106,6 +106,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not near:
         return ""
     return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as people list them; of many the first three.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    ("'a' and 'b'", "'a', 'b', 'c' and 2 more")
+    """
+    some = [repr(name) for name in names[:3]] + ([f"{len(names) - 3:,} more"] if len(names) > 3 else [])
+    return " and ".join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
 
 
 def identifier(scope: str) -> str:

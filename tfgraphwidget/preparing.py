@@ -49,7 +49,8 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = Answered(target.session)
     found = _Found(command, patch, origin, target, originals)
-    loaded, runnable = found.values(own), found.starters(starters)
+    loaded = found.values(own)
+    runnable = found.starters(starters, loaded)
 
     def fill() -> None:
         values.load(session, [v for v in own if v.handle in loaded], loaded)
@@ -106,9 +107,9 @@ class _Found:
                 found |= self._restored(some, way)
         return found
 
-    def starters(self, names: list[str]) -> list[str]:
-        """Those that can run, proven in a graph of their own."""
-        self._initial((), names, {})
+    def starters(self, names: list[str], given: Mapping[str, Any]) -> list[str]:
+        """Those that can run, proven in a graph of their own; `given` are the values of the copied variables."""
+        self._initial((), names, given)
         return names
 
     def _originals(self, copies: Iterable[VariableDef]) -> dict[str, VariableDef]:

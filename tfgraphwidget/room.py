@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.between import between
@@ -14,20 +14,40 @@ from tfgraphwidget.names import enclosing_scopes, split_tensor
 from tfgraphwidget.view import visible
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits.patch import Patch
     from tfgraphwidget.sources.body import Body
 
 Names = str | Iterable[Any]
 
 
+class Site(Protocol):
+    """A graph that edits are carried out in; `first` is what it was before all of them."""
+
+    first: GraphIndex
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph as it is now."""
+
+    def fitted(self, patch: Patch) -> Patch:
+        """What a patch comes to here."""
+
+    def carry_out(self, patch: Patch, then: Callable[[], None] = ..., *, renew: bool = True) -> tuple[str, ...]:
+        """Apply, and `then()`, or leave everything as it was; a sentence for each thing that was lost by it."""
+
+    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit; the patch that does it, and what was lost by it."""
+
+
 class Room:
     """What one sees and has chosen in one graph; `title` is its place in the path.
 
-    `body` and `index` are asked for each time: a live graph grows, a file becomes a live graph.
+    `body` is asked for each time: a file becomes a live graph. `site` is where edits are carried out.
     """
 
-    def __init__(self, title: str, body: Callable[[], Body], index: Callable[[], GraphIndex]) -> None:
-        self.title = title
-        self._body, self._index = body, index
+    def __init__(self, title: str, body: Callable[[], Body], site: Site) -> None:
+        self.title, self.site = title, site
+        self._body = body
         self._boundary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._chosen: Selection | None = None
         self.opened = visible.default_open(self.index)
@@ -41,7 +61,7 @@ class Room:
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
-        return self._index()
+        return self.site.index
 
     # What is chosen
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tfgraphwidget.draft import Draft
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph.doors import Door, doors
 from tfgraphwidget.graph.index import build
@@ -62,8 +63,13 @@ class Rooms:
         if path not in self._known:
             body = open_body()
             held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
-            self._known[path] = Room(title, lambda: body, lambda: held)
+            self._known[path] = Room(title, lambda: body, Draft(held))
         self._way.append(self._known[path])
+
+    def go(self, path: tuple[str, ...]) -> None:
+        """Stand in the room of that path, in which one was before; in the outermost when there is none."""
+        known = [self._known[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._known]
+        self._way[1:] = known if len(known) == len(path) - 1 else []
 
     def leave(self, depth: int | None = None) -> None:
         """Go back one room, or to the room at this place of the path; NothingTo when there is none."""

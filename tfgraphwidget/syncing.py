@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tfgraphwidget.applying.copied import Copy
-from tfgraphwidget.applying.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.matching import Names, matched
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.sources.variables import definition_of
 
 
 def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:

@@ -72,7 +72,7 @@ class GraphWidget(anywidget.AnyWidget):
             number, request = wire.decode(message)
             reply, buffers = self._answers.to(request)
         except GraphEditError as error:
-            reply, buffers = protocol.Refused(error.why, error.ops), []
+            reply, buffers = self._answers.refused(error), []
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")

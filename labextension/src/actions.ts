@@ -1,70 +1,62 @@
 // From gesture to store or request. Edits go one after another, so that each starts from the state the last one left.
-import type { Answer, Channel } from "./channel";
-import type { CloneRequest, Request, SelectRequest } from "./protocol";
-import type { Anchor, Arrival } from "./render/arrival";
+import type { Channel } from "./channel";
+import { Edits } from "./edits";
+import type { CloneRequest, SelectRequest } from "./protocol";
+import type { Anchor } from "./render/arrival";
 import type { Region, Taken } from "./render/region";
-import { Replies, type Show } from "./replies";
+import type { Show } from "./replies";
 import { at, CLOSED, keyOf, OP } from "./scene";
 import { isSelecting, type Verb, whyNot } from "./selecting";
 import type { Mode, Status, Store, Tool } from "./store";
+import { Turns } from "./turns";
 
 export type Side = "inputs" | "outputs";
-/** What becomes of an answer, or of there being none. */
-interface Handlers {
-  accept(answer: Answer): void;
-  fail(error: unknown): void;
-}
 /** What a person fills in; the part that is cloned is the boundary's, or the selection. */
 export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs">;
 
-/** An answer that comes later than this, in milliseconds, is worth a word. */
-const SLOW = 2500;
 const HITS = 50;
 /** Names in one request: a message of more than 10 MB never arrives. */
 const MOST_NAMES = 20_000;
 
 export class Actions {
+  /** Edits, and what is asked around them. */
+  readonly edits: Edits;
   readonly #store: Store;
-  readonly #channel: Channel;
-  readonly #replies: Replies;
-  #lastTurn: Promise<void> = Promise.resolve();
-  readonly #closed = new AbortController();
-  #inspecting = new AbortController();
+  readonly #turns: Turns;
   #searching = new AbortController();
 
   constructor(store: Store, channel: Channel, stage: Show) {
     this.#store = store;
-    this.#channel = channel;
-    this.#replies = new Replies(store, stage, () => void this.open());
+    this.#turns = new Turns(store, channel, stage, () => void this.open());
+    this.edits = new Edits(store, this.#turns);
   }
 
   /** No answer is waited for any more. */
   close(): void {
-    this.#closed.abort();
-    this.#inspecting.abort();
+    this.#turns.close();
     this.#searching.abort();
   }
 
   open(): Promise<void> {
-    return this.#edit(() => ({ type: "open" }));
+    return this.#turns.take(() => ({ type: "open" }));
   }
 
   /** Open again when the kernel knows a newer state than the last reply carried. */
   catchUp(revision: () => number): Promise<void> {
-    return this.#edit(() =>
+    return this.#turns.take(() =>
       revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open" } : null,
     );
   }
 
   /** Have the kernel read the graph anew. */
   refresh(): Promise<void> {
-    return this.#edit(() => ({ type: "refresh" }));
+    return this.#turns.take(() => ({ type: "refresh" }));
   }
 
   toggle(item: number, anchor?: Anchor): Promise<void> {
     const { scene } = this.#store.value;
     if (!scene || item <= 0 || at(scene.kind, item) === OP) return Promise.resolve();
-    return this.#edit(() => ({ type: "toggle", scope: scene.names[item] ?? "" }), { anchor });
+    return this.#turns.take(() => ({ type: "toggle", scope: scene.names[item] ?? "" }), { anchor });
   }
 
   /** Open or close a scope, go through a door. */
@@ -76,12 +68,12 @@ export class Actions {
 
   /** Go into a function that an op calls; `label` says which one when there are several. */
   enter(op: string, label = ""): Promise<void> {
-    return this.#edit(() => ({ type: "enter", op, label }));
+    return this.#turns.take(() => ({ type: "enter", op, label }));
   }
 
   /** Go back out to a room of the path, or by one. */
   leave(depth?: number): Promise<void> {
-    return this.#edit(() => {
+    return this.#turns.take(() => {
       const inside = (this.#store.value.state?.path.length ?? 1) - 1;
       const to = depth ?? inside - 1;
       return to >= 0 && to < inside ? { type: "leave", depth: to } : null;
@@ -90,7 +82,7 @@ export class Actions {
 
   /** Bring an op, tensor or scope into view and into the inspector. */
   async reveal(name: string): Promise<void> {
-    await this.#edit(() => ({ type: "reveal", name }));
+    await this.#turns.take(() => ({ type: "reveal", name }));
     const { status } = this.#store.value;
     if (status && status.kind !== "notice") return;
     await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
@@ -99,15 +91,15 @@ export class Actions {
   pick(item: number): Promise<void> {
     const { scene } = this.#store.value;
     if (scene && item > 0) return this.inspect(keyOf(scene, item));
-    this.#lookElsewhere();
+    this.#turns.lookElsewhere();
     this.#store.set({ picked: "", details: null });
     return Promise.resolve();
   }
 
   async inspect(key: string): Promise<void> {
-    const signal = this.#lookElsewhere();
+    const signal = this.#turns.lookElsewhere();
     this.#store.set({ picked: key });
-    await this.#ask({ type: "inspect", name: key }, signal);
+    await this.#turns.ask({ type: "inspect", name: key }, signal);
   }
 
   async search(text: string): Promise<void> {
@@ -115,7 +107,7 @@ export class Actions {
     this.#searching = new AbortController();
     this.#store.set({ query: text });
     if (text.trim() === "") this.#store.set({ found: null });
-    else await this.#ask({ type: "search", text: text.trim(), limit: HITS }, this.#searching.signal);
+    else await this.#turns.ask({ type: "search", text: text.trim(), limit: HITS }, this.#searching.signal);
   }
 
   setMode(mode: Mode): void {
@@ -126,10 +118,11 @@ export class Actions {
     this.#store.set({ tool, region: null });
   }
 
-  /** One thing less: the box that is being drawn, else the tool, else the message. */
+  /** One thing less: what is being dragged or picked, the box that is being drawn, else the tool, else the message. */
   back(): void {
-    const { region, tool } = this.#store.value;
-    if (region) this.#store.set({ region: null });
+    const { region, tool, aim, picking } = this.#store.value;
+    if (aim || picking) this.#store.set({ aim: null, picking: null });
+    else if (region) this.#store.set({ region: null });
     else if (tool !== "pan") this.setTool("pan");
     else this.dismiss();
   }
@@ -157,7 +150,7 @@ export class Actions {
 
   /** Make a new selection from the present one. */
   derive(verb: Verb): Promise<void> {
-    return this.#edit(() => {
+    return this.#turns.take(() => {
       const text = whyNot(verb, this.#store.value.state);
       if (text === "") return { type: "derive", verb };
       this.say({ kind: "refused", text });
@@ -167,8 +160,10 @@ export class Actions {
 
   /** Neither a selection nor a boundary any more. */
   clearSelection(): Promise<void> {
-    void this.#edit(() => (isSelecting(this.#store.value.state) ? { type: "derive", verb: "clear" } : null));
-    return this.#edit(() => {
+    void this.#turns.take(() =>
+      isSelecting(this.#store.value.state) ? { type: "derive", verb: "clear" } : null,
+    );
+    return this.#turns.take(() => {
       const { inputs, outputs } = this.#boundary();
       return inputs.length + outputs.length > 0 ? { type: "boundary", inputs: [], outputs: [] } : null;
     });
@@ -190,7 +185,7 @@ export class Actions {
 
   /** Add an op to a side of the boundary, or take it, or a tensor of it, away. */
   toggleBoundary(name: string, side: Side): Promise<void> {
-    return this.#edit(() => {
+    return this.#turns.take(() => {
       const { inputs, outputs } = this.#boundary();
       const old = side === "inputs" ? inputs : outputs;
       const kept = old.filter((known) => opOf(known) !== opOf(name));
@@ -201,23 +196,23 @@ export class Actions {
     });
   }
 
+  /** Take the selection out of the graph, or else what is looked at. */
+  async removeSelected(): Promise<void> {
+    const { state, picked } = this.#store.value;
+    const text = "Nothing is selected: click an op or a scope first, or draw a box (b).";
+    if (isSelecting(state)) await this.edits.change("remove");
+    else if (picked !== "") await this.edits.change("remove", [picked]);
+    else this.say({ kind: "refused", text });
+  }
+
   clone(form: CloneForm): Promise<void> {
-    return this.#edit(() => ({ type: "clone", ...this.#boundary(), ...form }));
+    return this.#turns.take(() => ({ type: "clone", ...this.#boundary(), ...form }));
   }
 
   /** Ask what a clone would do; nobody has to wait for the answer. */
   async preview(form: CloneForm, signal: AbortSignal): Promise<void> {
-    if (this.#closed.signal.aborted) return;
-    const answer = await this.#channel.request({ type: "preview", ...this.#boundary(), ...form }, { signal });
-    this.#replies.accept(answer, {});
-  }
-
-  undo(): Promise<void> {
-    return this.#edit(() => (this.#store.value.state?.undo ? { type: "undo" } : null));
-  }
-
-  redo(): Promise<void> {
-    return this.#edit(() => (this.#store.value.state?.redo ? { type: "redo" } : null));
+    const answer = await this.#turns.question({ type: "preview", ...this.#boundary(), ...form }, signal);
+    if (answer) this.#turns.accept(answer);
   }
 
   dismiss(): void {
@@ -234,62 +229,7 @@ export class Actions {
   }
 
   #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
-    return this.#edit(() => ({ type: "select", verb, ops, scopes }));
-  }
-
-  /** Send what `request` says once all earlier edits are answered; nothing when it says null. */
-  #edit(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(async () => {
-      const message = request();
-      if (!message || this.#closed.signal.aborted) return;
-      const { scene } = this.#store.value;
-      await this.#ask(message, this.#closed.signal, arrival);
-      // Whoever reveals an op looks at that one next.
-      if (this.#store.value.scene !== scene && message.type !== "reveal") void this.#lookAgain();
-    });
-    return this.#lastTurn;
-  }
-
-  /** Nobody waits for what was inspected last; the signal for the next. */
-  #lookElsewhere(): AbortSignal {
-    this.#inspecting.abort();
-    this.#inspecting = new AbortController();
-    return this.#inspecting.signal;
-  }
-
-  /** After a new drawing: what the inspector shows may have changed, or be gone, which is nothing to complain of. */
-  async #lookAgain(): Promise<void> {
-    const signal = this.#lookElsewhere();
-    const { picked } = this.#store.value;
-    if (picked === "") return;
-    const gone = () => this.#store.set({ picked: "", details: null });
-    await this.#send({ type: "inspect", name: picked }, signal, {
-      accept: (answer) => (answer.type === "inspected" ? this.#replies.accept(answer, {}) : gone()),
-      fail: gone,
-    });
-  }
-
-  #ask(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
-    return this.#send(message, signal, {
-      accept: (answer) => this.#replies.accept(answer, arrival),
-      fail: (error) =>
-        this.say({ kind: "error", text: error instanceof Error ? error.message : String(error) }),
-    });
-  }
-
-  async #send(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
-    this.#store.set({ pending: this.#store.value.pending + 1 });
-    const late = setTimeout(() => this.#store.set({ slow: true }), SLOW);
-    try {
-      accept(await this.#channel.request(message, { signal }));
-    } catch (error) {
-      // Given up for a newer question: nobody waits for this answer.
-      if (!signal.aborted) fail(error);
-    } finally {
-      clearTimeout(late);
-      const pending = this.#store.value.pending - 1;
-      this.#store.set({ pending, slow: pending > 0 && this.#store.value.slow });
-    }
+    return this.#turns.take(() => ({ type: "select", verb, ops, scopes }));
   }
 }
 

@@ -1,26 +1,32 @@
 // Joins store, channel, actions, stage and panels into one view.
 import { Actions } from "./actions";
+import { Aiming } from "./aiming";
 import type { Channel } from "./channel";
 import { element, setAttributes, uniqueId } from "./dom";
 import { listenToKeys } from "./keys";
+import { createChanges } from "./panels/changes";
 import { createClone } from "./panels/clone";
 import { createEmpty } from "./panels/empty";
 import { createHistory } from "./panels/history";
 import { createInspector } from "./panels/inspector";
+import { createMenu } from "./panels/menu";
 import { createOutline } from "./panels/outline";
 import type { Parts } from "./panels/parts";
 import { createPath } from "./panels/path";
+import { createPort } from "./panels/port";
 import { createSelection } from "./panels/selection";
 import { createStatus } from "./panels/status";
 import { createToolbar } from "./panels/toolbar";
 import { createTooltip } from "./panels/tooltip";
 import { createWarnings } from "./panels/warnings";
+import { pointOf } from "./render/drag";
 import { Overlay } from "./render/overlay";
 import { listen, withControl } from "./render/pointer";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
+import { at, OP } from "./scene";
 import { Sight } from "./sight";
-import { type Screen, Store } from "./store";
+import { type Screen, type Status, Store } from "./store";
 import theme from "./theme.css";
 
 export interface Settings {
@@ -60,7 +66,9 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const parts = { store, stage, actions };
   assemble(root, host, parts);
   connect(root, host, parts);
-  store.watch(["state", "scene", "pending", "drawn", "status", "camera"], (screen) => describe(root, screen));
+  store.watch(["state", "scene", "pending", "drawn", "status", "camera", "aim", "picking"], (screen) =>
+    describe(root, screen),
+  );
   Object.assign(root, { tfgraphwidget: probe(parts) });
   const sight = new Sight(root, () => void actions.catchUp(settings.revision));
   const view = {
@@ -82,8 +90,9 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const id = uniqueId();
   const panel = element(
     "aside",
-    { class: "tgw-panel", id, "aria-label": "Selection, clone, inspector, history" },
+    { class: "tgw-panel", id, "aria-label": "Selection, changes, clone, inspector, history" },
     createSelection(parts),
+    createChanges(parts),
     createClone(parts),
     createInspector(parts),
     createHistory(parts),
@@ -108,7 +117,10 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
 function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const { store, stage, actions } = parts;
   const tooltip = createTooltip(parts);
-  host.append(tooltip.root);
+  const menu = createMenu();
+  const say = (status: Status) => actions.say(status);
+  const aiming = new Aiming({ store, stage, edits: actions.edits, say, menu: menu.show });
+  host.append(tooltip.root, createPort(parts, aiming, tooltip), menu.root);
   listenToKeys(root, parts);
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
@@ -118,7 +130,12 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   });
   listen(stage, store, {
     click: (item, event) => {
-      const { mode } = store.value;
+      const { mode, scene, picking } = store.value;
+      if (aiming.active) return void aiming.drop(pointOf(event));
+      if (picking && scene && item > 0 && at(scene.kind, item) === OP) {
+        store.set({ picking: null, status: null });
+        return picking(scene.names[item] ?? "");
+      }
       if (withControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
@@ -129,6 +146,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     hover: (inner, point) => {
       // The inside of an open scope is the background of what it holds; only its header names it.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
+      aiming.move(point);
       store.set({ hover: item });
       tooltip.move(item, point);
     },
@@ -144,6 +162,8 @@ function describe(root: HTMLElement, screen: Screen): void {
     "data-ops": screen.state?.ops,
     "data-selected-ops": screen.state?.selected_ops,
     "data-items": screen.scene?.length,
+    "data-aim": screen.aim?.refused ? screen.aim.tensor : undefined,
+    "data-picking": screen.picking !== null,
     "data-zoom": screen.camera.zoom.toFixed(3),
   });
 }

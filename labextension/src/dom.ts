@@ -57,6 +57,10 @@ export const ICONS = {
     "M8 2.500c3.500 0 6 1.600 6 3.800s-2.500 3.800-6 3.800-6-1.600-6-3.800 2.500-3.800 6-3.800M4.500 9.500c-2 1-1 2.800.5 2.300s2 .7.500 2.200",
   refresh: "M13 8a5 5 0 1 1-1.500-3.500L13 6M13 2.500V6H9.500",
   enter: "M7 3h6v10H7M2 8h7.500M7 5.500 9.500 8 7 10.500",
+  edit: "M3 13l.700-3L10.500 3.200l2.300 2.300L6 12.300zM9 4.700 11.300 7",
+  play: "M5 3v10l8-5z",
+  changes: "M5.500 2.500v6M2.500 5.500h6M8.500 11.500h5M2.500 13.500l11-11",
+  target: "M8 1.500v4M8 10.500v4M1.500 8h4M10.500 8h4",
   warning: "M8 2 1.500 13.500h13zM8 6.500v3.500M8 12v.01",
 } as const;
 
@@ -77,6 +81,27 @@ export function releaseFocus(holder: Element): void {
 export function disable(target: HTMLButtonElement, disabled: boolean): void {
   if (disabled) releaseFocus(target);
   target.disabled = disabled;
+}
+
+/** A button whose click takes its time: until it is done it says that it is busy, and a second click does nothing. */
+export function taskButton(
+  attributes: Attributes,
+  act: () => Promise<unknown>,
+  ...children: Child[]
+): HTMLButtonElement {
+  const made = button(attributes, () => whileBusy(made, act), ...children);
+  return made;
+}
+
+/** Do something unless it is being done already; meanwhile the element is marked as busy. */
+export async function whileBusy(shown: HTMLElement, act: () => Promise<unknown>): Promise<void> {
+  if (shown.getAttribute("aria-busy") === "true") return;
+  setAttributes(shown, { "aria-busy": "true", "aria-disabled": "true" });
+  try {
+    await act();
+  } finally {
+    setAttributes(shown, { "aria-busy": undefined, "aria-disabled": undefined });
+  }
 }
 
 let made = 0;

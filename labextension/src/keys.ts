@@ -38,8 +38,8 @@ export function meaning(event: Pressed, parts: Parts): Act | undefined {
 
 function editing(event: Pressed, { actions }: Parts): Act | undefined {
   const key = event.key.toLowerCase();
-  if (key === "z") return () => (event.shiftKey ? actions.redo() : actions.undo());
-  if (key === "y") return () => actions.redo();
+  if (key === "z") return () => (event.shiftKey ? actions.edits.redo() : actions.edits.undo());
+  if (key === "y") return () => actions.edits.redo();
   return undefined;
 }
 
@@ -52,6 +52,8 @@ function looking({ actions, stage, store }: Parts): Record<string, Act> {
     "-": zoom(1 / 1.4),
     r: () => actions.refresh(),
     Backspace: () => actions.leave(),
+    c: () => actions.edits.compare(),
+    Delete: () => actions.removeSelected(),
     Escape: () => actions.back(),
   };
 }

@@ -8,6 +8,13 @@ export interface Field {
   offset: number;
 }
 
+/** The first 200 names of one kind in graph order, and how many there are. */
+export interface Group {
+  kind: string;
+  names: string[];
+  total: number;
+}
+
 /** What the panel shows beside the drawing. */
 export interface State {
   revision: number;
@@ -26,7 +33,22 @@ export interface State {
   undo: string;
   redo: string;
   code: string[];
+  ahead: string[];
+  comparing: boolean;
+  changes: Group[];
   notice: string;
+}
+
+/** What a tensor was when the graph was run, in words: all of it when it is small, else its range. */
+export interface Seen {
+  shape: string;
+  value: string;
+  low: string;
+  mean: string;
+  high: string;
+  nans: number;
+  infs: number;
+  bars: number[];
 }
 
 /** One input or output of an op; `peers` are the ops at the other end. */
@@ -35,6 +57,7 @@ export interface Tensor {
   dtype: string;
   shape: string;
   peers: string[];
+  seen: Seen | null;
 }
 
 /** A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]". */
@@ -57,13 +80,6 @@ export interface Hit {
   type: string;
 }
 
-/** The first 200 names of one kind in graph order, and how many there are. */
-export interface Group {
-  kind: string;
-  names: string[];
-  total: number;
-}
-
 /** One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" … */
 export interface Held {
   name: string;
@@ -71,6 +87,18 @@ export interface Held {
   dtype: string;
   shape: string;
   mode: "own" | "shared";
+}
+
+/** One input of an op: the tensor that it reads now, and `why` it cannot read another, or "". */
+export interface Slot {
+  tensor: string;
+  why: string;
+}
+
+/** An edit that would do where one was refused, in a few words and as Python. */
+export interface Offer {
+  text: string;
+  line: string;
 }
 
 /** Send the scene; the first thing a view says. */
@@ -90,11 +118,55 @@ export interface RevealRequest {
   name: string;
 }
 
+/** Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first. */
+export interface EnterRequest {
+  type: "enter";
+  op: string;
+  label: string;
+}
+
+/** Go back out to the room at this place of the path; 0 is the graph itself. */
+export interface LeaveRequest {
+  type: "leave";
+  depth: number;
+}
+
+/** Read the graph anew. */
+export interface RefreshRequest {
+  type: "refresh";
+}
+
 /** Take these op or tensor names as the boundary; both empty to clear. */
 export interface BoundaryRequest {
   type: "boundary";
   inputs: string[];
   outputs: string[];
+}
+
+/** Make these ops and scopes the selection, add them to it, or remove them. */
+export interface SelectRequest {
+  type: "select";
+  verb: "set" | "add" | "remove" | "toggle";
+  ops: string[];
+  scopes: string[];
+}
+
+/** Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the */
+export interface DeriveRequest {
+  type: "derive";
+  verb: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "whole" | "invert" | "clear" | "boundary";
+}
+
+/** Show what differs from the graph as it was opened, or `show` no differences any more. */
+export interface CompareRequest {
+  type: "compare";
+  show: boolean;
+}
+
+/** Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do. */
+export interface ProbeRequest {
+  type: "probe";
+  name: string;
 }
 
 /** Everything about one op or scope. */
@@ -125,36 +197,16 @@ export interface PreviewRequest {
   device: string;
 }
 
-/** Make these ops and scopes the selection, add them to it, or remove them. */
-export interface SelectRequest {
-  type: "select";
-  verb: "set" | "add" | "remove" | "toggle";
-  ops: string[];
-  scopes: string[];
-}
-
-/** Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the */
-export interface DeriveRequest {
-  type: "derive";
-  verb: "upstream" | "downstream" | "scope" | "path" | "shortest" | "grow" | "shrink" | "whole" | "invert" | "clear" | "boundary";
-}
-
-/** Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first. */
-export interface EnterRequest {
-  type: "enter";
+/** Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of its inputs can. */
+export interface TargetsRequest {
+  type: "targets";
+  tensor: string;
   op: string;
-  label: string;
 }
 
-/** Go back out to the room at this place of the path; 0 is the graph itself. */
-export interface LeaveRequest {
-  type: "leave";
-  depth: number;
-}
-
-/** Read the graph anew. */
-export interface RefreshRequest {
-  type: "refresh";
+/** The Python script that does the same as all edits so far. */
+export interface ScriptRequest {
+  type: "script";
 }
 
 /** Copy a part into a name scope. */
@@ -180,6 +232,27 @@ export interface UndoRequest {
 /** Do again what was undone last. */
 export interface RedoRequest {
   type: "redo";
+}
+
+/** Edit the graph by the editor's method `verb`. */
+export interface ChangeRequest {
+  type: "change";
+  verb: "reroute" | "swap" | "connect" | "bypass" | "detach" | "insert" | "remove" | "rename" | "place" | "set_attr" | "set_constant" | "replace_input" | "add_control_inputs" | "remove_control_inputs" | "freeze" | "strip_training" | "fold_batch_norm";
+  what: string[];
+  keys: string[];
+  values: string[];
+}
+
+/** Do what a refusal offered, by its line of Python. */
+export interface MendRequest {
+  type: "mend";
+  line: string;
+}
+
+/** Undo or redo until so many edits are done. */
+export interface JumpRequest {
+  type: "jump";
+  to: number;
 }
 
 /** A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone. */
@@ -238,29 +311,53 @@ export interface Previewed {
   held_total: number;
 }
 
-/** Nothing has changed; `why` is one sentence, `ops` what to highlight. */
+/** The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op. */
+export interface Targeted {
+  type: "targeted";
+  tensor: string;
+  outputs: string[];
+  op: string;
+  refused: [string, string][];
+  slots: Slot[];
+}
+
+/** A Python script. */
+export interface Scripted {
+  type: "scripted";
+  text: string;
+}
+
+/** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
 export interface Refused {
   type: "refused";
   why: string;
   ops: string[];
+  mends: Offer[];
 }
 
 export type Request =
   | OpenRequest
   | ToggleRequest
   | RevealRequest
-  | BoundaryRequest
-  | InspectRequest
-  | SearchRequest
-  | PreviewRequest
-  | SelectRequest
-  | DeriveRequest
   | EnterRequest
   | LeaveRequest
   | RefreshRequest
+  | BoundaryRequest
+  | SelectRequest
+  | DeriveRequest
+  | CompareRequest
+  | ProbeRequest
+  | InspectRequest
+  | SearchRequest
+  | PreviewRequest
+  | TargetsRequest
+  | ScriptRequest
   | CloneRequest
   | UndoRequest
-  | RedoRequest;
+  | RedoRequest
+  | ChangeRequest
+  | MendRequest
+  | JumpRequest;
 
 export type Reply =
   | Drawn
@@ -268,4 +365,6 @@ export type Reply =
   | Inspected
   | Found
   | Previewed
+  | Targeted
+  | Scripted
   | Refused;

@@ -1,10 +1,10 @@
 // From reply to store: what Python said becomes what the screen shows.
 import { type Answer, assertNever } from "./channel";
-import type { Drawn, Inspected, Painted } from "./protocol";
+import type { Drawn, Inspected, Painted, Refused } from "./protocol";
 import type { Arrival } from "./render/arrival";
 import { moved, roomOf } from "./rooms";
 import { decodePaint, decodeScene, type Scene } from "./scene";
-import type { Screen, Store } from "./store";
+import type { Screen, Status, Store } from "./store";
 
 /** What is needed of the stage. */
 export interface Show {
@@ -42,8 +42,11 @@ export class Replies {
         this.#store.set({ preview: answer, ...(answer.refusal ? { warned: answer.warned } : {}) });
         break;
       case "refused":
-        this.#store.set({ status: { kind: "refused", text: answer.why }, warned: answer.ops });
+        this.#store.set({ status: refusal(answer), warned: answer.ops });
         break;
+      case "targeted":
+      case "scripted":
+        break; // whoever asked has them
       default:
         assertNever(answer);
     }
@@ -76,6 +79,10 @@ function same(a: Inspected, b: Inspected | null): boolean {
   const text = (said: Inspected | null) =>
     JSON.stringify(said, (key, value) => (key === "id" || key === "buffer" ? undefined : value));
   return text(a) === text(b);
+}
+
+function refusal({ why, mends }: Refused): Status {
+  return { kind: "refused", text: why, ...(mends.length > 0 ? { mends } : {}) };
 }
 
 function spoken(notice: string): Pick<Screen, "status" | "warned"> {

@@ -49,7 +49,13 @@ export interface Paint {
   readonly coverage: Uint8Array;
   readonly mark: Uint8Array;
   readonly fresh: Uint8Array;
+  /** While differences are shown: 1 added, 2 changed. */
+  readonly differs: Uint8Array;
+  /** Looked at in a run: 1 all finite, 2 with NaN or infinity. */
+  readonly probed: Uint8Array;
   readonly selecting: boolean;
+  /** Whether anything differs. */
+  readonly comparing: boolean;
 }
 
 export interface Box {
@@ -145,7 +151,9 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
   if (coverage.length !== length)
     throw new Error("The selection belongs to another drawing; reload the page.");
   const selecting = coverage.some((value) => value > 0);
-  return { coverage, mark: reader.take("mark", "u1"), fresh: reader.take("fresh", "u1"), selecting };
+  const field = (name: string) => reader.take(name, "u1");
+  const [mark, fresh, differs, probed] = [field("mark"), field("fresh"), field("differs"), field("probed")];
+  return { coverage, mark, fresh, differs, probed, selecting, comparing: differs.some(Boolean) };
 }
 
 function depths(parent: Int32Array): Uint16Array {

@@ -1,6 +1,6 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
-import type { Found, Inspected, Previewed, State } from "./protocol";
-import type { Camera } from "./render/camera";
+import type { Found, Inspected, Offer, Previewed, State } from "./protocol";
+import type { Camera, Point } from "./render/camera";
 import type { Region, Shape } from "./render/region";
 import type { Paint, Scene } from "./scene";
 
@@ -11,6 +11,20 @@ export type Tool = "pan" | Shape;
 export interface Status {
   readonly kind: "notice" | "refused" | "error";
   readonly text: string;
+  /** Edits that would do instead. */
+  readonly mends?: readonly Offer[];
+}
+
+/** A tensor on its way to an op that shall read it. */
+export interface Aim {
+  /** The op that it comes from. */
+  readonly op: string;
+  /** "" until it is known. */
+  readonly tensor: string;
+  /** Where the line ends, on the canvas. */
+  readonly point: Point;
+  /** The ops in view that cannot read it, and why; null until the kernel has said so. */
+  readonly refused: ReadonlyMap<string, string> | null;
 }
 
 export interface Screen {
@@ -29,6 +43,10 @@ export interface Screen {
   readonly tool: Tool;
   /** The box or lasso that is being drawn. */
   readonly region: Region | null;
+  /** What is being dragged from a port. */
+  readonly aim: Aim | null;
+  /** Who takes the op that is clicked next. */
+  readonly picking: ((op: string) => void) | null;
   readonly panelOpen: boolean;
   readonly details: Inspected | null;
   readonly found: Found | null;
@@ -61,6 +79,8 @@ const EMPTY: Screen = {
   mode: "look",
   tool: "pan",
   region: null,
+  aim: null,
+  picking: null,
   panelOpen: true,
   details: null,
   found: null,

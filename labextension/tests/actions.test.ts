@@ -72,7 +72,7 @@ describe("edits", () => {
 
   test("there is nothing to undo before the first edit", async () => {
     const { actions, sent } = await opened();
-    await actions.undo();
+    await actions.edits.undo();
     expect(sent).toEqual([]);
   });
 

@@ -33,7 +33,7 @@ async function looking(...answers: (Answer | Error)[]) {
 }
 
 test("after a new drawing it is asked again, once", async () => {
-  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"] }];
+  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], seen: null }];
   const { actions, sent, store } = await looking(
     drawn({ revision: 2 }),
     inspected("input", { outputs: peers }),

@@ -19,6 +19,7 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   type: "refused",
   why,
   ops,
+  mends: [],
   buffer: NOTHING,
 });
 

@@ -15,13 +15,11 @@ const NO_KEYS = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false
 /** Parts that write down what is asked of them. */
 function watched() {
   const asked: unknown[][] = [];
-  const recorder = new Proxy(
+  const recorder: object = new Proxy(
     {},
     {
-      get:
-        (_, name) =>
-        (...all: unknown[]) =>
-          void asked.push([name, ...all]),
+      get: (_, name) =>
+        name === "edits" ? recorder : (...all: unknown[]) => void asked.push([name, ...all]),
     },
   );
   const store = new Store();

@@ -75,6 +75,8 @@ export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Reco
     coverage: Uint8Array.from(coverage),
     mark: Uint8Array.from(coverage.map(() => 0)),
     fresh: Uint8Array.from(coverage.map(() => 0)),
+    differs: Uint8Array.from(coverage.map(() => 0)),
+    probed: Uint8Array.from(coverage.map(() => 0)),
   };
 }
 
@@ -96,6 +98,9 @@ export function state(change: Partial<State> = {}): State {
     undo: "",
     redo: "",
     code: [],
+    ahead: [],
+    comparing: false,
+    changes: [],
     notice: "",
     ...change,
   };

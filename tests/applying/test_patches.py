@@ -13,7 +13,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget import live
-from tfgraphwidget.applying import patches, proof, rebuild, static, threads, values
+from tfgraphwidget.applying import importing, patches, proof, rebuild, static, threads, values
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
@@ -23,8 +23,8 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "the proof": (patches, "prove", 1),
     "the proof's import": (proof, "run_import", 2),
     "entering a function": (tf.Graph, "_add_function", 1),
-    "the import": (patches, "run_import", 1),
-    "making the ops' Python objects": (patches, "_wrap", 1),
+    "the import": (importing, "run_import", 1),
+    "making the ops' Python objects": (importing, "_wrap", 1),
     "the third op's Python object": (tf.Operation, "_from_c_op", 3),
     "keeping shapes": (patches, "keep_static", 1),
     "the first shape": (static, "_keep_shape", 1),
@@ -86,7 +86,7 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
         "members": {key: members for key, members in editor.index.collections.items() if members},
         "variables": editor.index.variable_defs,
         "values": [value.tolist() for value in read(variables, session)],
-        "code": editor.code(),
+        "code": editor.lines,
         "history": editor.history,
         "fresh": editor.fresh,
         "nodes": [node for node in graph.as_graph_def().node if node.name in shown],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
-from tfgraphwidget.applying.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.edits.matching import matched
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
+from tfgraphwidget.sources.variables import definition_of
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 
@@ -232,6 +234,48 @@ def test_mixing_into_a_copy_without_a_value_names_the_copy(resource: bool) -> No
 
 
 @KINDS
+@pytest.mark.parametrize("tau", [1.0, 0.5])
+def test_what_a_refused_sync_made_is_seen_once_it_is_of_use(resource: bool, tau: float) -> None:
+    graph, a, b = pair(resource)
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        before = list(editor.index.names)
+        sync = sync_of(session, (a, b))
+        for _ in range(3):
+            with pytest.raises(SessionRefused, match="no value"):
+                sync.sync(tau)
+            assert list(editor.index.names) == before
+        version = graph.version
+        session.run([a.initializer, b.initializer])
+        sync.sync(tau)
+        assert "copy/sync/all" in editor.index.ids
+        assert graph.version == version
+        sync.op(0.25)
+        assert {"copy/sync/all", "copy/sync_1/all"} <= set(editor.index.ids)
+        assert one(b, session) == ([1.0, 2.0] if tau == 1 else [3.0, 4.0])
+
+
+def test_an_op_asked_for_after_a_refused_sync_is_seen() -> None:
+    graph, a, b = pair(resource=True)
+    with v1.Session(graph=graph) as session:
+        editor, sync = tgw.edit(graph, session=session), sync_of(session, (a, b))
+        with pytest.raises(SessionRefused, match="Variable 'a' has no value"):
+            sync.sync()
+        assert sync.op().name in editor.index.ids
+        with pytest.raises(SessionRefused, match="'a' has no value"):
+            sync.sync()
+        assert sync.op().name in editor.index.ids  # it is the person's now
+
+
+@pytest.mark.parametrize("call", ["sync", "drift"])
+def test_a_missing_value_is_told_without_tensorflows_own_words(call: str) -> None:
+    graph, a, b = pair(resource=True)
+    with v1.Session(graph=graph) as session, pytest.raises(SessionRefused) as refused:
+        getattr(sync_of(session, (a, b)), call)()
+    assert "".join(traceback.format_exception(refused.value)).count("Traceback") == 1
+
+
+@KINDS
 def test_an_original_that_changed_its_shape_changes_no_copy(resource: bool) -> None:
     graph, a, b = pair(resource)
     with graph.as_default():
@@ -408,7 +452,8 @@ PROCESS = """
 import sys
 import tensorflow as tf
 from tests.conftest import build_mlp, fill, initialised
-from tfgraphwidget.applying.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.sources.variables import definition_of
 graph = build_mlp(resource=True)
 session = initialised(graph)
 variables = graph.get_collection("variables")
@@ -450,6 +495,27 @@ def test_a_savers_checkpoint_is_loaded_and_what_is_saved_a_saver_restores(
     with mlp.as_default():
         saver.restore(session, str(tmp_path / "ours"))
     assert not any(sync.drift().values())
+
+
+def test_save_load_and_the_saver_of_a_copy_agree_on_the_names_in_the_checkpoint(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        a = v1.get_variable("a", [2], initializer=v1.ones_initializer())
+        tf.identity(a, name="y")
+        theirs = v1.train.Saver({"kept/elsewhere": a})
+    with initialised(graph) as session:
+        copy = tgw.edit(graph, session=session).clone((), "y", "copy")
+        fill(a, 7.0, session)
+        copy.save(str(tmp_path / "ours"))
+        assert tf.train.list_variables(str(tmp_path / "ours")) == [("kept/elsewhere", [2])]
+        copy.saver().restore(session, str(tmp_path / "ours"))
+        assert one(copy.variables[0], session) == [7.0, 7.0]
+        fill(a, 3.0, session)
+        copy.load(theirs.save(session, str(tmp_path / "theirs")))
+        assert copy.drift() == {"a:0": 0.0}
+        fill(copy.variables[0], 5.0, session)
+        theirs.restore(session, copy.saver().save(session, str(tmp_path / "copys")))
+        assert one(a, session) == [5.0, 5.0]
 
 
 def test_the_parts_of_a_partitioned_variable_are_synced_saved_and_loaded(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import initialised, v1
-from tfgraphwidget.applying.sync import Model, Sync, definition_of
+from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.sources.variables import definition_of
 
 pytestmark = pytest.mark.bench
 VARIABLES, FLOATS, ROUNDS = 100, 250_000, 31

@@ -123,8 +123,8 @@ def test_a_live_graph_is_joined_with_the_values_of_its_session(mlp: tf.Graph, tm
         added = editor.add(mlp, "net2", {"x:0": "y:0"}, session=session)
         expected = session.run("net/logits:0", {"x:0": output(a, ONES)})
     assert np.allclose(editor.session.run(added["net/logits:0"], {"x:0": ONES}), expected, rtol=1e-5)
-    assert (
-        editor.code() == 'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, session=other_session)'
+    assert editor.lines == (
+        'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, session=other_session)',
     )
 
 
@@ -157,6 +157,27 @@ def test_what_cannot_be_joined_is_refused_and_nothing_moves(
     with pytest.raises(error, match=why):
         editor.add(f"{b}.meta", **{"into": "g2", "checkpoint": b, **arguments})  # type: ignore[arg-type]
     assert editor.graph.version == before
+
+
+def test_a_refused_add_leaves_one_in_the_room_one_was_in(tmp_path: Path) -> None:
+    a = trained(tmp_path, "a", 0)
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        tf.function(lambda x: x * 2)(x)
+    editor = tgw.edit(graph)
+    call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
+    editor.enter(call)
+    with pytest.raises(NameTaken):
+        editor.add(f"{a}.meta", "x", checkpoint=a)
+    with pytest.raises(UnknownName):
+        editor.add("nowhere.meta", "g2")
+    assert editor.breadcrumb[1:] == (call,)
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.enter(call)
+        editor.add(f"{a}.meta", "g2", checkpoint=a)
+    assert len(editor.breadcrumb) == 1
 
 
 def test_a_function_cannot_be_added_to_a_graph(tmp_path: Path) -> None:

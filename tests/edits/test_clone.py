@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -547,6 +548,14 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
         ({"variables": "some"}, GraphEditError, "variables='some' is not known"),
         ({"init": "zeros"}, GraphEditError, "init='zeros' is not known"),
         ({"inputs": 3.5}, GraphEditError, "3.5"),
+        ({"device": 5}, GraphEditError, "device=5 is not what clone takes; give a device's name"),
+        ({"device": {"net": 5}}, GraphEditError, "device={'net': 5} is not"),
+        ({"device": ["/cpu:0"]}, GraphEditError, "device=['/cpu:0'] is not"),
+        ({"devices": 5}, GraphEditError, "devices=5 is not what clone takes; give a list"),
+        ({"devices": [None]}, GraphEditError, "devices=[None] is not"),
+        ({"replace": 3}, GraphEditError, "replace=3 is not what clone takes; give a dict"),
+        ({"replace": ["x:0"]}, GraphEditError, "replace=['x:0'] is not"),
+        ({"src_scope": 5}, GraphEditError, "src_scope=5 is not what clone takes; give the name of a scope"),
     ],
 )
 def test_a_refusal_is_one_sentence_and_changes_nothing(
@@ -562,6 +571,19 @@ def test_a_refusal_is_one_sentence_and_changes_nothing(
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
     assert {key: len(mlp.get_collection(key)) for key in mlp.get_all_collection_keys()} == collections
     assert not editor.history.done
+
+
+def test_devices_may_come_one_by_one(editor: GraphEditor) -> None:
+    copies = editor.clone("x:0", "net/logits:0", "copy", devices=(f"/device:CPU:{k}" for k in range(2)))
+    assert [copy["net/logits"].device for copy in copies] == ["/device:CPU:0", "/device:CPU:1"]
+
+
+def test_a_preview_is_asked_for_as_a_clone_is(editor: GraphEditor) -> None:
+    asked = {(*signature(ask).parameters,) for ask in (editor.clone, editor.preview, editor.command)}
+    assert asked == {("inputs", "outputs", "into", "options")}
+    assert editor.clone.__doc__ != editor.preview.__doc__
+    with pytest.raises(GraphEditError, match=r"no option 'time'. Did you mean 'times'\?"):
+        editor.preview("x:0", "net/logits:0", time=3)  # type: ignore[call-arg]
 
 
 def test_a_tensor_of_another_graph_is_refused(editor: GraphEditor, line: tf.Graph) -> None:

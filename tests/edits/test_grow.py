@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, NameTaken, UnknownName
@@ -30,7 +33,7 @@ def test_a_head_grows_at_a_tensor_and_only_its_variables_are_initialised(
     assert (read([first], session)[0] == 0.5).all()
     assert session.run(grown.outputs, {"x:0": ONES}).sum() == pytest.approx(2)
     assert editor.copies["head"] is grown
-    assert editor.code() == 'head = editor.grow(at=["net/one/out:0"], function=head, into="head")'
+    assert editor.lines == ('head = editor.grow(at=["net/one/out:0"], function=head, into="head")',)
 
 
 def test_a_head_on_a_copy_trains_alone(editor: GraphEditor, session: v1.Session) -> None:
@@ -83,6 +86,45 @@ def test_a_function_that_fails_leaves_nothing(editor: GraphEditor, session: v1.S
     editor.grow("net/one/out:0", head, into="other")
 
 
+@pytest.mark.parametrize(
+    "nested",
+    [
+        lambda editor: editor.clone("x:0", "net/one/out:0", "copy"),
+        lambda editor: editor.grow("net/one/out:0", head, into="other"),
+        lambda editor: editor.trainable("net/one"),
+        lambda editor: editor.undo(),
+        lambda editor: tgw.edit(editor.graph, session=editor.session).clone("x:0", "net/one/out:0", "copy"),
+    ],
+)
+def test_the_function_cannot_edit_the_graph_by_an_editor_and_undo_goes_on(
+    editor: GraphEditor, nested: Callable[[GraphEditor], object]
+) -> None:
+    editor.clone("x:0", "net/logits:0", "first")
+    names = list(editor.index.names)
+
+    def function(features: tf.Tensor) -> tf.Tensor:
+        made = head(features)
+        nested(editor)
+        return made
+
+    with pytest.raises(GraphEditError, match=r"A function is making 'head' .* before or after editor\.grow"):
+        editor.grow("net/one/out:0", function, into="head")
+    assert list(editor.index.names) == names
+    assert list(editor.copies) == ["first"]
+    editor.grow("net/one/out:0", head, into="head2")
+    editor.undo()
+    editor.undo()
+    assert not editor.history.done
+
+
+def test_the_function_may_ask_for_a_preview(editor: GraphEditor) -> None:
+    def function(features: tf.Tensor) -> tf.Tensor:
+        assert editor.preview("x:0", "net/one/out:0", "copy").ops
+        return head(features)
+
+    assert editor.grow("net/one/out:0", function, into="head").scope == "head"
+
+
 def test_what_cannot_grow_is_refused(editor: GraphEditor) -> None:
     with pytest.raises(NameTaken):
         editor.grow("net/one/out:0", head, into="net")
@@ -98,7 +140,7 @@ def test_trainable_chooses_and_can_be_taken_back(editor: GraphEditor) -> None:
     editor.trainable("net/two/w", editor.scope("net/one"))
     now = ["net/one/w:0", "net/one/b:0", "net/two/w:0"]
     assert [v.name for v in editor.graph.get_collection("trainable_variables")] == now
-    assert editor.code() == 'editor.trainable("net/one/w", "net/one/b", "net/two/w")'
+    assert editor.lines == ('editor.trainable("net/one/w", "net/one/b", "net/two/w")',)
     assert [f"{name}:0" for name in editor.trainable().ops] == now
     editor.undo()
     assert [v.name for v in editor.graph.get_collection("trainable_variables")] == before

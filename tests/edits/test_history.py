@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import read, v1
-from tfgraphwidget.applying import patches, values
+from tfgraphwidget.applying import importing, patches, values
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
 
@@ -92,7 +92,7 @@ def test_nothing_to_undo_is_said(editor: GraphEditor) -> None:
 def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
     editor.mark("x:0", "net/logits:0")
     editor.clone()
-    line = editor.code()
+    (line,) = editor.lines
     assert line == 'copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")'
     names = set(editor.index.names)
     again = tgw.edit(editor.graph, session=session)
@@ -105,8 +105,8 @@ def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session
 
 def test_options_are_printed_when_they_are_not_the_default(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "my/2nd-net", variables="shared")
-    assert editor.code().startswith("my_2nd_net = editor.clone(")
-    assert editor.code().endswith('into="my/2nd-net", variables="shared")')
+    assert editor.lines[0].startswith("my_2nd_net = editor.clone(")
+    assert editor.lines[0].endswith('into="my/2nd-net", variables="shared")')
 
 
 @pytest.mark.parametrize("broken", ["load", "add_members", "make_variable"])
@@ -155,9 +155,14 @@ def test_uninitialised_variables_are_named_and_can_be_initialised_instead(mlp: t
         fresh.run("net/one/w/Assign")
         editor, before = tgw.edit(mlp, session=fresh), mlp.version
         with pytest.raises(
-            SessionRefused, match=r"'net/one/b', 'net/two/w', 'net/two/b' has no value.*init=\"initial\""
+            SessionRefused, match=r"Variables 'net/one/b', 'net/two/w' and 'net/two/b' have no value.*init=\"initial\""
         ):
             editor.clone("x:0", "net/logits:0", "copy")
+        with pytest.raises(
+            SessionRefused, match=r"Variable 'net/one/b' has no value .* run its initializer first"
+        ) as one:
+            editor.clone("x:0", "net/one/out:0", "copy")
+        assert one.value.__suppress_context__  # TensorFlow's own words say less
         assert mlp.version == before
         copy = editor.clone("x:0", "net/logits:0", "copy", init="initial")
         assert read(copy.variables, fresh)[0].any()
@@ -248,7 +253,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         raise RuntimeError("injected")
 
     with monkeypatch.context() as patched:
-        patched.setattr(patches, "run_import", fail)
+        patched.setattr(importing, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
     assert editor.free_scope() == "copy"
@@ -260,7 +265,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
 @pytest.mark.parametrize(("scope", "name"), [("lambda", "lambda_"), ("editor", "editor_")])
 def test_a_printed_line_is_python_whatever_the_scope(editor: GraphEditor, scope: str, name: str) -> None:
     editor.clone("x:0", "net/logits:0", scope)
-    assert editor.code().startswith(f"{name} = editor.clone(")
+    assert editor.lines[0].startswith(f"{name} = editor.clone(")
     compile(editor.code(), "line", "exec")
 
 

@@ -229,7 +229,7 @@ def test_src_scope_is_replaced_by_into(editor: GraphEditor) -> None:
 
 def test_a_selection_is_copied_with_what_makes_it_whole(editor: GraphEditor, session: v1.Session) -> None:
     copy = editor.clone(editor.scope("net"), into="copy")
-    assert editor.code() == "copy = editor.clone(editor.scope('net'), into=\"copy\")"
+    assert editor.lines == ("copy = editor.clone(editor.scope('net'), into=\"copy\")",)
     assert copy.outside == ("x:0",)
     assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": ONES}))
 

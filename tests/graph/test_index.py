@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.conftest import INCEPTION, v1
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.scopes import ScopeTree
 
 
@@ -55,3 +55,47 @@ def test_an_op_with_a_scope_of_its_own_name_lies_inside_it() -> None:
     tree = ScopeTree.build(["w", "w/read"])
     assert tree.own_ops(tree.scope("w")).tolist() == [0, 1]
     assert tree.own_ops(0).tolist() == []
+
+
+def same(one: GraphIndex, other: GraphIndex) -> bool:
+    """Whether two indexes say the same of ops and edges, what they found out already included."""
+    arrays = [(getattr(one, name), getattr(other, name)) for name in ("inputs", "controls", "consumers", "readers")]
+    return (
+        (list(one.names), list(one.types), one.ids) == (list(other.names), list(other.types), other.ids)
+        and list(one.nodes) == list(other.nodes)
+        and np.array_equal(one.ports, other.ports)
+        and one.kinds[0][one.kinds[1][0]] == one.types[0]
+        and all(np.array_equal(a, b) for pair in arrays for a, b in zip(*pair, strict=True))
+        and list(one.scopes.names) == list(other.scopes.names)
+    )
+
+
+def test_ops_that_read_others_give_the_same_index_as_building_it(mlp: tf.Graph) -> None:
+    nodes = list(mlp.as_graph_def().node)
+    index = build(nodes)
+    assert index.ids  # what is known already is taken along
+    assert index.scopes
+    assert index.kinds
+    relu = index.op("net/one/out")
+    for inputs in (["x"], ["x", "^net/two/w", "^x"], ["net/two/add:0"], ["x", "x", "x"], []):
+        for op_type in ("Relu", "Other"):
+            node = type(nodes[relu])(name="net/one/out", op=op_type, input=inputs)
+            changed = {relu: node, 0: type(nodes[0])(name="x", op="Identity", input=["^net/logits"])}
+            assert same(index.rewired(changed), build([changed.get(i, n) for i, n in enumerate(nodes)]))
+    assert same(index, build(nodes))
+
+
+def test_taking_ops_out_gives_the_same_index_as_building_the_rest(mlp: tf.Graph) -> None:
+    nodes = list(mlp.as_graph_def().node)
+    index = build(nodes)
+    gone = frozenset(["net/logits", "net/two/out"])
+    assert same(index.without(gone), build([node for node in nodes if node.name not in gone]))
+    assert "net/logits" in index.without(gone).reserved
+    with pytest.raises(UnknownName, match="'net/logits' reads an op that is to go"):
+        index.without(frozenset(["net/two/out"]))
+
+
+def test_an_op_cannot_be_made_to_read_what_is_not_there(mlp: tf.Graph) -> None:
+    index = build(mlp.as_graph_def().node)
+    with pytest.raises(UnknownName, match="reads 'gone'"):
+        index.rewired({3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])})

@@ -20,6 +20,7 @@ CORPUS = Path(__file__).parents[1] / "corpus" / "graph_editor"
 INDEX: list[dict[str, Any]] = json.loads((CORPUS / "index.json").read_text())
 SELECTION = [entry for entry in INDEX if entry["class"] == "selection"]
 COPIES = [e for e in INDEX if e["kind"] in {"copy", "copy_with_input_replacements", "graph_replace"}]
+EDITS = [e for e in INDEX if e["class"] == "transform" and e not in COPIES]
 
 RIGHT = {
     # The original took the scope for a pattern: "a.b" held "a-b" and "a_b" too (PARITY 20, and the case's own note).
@@ -112,9 +113,9 @@ class Asked:
             return key, self.ts(value)
         return key, self.ops(value) if key.endswith("ops") else value
 
-    def view(self) -> ge.SubGraphView:
-        """The view of a case."""
-        words = self.args["view"]
+    def view(self, key: str = "view") -> ge.SubGraphView:
+        """A view of a case."""
+        words = self.args[key]
         if "scope" in words:
             made = ge.make_view_from_scope(words["scope"], self.graph)
         else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import pytest
+
 import tfgraphwidget.graph_editor as ge
 
 HEAD = """
@@ -127,7 +129,7 @@ def test_a_script_that_puts_recomputation_into_a_gradient():
 
 def test_a_script_that_has_a_handler_of_its_own():
     """As in the original's tests, and as quantising scripts do."""
-    run("""
+    held = run("""
     with tf.Graph().as_default() as graph:
       x = tf.placeholder(tf.float32, [3], name='x')
       y = tf.identity(tf.add(tf.add(x, 1.), 2.), name='y')
@@ -145,9 +147,223 @@ def test_a_script_that_has_a_handler_of_its_own():
       sgv_, info = transformer(graph, graph, top_scope, '')
       new_x, new_y = info.transformed([x, y])
       with tf.Session() as sess:
-        val = sess.run(new_y, {new_x: [0., 0., 0.]})
-      assert np.allclose(val, 5.), val
+        val, old = sess.run([new_y, y], {new_x: [0., 0., 0.], x: [0., 0., 0.]})
     """)
+    assert held["val"].tolist() == [5.0] * 3  # each of the two adds has a noise of 1 behind it
+    assert held["old"].tolist() == [3.0] * 3
+    assert len([op for op in held["graph"].get_operations() if op.name.startswith("AddNoise")]) == 2
+
+
+def reads(t: Any, *names: str) -> bool:
+    return [read.op.name for read in t.op.inputs] == list(names)
+
+
+REROUTED = """
+graph = tf.Graph()
+with graph.as_default():
+  a0 = tf.constant(1.0, shape=[2], name="a0")
+  b0 = tf.constant(2.0, shape=[2], name="b0")
+  c0 = tf.add(a0, b0, name="c0")
+  a1 = tf.constant(3.0, shape=[2], name="a1")
+  b1 = tf.constant(4.0, shape=[2], name="b1")
+  c1 = tf.add(a1, b1, name="c1")
+  a2 = tf.constant(3.0, shape=[3], name="a2")
+  b2 = tf.constant(4.0, shape=[3], name="b2")
+  c2 = tf.add(a2, b2, name="c2")
+"""
+"""The graph of the original's own tests of `reroute`."""
+
+
+def test_the_originals_test_swap():
+    held = run(f"{REROUTED}\nge.swap_ts([a0, b0], [a1, b1])")
+    assert reads(held["c0"], "a1", "b1")
+    assert reads(held["c1"], "a0", "b0")
+
+
+def test_the_originals_test_reroute():
+    held = run(f"{REROUTED}\nmoved = ge.reroute.reroute_ts([a0, b0], [a1, b1])")
+    assert held["moved"] == 2
+    assert reads(held["c0"], "a0", "b0")
+    assert reads(held["c1"], "a0", "b0")
+    exec("moved = ge.reroute_ts([a1, b1], [a0, b0])", held)
+    assert held["moved"] == 4
+    assert reads(held["c0"], "a1", "b1")
+    assert reads(held["c1"], "a1", "b1")
+
+
+def test_the_originals_test_compatibility():
+    with pytest.raises(ValueError, match="reshape one of them"):
+        run(f"{REROUTED}\nge.reroute_ts([a0, b0], [a2, b2])")
+
+
+def test_the_originals_test_reroute_can_modify():
+    held = run("""
+    graph = tf.Graph()
+    # create a special graph where "a" is an ambiguous tensor. That is
+    # it is both an input and an output of the ops in sgv0.
+    with graph.as_default():
+      a = tf.constant(1.0, shape=[2], name="a")
+      b = tf.constant(2.0, shape=[2], name="b")
+      c = tf.add(a, b, name="c")
+      d = tf.add(a, c, name="d")
+      e = tf.constant(1.0, shape=[2], name="e")
+      f = tf.constant(2.0, shape=[2], name="f")
+      g = tf.add(e, f, name="g")
+    sgv0 = ge.sgv(a.op, b.op, c.op)
+    sgv1 = ge.sgv(e.op, f.op)
+    ge.swap_outputs(sgv0, sgv1)
+    """)
+    assert reads(held["g"], "a", "c")
+    assert reads(held["c"], "a", "b")
+    assert reads(held["d"], "e", "f")
+
+
+EDITED = """
+graph = tf.Graph()
+with graph.as_default():
+  a = tf.constant([1., 1.], shape=[2], name="a")
+  with tf.name_scope("foo"):
+    b = tf.constant([2., 2.], shape=[2], name="b")
+    c = tf.add(a, b, name="c")
+    d = tf.constant([3., 3.], shape=[2], name="d")
+    with tf.name_scope("bar"):
+      e = tf.add(c, d, name="e")
+      f = tf.add(c, d, name="f")
+      g = tf.add(c, a, name="g")
+      with tf.control_dependencies([c.op]):
+        h = tf.add(f, g, name="h")
+"""
+"""The graph of the original's own tests of `edit`."""
+
+
+def test_the_originals_test_detach():
+    held = run(f"""{EDITED}
+sgv = ge.sgv(c.op, a.op)
+control_outputs = ge.util.ControlOutputs(graph)
+ge.detach(sgv, control_ios=control_outputs)
+""")
+    assert reads(held["c"], "a", "foo/geph__b_0")
+    assert held["h"].op.control_inputs == []
+
+
+def test_the_originals_test_connect():
+    held = run(f"""{EDITED}
+with graph.as_default():
+  x = tf.constant([1., 1.], shape=[2], name="x")
+  y = tf.constant([2., 2.], shape=[2], name="y")
+  z = tf.add(x, y, name="z")
+sgv = ge.sgv(x.op, y.op, z.op)
+ge.connect(sgv, ge.sgv(e.op).remap_inputs([0]))
+""")
+    assert reads(held["e"], "z", "foo/d")
+
+
+def test_the_originals_test_bypass():
+    held = run(f"{EDITED}\nge.bypass(ge.sgv(f.op).remap_inputs([0]))")
+    assert reads(held["h"], "foo/c", "foo/bar/g")
+
+
+def test_a_script_that_saves_memory_in_gradients():
+    """As `memory_saving_gradients` does: copies are cut off at checkpoints, and wait for the gradients behind them."""
+    held = run("""
+    tf.disable_resource_variables()
+    def my_add_control_inputs(wait_to_do_ops, inputs_to_do_before):
+      for op in wait_to_do_ops:
+        ci = [i for i in inputs_to_do_before if op.control_inputs is None or i not in op.control_inputs]
+        ge.add_control_inputs(op, ci)
+
+    with tf.Graph().as_default() as g:
+      x = tf.placeholder(tf.float32, [2, 2], name='x')
+      t, ts = x, []
+      for i in range(6):
+        t = tf.sigmoid(tf.matmul(t, tf.get_variable('w%d' % i, [2, 2])), name='t%d' % i)
+        ts.append(t)
+      y = tf.reduce_sum(t, name='y')
+      checkpoints = [ts[1], ts[3]]
+      expected, = tf.gradients(y, [x])
+
+      fwd_ops = [op for op in ge.get_forward_walk_ops([x.op], within_ops=ge.get_backward_walk_ops([y.op]))
+                 if op.inputs and op is not x.op]
+      checkpoints_disconnected = {t: tf.stop_gradient(t, name=t.op.name + '_sg') for t in checkpoints}
+
+      def fast_backward_ops(seed_ops, stop_at_ts):
+        bwd_ops = set(ge.get_backward_walk_ops(seed_ops, stop_at_ts=stop_at_ts))
+        return list(bwd_ops.intersection(fwd_ops).difference([t.op for t in stop_at_ts]))
+
+      ops_to_copy = fast_backward_ops([y.op], checkpoints)
+      copied_sgv, info = ge.copy_with_input_replacements(ge.sgv(ops_to_copy), {})
+      copied_ops = info._transformed_ops.values()
+      ge.reroute_ts(checkpoints_disconnected.values(), checkpoints_disconnected.keys(), can_modify=copied_ops)
+      copied_y = info._transformed_ops[y.op].outputs[0]
+      dv = tf.gradients([copied_y], list(checkpoints_disconnected.values()) + [x])
+      my_add_control_inputs(list(copied_ops) + [d.op for d in dv if d is not None], [y.op])
+      d_checkpoints = dict(zip(checkpoints, dv))
+
+      for ts in [[checkpoints[1]], [checkpoints[0]]]:
+        others = [r for r in checkpoints if r not in ts]
+        ops_to_copy = fast_backward_ops([r.op for r in ts], others)
+        copied_sgv, info = ge.copy_with_input_replacements(ge.sgv(ops_to_copy), {})
+        copied_ops = info._transformed_ops.values()
+        ge.reroute_ts([checkpoints_disconnected[r] for r in others], others, can_modify=copied_ops)
+        boundary = [info._transformed_ops[r.op].outputs[0] for r in ts]
+        dv = tf.gradients(boundary, [checkpoints_disconnected[r] for r in others] + [x],
+                          grad_ys=[d_checkpoints[r] for r in ts])
+        my_add_control_inputs(list(copied_ops) + [d.op for d in dv if d is not None],
+                              [d_checkpoints[r].op for r in ts])
+        for r, dr in zip(others, dv):
+          if dr is not None and d_checkpoints[r] is None:
+            d_checkpoints[r] = dr
+      given = dv[-1]
+      with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        values = sess.run([expected, given], {x: [[1., 2.], [3., 4.]]})
+    """)
+    assert held["values"][0] == pytest.approx(held["values"][1])
+    assert [op.type for op in held["copied_ops"]] == ["MatMul", "Sigmoid"] * 2
+    assert all(any("gradients" in waited.name for waited in op.control_inputs) for op in held["copied_ops"])
+
+
+def test_a_script_that_puts_fake_quantisation_behind_activations():
+    held = run("""
+    with tf.Graph().as_default() as g:
+      x = tf.placeholder(tf.float32, [None, 2], name='x')
+      h = tf.nn.relu(x * 2., name='h1')
+      h = tf.nn.relu(h * 2., name='h2')
+      y = tf.identity(h, name='y')
+      for op in g.get_operations():
+        if op.type == 'Relu':
+          t = op.outputs[0]
+          consumers = t.consumers()
+          q = tf.quantization.fake_quant_with_min_max_args(t, 0., 255., name=op.name + '_quant')
+          modified = ge.reroute_ts([q], [t], can_modify=consumers)
+          assert modified == len(consumers)
+      with tf.Session() as sess:
+        value = sess.run(y, {x: [[1.2, -1.]]})
+    """)
+    assert reads(held["y"], "h2_quant")
+    assert held["value"].tolist() == [[4.0, 0.0]]  # 1.2 * 2 is 2.4, hence 2; 2 * 2 is 4
+
+
+def test_a_script_that_takes_dropout_out_and_feeds_from_elsewhere():
+    held = run("""
+    with tf.Graph().as_default() as graph:
+      x = tf.placeholder(tf.float32, [None, 4], name='x')
+      with tf.name_scope('dropout'):
+        noise = tf.random.uniform(tf.shape(x), name='noise')
+        kept = tf.multiply(x, tf.floor(noise + .5), name='mul')
+      y = tf.reduce_sum(kept, name='y')
+    dropout = ge.sgv_scope('dropout', graph)
+    dropout = dropout.remap_inputs([dropout.input_index(x)]).remap_outputs([dropout.output_index(kept)])
+    dropout, detached = ge.bypass(dropout)
+    with graph.as_default():
+      stored = tf.constant([[1., 2., 3., 4.]], name='stored')
+    ge.swap_inputs(ge.sgv(y.op).remap_inputs([0]), [stored])
+    with tf.Session(graph=graph) as sess:
+      value = sess.run(y)
+    """)
+    assert held["value"] == 10.0
+    assert [t.name for t in held["detached"]] == ["geph__x_0:0"]
+    assert [t.name for t in held["dropout"].inputs] == ["geph__x_0:0"]
 
 
 def test_every_public_name_is_there():
@@ -164,17 +380,22 @@ def test_every_public_name_is_there():
     of_transform = """replace_t_with_placeholder_handler keep_t_if_possible_handler assign_renamed_collections_handler
         transform_op_if_inside_handler copy_op_handler transform_op_in_place Transformer TransformerInfo copy
         copy_with_input_replacements graph_replace"""
+    of_reroute = """swap_ts reroute_ts swap_inputs reroute_inputs swap_outputs reroute_outputs swap_ios reroute_ios
+        add_control_inputs remove_control_inputs"""
+    of_edit = """detach_control_inputs detach_control_outputs detach_inputs detach_outputs detach connect bypass"""
     of_2015 = "copy_variable_to_graph copy_to_graph get_copied elsewhere"
     for module, held in (
         (ge.util, of_util + " " + inner),
         (ge.select, of_select),
         (ge.subgraph, of_subgraph),
         (ge.transform, of_transform),
+        (ge.reroute, of_reroute),
+        (ge.edit, of_edit),
     ):
         assert set(held.split()) == set(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
-    public = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_2015} ph sgv sgv_scope"
-    assert {*public.split(), "util", "select", "subgraph", "transform"} == set(ge.__all__)
+    public = f"{of_util} {of_select} {of_subgraph} {of_transform} {of_reroute} {of_edit} {of_2015} ph sgv sgv_scope"
+    assert {*public.split(), "util", "select", "subgraph", "transform", "reroute", "edit"} == set(ge.__all__)
     assert all(getattr(ge, name) is getattr(ge.select, name) for name in of_select.split())
 
 
@@ -247,10 +468,23 @@ def test_arguments_are_named_and_ordered_as_they_were():
         ge.copy_with_input_replacements: "sgv, replacement_ts, dst_graph=None, dst_scope='', src_scope='', "
         "reuse_dst_scope=False",
         ge.graph_replace: "target_ts, replacement_ts, dst_scope='', src_scope='', reuse_dst_scope=False",
+        ge.swap_ts: "ts0, ts1, can_modify=None, cannot_modify=None",
+        ge.reroute_ts: "ts0, ts1, can_modify=None, cannot_modify=None",
+        ge.add_control_inputs: "op, cops",
+        ge.remove_control_inputs: "op, cops",
+        ge.detach_control_inputs: "sgv",
+        ge.detach_control_outputs: "sgv, control_outputs",
+        ge.detach_inputs: "sgv, control_inputs=False",
+        ge.detach_outputs: "sgv, control_outputs=None",
+        ge.detach: "sgv, control_inputs=False, control_outputs=None, control_ios=None",
+        ge.connect: "sgv0, sgv1, disconnect_first=False",
+        ge.bypass: "sgv",
         ge.copy_variable_to_graph: "variable, to_graph, namespace, copied_variables=None",
         ge.copy_to_graph: "op_or_tensor, to_graph, copied_variables=None, namespace=''",
         ge.get_copied: "original, graph, copied_variables=None, namespace=''",
     }
+    two_views = (f"{how}_{what}" for how in ("swap", "reroute") for what in ("inputs", "outputs", "ios"))
+    told |= {getattr(ge, name): "sgv0, sgv1" for name in two_views}
     for function, wanted in told.items():
         parameters = inspect.signature(function).parameters.values()
         bare = [str(p.replace(annotation=inspect.Parameter.empty)) for p in parameters]

@@ -17,12 +17,12 @@ Node = dict[str, Any]
 
 
 class Transformed:
-    """A case that has been run on a graph of its own."""
+    """A case that has been run on a graph of its own; with `at_once=False` one to be run by `do`."""
 
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, case: dict[str, Any], *, at_once: bool = True) -> None:
         self.case = case
         source = fresh_graph(case["graph_file"], case.get("setup", []))
-        asked = Asked(case, source)
+        self.asked = Asked(case, source)
         self.source = source
         self.target = tf.Graph() if case["args"].get("dst_graph") == "new" else source
         add_setup(self.target, case["args"].get("dst_setup", []))
@@ -31,7 +31,12 @@ class Transformed:
         self.told: dict[str, Any] = {}
         self.view: Any = None
         self.info: Any = None
-        getattr(self, case["kind"])(asked)
+        if at_once:
+            self.do()
+
+    def do(self) -> None:
+        """Run the case."""
+        getattr(self, self.case["kind"])(self.asked)
 
     def copy_of(self, op: tf.Operation) -> tf.Operation | None:
         """The copy of an op, as the case has named it."""

@@ -16,7 +16,8 @@ from tensorflow.core.framework import function_pb2
 from tensorflow.python.framework import ops
 from tensorflow.python.saved_model import function_deserialization
 
-from tfgraphwidget.applying.gradients import KEY, Gradient, disown, new_name, tensors_of
+from tfgraphwidget.applying.gradients import Gradient, new_name, tensors_of
+from tfgraphwidget.edits.closures import KEY, disown
 from tfgraphwidget.edits.excerpt import Excerpt
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.doors import doors

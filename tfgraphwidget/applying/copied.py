@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.applying.patches import record_of
+from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.applying.savers import saver
 from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.edits.preview import Preview
@@ -94,7 +94,7 @@ class Copy:
         return self._sync(session).drift()
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under their own names, for another process to `load`."""
+        """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`."""
         self._sync(None).save(path)
 
     def load(self, path: str, *, session: Any = None) -> None:
@@ -116,7 +116,7 @@ class Copy:
             pairs = self._pairs()
             if not pairs:
                 raise NothingTo(f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync.")
-            self._syncs[id(session)] = Sync(pairs, source, target, self.scope)
+            self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
     def saver(self, **options: Any) -> Any:

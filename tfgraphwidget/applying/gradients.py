@@ -16,11 +16,9 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import custom_gradient
 
-from tfgraphwidget.applying.states import Held
+from tfgraphwidget.edits.closures import KEY, is_closure
 from tfgraphwidget.edits.excerpt import Excerpt
-
-KEY = "_gradient_op_type"
-_CLOSURE = b"CustomGradient-"
+from tfgraphwidget.graph.held import Held
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,21 +47,10 @@ def _zeros(like: tf.Tensor) -> tf.Tensor:
     return tf.zeros([1 if size is None else size for size in like.shape] if like.shape.rank else [], like.dtype)
 
 
-def is_closure(node: Any) -> bool:
-    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
-    return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
-
-
 def new_name() -> str:
     """A name for a gradient, as TensorFlow makes them."""
     name: str = custom_gradient.generate_name()
     return name
-
-
-def disown(node: Any) -> None:
-    """Let the gradient of a NodeDef that `is_closure` be an error, in place."""
-    if is_closure(node):
-        node.attr[KEY].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
 
 
 def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:

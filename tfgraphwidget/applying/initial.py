@@ -14,7 +14,7 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.applying import values
-from tfgraphwidget.applying.patches import import_nodes
+from tfgraphwidget.applying.importing import import_nodes
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.filling import initializers

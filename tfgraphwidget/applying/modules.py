@@ -18,11 +18,12 @@ from tensorflow.python.ops import resource_variable_ops
 from tfgraphwidget.applying.bodies import branches, brought_in, called, loaded
 from tfgraphwidget.applying.gradients import called_gradients, gradients
 from tfgraphwidget.applying.mixing import distance
-from tfgraphwidget.applying.states import Held, States, Variables, foreseen, made_states
+from tfgraphwidget.applying.states import States, Variables, foreseen, made_states
 from tfgraphwidget.applying.sync import check_tau
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
+from tfgraphwidget.graph.held import Held
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 
@@ -159,7 +160,7 @@ def as_module(
     outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
     Raises a GraphEditError when it cannot be right; the original is never changed.
     """
-    if not is_scope_name(str(into)):
+    if not is_scope_name(into):
         raise NameTaken(
             f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
         )

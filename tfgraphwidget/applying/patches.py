@@ -6,56 +6,32 @@ same `tf.Variable` objects. The record of it lives on the graph itself, so that 
 all editors of one graph agree.
 
 What is added is proven first (see `applying.proof`), so that what TensorFlow refuses is refused before anything has
-changed. New ops are imported in one call of the C API that `tf.import_graph_def` uses. The Python half of that function
-is left out on purpose: it fills in default attributes (these nodes have them all), overwrites the device of colocated
-ops, cannot map a control input to an op without outputs, and takes most of the time. So are the surroundings that the
-call stands in (`tf.device`, `colocate_with`, `gradient_override_map`, …): a copy is what its original is.
+changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.applying.proof import Ends, Proven, outside, prove, run_import, serialized
+from tfgraphwidget.applying.importing import check_open, import_nodes, import_proven
+from tfgraphwidget.applying.proof import Proven, prove
 from tfgraphwidget.applying.rebuild import rebuild, unbuild
+from tfgraphwidget.applying.record import Record, record_of
 from tfgraphwidget.applying.static import keep_static
 from tfgraphwidget.applying.threads import add_runners, remove_runners
 from tfgraphwidget.applying.variables import make_variable
+from tfgraphwidget.applying.wiring import rewire, show_shapes
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.errors import GraphFinalized, NameTaken
+from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member
 
-_RECORD = "_tfgraphwidget_record"
-
-
-@dataclass
-class Record:
-    """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again.
-
-    `failed` are the NodeDefs of those hidden ops that an edit left when it failed, `functions` the names of library
-    functions that only they call: the same edit shows them again.
-    """
-
-    hidden: set[str] = field(default_factory=set)
-    variables: dict[str, tf.Variable] = field(default_factory=dict)
-    generation: int = 0
-    failed: dict[str, Any] = field(default_factory=dict)
-    functions: set[str] = field(default_factory=set)
-
-
-def record_of(graph: tf.Graph) -> Record:
-    """The record that lives on this graph."""
-    record: Record | None = getattr(graph, _RECORD, None)
-    if record is None:
-        record = Record()
-        setattr(graph, _RECORD, record)
-    return record
+__all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
 def apply_live(
@@ -67,6 +43,8 @@ def apply_live(
     later, it is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
     """
     record = record_of(graph)
+    if patch.changed:
+        check_open(graph)
     new = [node for node in patch.add.nodes if node.name not in record.hidden]
     _check_shown_again(patch.add, record)
     with no_collections():
@@ -78,6 +56,9 @@ def apply_live(
             if proven:
                 _add_ops(proven, patch, graph, origin or graph)
             _add(patch.add, graph, record, origin or graph)
+        for edited in patch.changed:
+            rewire(graph, edited)
+        show_shapes(graph, patch.shapes)
         then()
     except BaseException:
         _take_back(patch, graph, record, before, new)
@@ -102,6 +83,9 @@ class _State:
 
 def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
     """After a failure: everything as before, the new ops hidden as far as they are there."""
+    for edited in reversed(patch.inverse().changed):
+        rewire(graph, edited)
+    show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in graph._nodes_by_name))
     unbuild(graph, patch.add)
     rebuild(graph, patch.remove)
     for key in graph.get_all_collection_keys():
@@ -134,17 +118,8 @@ def _proven(graph: tf.Graph, new: Sequence[Any], change: Change) -> Proven | Non
     return prove(graph, new, change.functions, change.gradients)
 
 
-def check_open(graph: tf.Graph) -> None:
-    """Raise when the graph takes no new ops."""
-    if graph.finalized:
-        raise GraphFinalized(
-            "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
-            "new tf.Graph, or open the graph before it is finalized (a MonitoredSession or Supervisor does that)."
-        )
-
-
 def _add_ops(proven: Proven, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
-    _import(graph, proven)
+    import_proven(graph, proven)
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
     with graph.as_default(), ops.name_scope(None):
         for scope in patch.scopes:
@@ -189,60 +164,6 @@ def _exists(graph: tf.Graph, name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
-    """Add NodeDefs under their own names, unproven; inputs may name ops of the graph.
-
-    `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
-    """
-    nodes = list(nodes)
-    names = tuple(node.name for node in nodes)
-    _import(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
-
-
-def _import(graph: tf.Graph, proven: Proven) -> None:
-    """Add ops and functions; when TensorFlow refuses, the graph has none of them."""
-    ends: Ends = {(op, port): _end(graph, op, port) for op, port in proven.outside}
-    added: list[str] = []
-    try:
-        for called in proven.functions:
-            graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
-            added.append(called.name)
-        # No session may run between the two halves: an op without its Python side has no control flow context.
-        with graph._mutation_lock(), graph.as_default(), ops.control_dependencies(None):
-            try:
-                run_import(graph, proven, ends)
-                _wrap(graph, proven.names)
-            except BaseException:
-                _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
-                raise
-    except BaseException:
-        if not any(name in graph._nodes_by_name for name in proven.names):
-            for name in added:
-                graph._remove_function(name)
-        raise
-
-
-def _end(graph: tf.Graph, op: str, port: int) -> Any:
-    """What the importer calls an op's output, or for port -1 the op."""
-    source = graph._get_operation_by_name(op)
-    return source._c_op if port < 0 else source._tf_output(port)
-
-
-def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Make the Python objects of ops that the C API has added; of those that are not made yet.
-
-    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
-    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
-    """
-    made = False
-    for c_op in graph.new_operations():
-        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
-        made = True
-    if made or any(name in graph._nodes_by_name for name in names):
-        for name in names:
-            graph._names_in_use.setdefault(name.lower(), 1)
 
 
 def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ...]:

@@ -45,7 +45,7 @@ class Answered:
         options = tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(self._patience * 1000)))
         try:
             if _sent.get(self.session) != self.graph.version:
-                self._ask()
+                self.ask()
             found = self.session.run(fetches, feed_dict, options=options)
         except _GONE as error:
             tasks = _TASK.findall(str(error.message))
@@ -54,7 +54,7 @@ class Answered:
         _sent[self.session] = self.graph.version
         return found
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
         """Raise SessionRefused unless the servers can open a session and run nothing in it.
 
         A session that has run here before needs the master only; which of the workers a run needs, the run tells.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.edits.excerpt import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
+from tfgraphwidget.graph.held import Held
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.names import did_you_mean, split_tensor
@@ -17,30 +18,6 @@ from tfgraphwidget.names import did_you_mean, split_tensor
 _WRITES = ("LookupTableInsert", "LookupTableRemove", "LookupTableImport")
 _KEEPS = frozenset({tf.resource, tf.variant})
 Variables = str | Mapping[str, str]
-
-
-class Held(Protocol):
-    """What the ops of a body that stand for state stand for; see `sources.held`."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The ops whose state can be told."""
-
-    @property
-    def graph(self) -> Any:
-        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
-
-    def shown(self, tensor: str) -> str:
-        """The name in the body of a tensor of `graph`."""
-
-    def live(self, name: str) -> Any:
-        """The `tf.Variable` or eager tensor that an op stands for; None for what is in a session or a file."""
-
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Present ("current") or initial values of variables that are not live."""
-
-    def table(self, name: str, dtypes: Iterable[tuple[int, int]]) -> tuple[Any, Any] | None:
-        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what is no such table."""
 
 
 @dataclass(frozen=True, eq=False)

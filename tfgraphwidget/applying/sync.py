@@ -7,7 +7,7 @@ yet, the values go through Python: all are read, then all are loaded by the vari
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
@@ -18,10 +18,12 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying import checkpointed, mixing, values
-from tfgraphwidget.applying.patches import check_open
+from tfgraphwidget.applying.importing import check_open
+from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.applying.running import PATIENCE, Answered
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources.restored import keys_by_handle
 
 Pair = tuple[VariableDef, VariableDef]
 
@@ -39,7 +41,8 @@ class Sync:
     """Variables in pairs (original, copy): the originals as `source` holds them, the copies as `target` does.
 
     Ops are made in the name scope `scope`/sync, on the devices of the copies, and stand in no collection. Shapes and
-    dtypes of a pair must agree, or GraphEditError names both. `patience` is how many seconds servers may take.
+    dtypes of a pair must agree, or GraphEditError names both. `patience` is how many seconds servers may take. `keys`
+    gives the names that values have in checkpoints, by the copies' names; of others they are the originals' own.
     """
 
     pairs: tuple[Pair, ...]
@@ -47,6 +50,7 @@ class Sync:
     target: Model
     scope: str = ""
     patience: float = PATIENCE
+    keys: Callable[[], Mapping[str, str]] = dict
     _made: dict[float | None, tf.Operation] = field(default_factory=dict, init=False)
     _mixing: list[tuple[tf.Tensor, tf.Operation]] = field(default_factory=list, init=False)
 
@@ -60,19 +64,11 @@ class Sync:
 
     def _check(self, pair: Pair) -> None:
         ours, theirs = (mixing.handle_of(h.graph, v) for h, v in zip((self.source, self.target), pair, strict=True))
-        for what, a, b, agree in (
-            (
-                "shape",
-                mixing.shape_of(ours),
-                mixing.shape_of(theirs),
-                mixing.shape_of(ours).is_compatible_with(mixing.shape_of(theirs)),
-            ),
-            (
-                "dtype",
-                mixing.dtype_of(ours).name,
-                mixing.dtype_of(theirs).name,
-                mixing.dtype_of(ours) == mixing.dtype_of(theirs),
-            ),
+        shapes = mixing.shape_of(ours), mixing.shape_of(theirs)
+        dtypes = mixing.dtype_of(ours).name, mixing.dtype_of(theirs).name
+        for what, (a, b), agree in (
+            ("shape", shapes, shapes[0].is_compatible_with(shapes[1])),
+            ("dtype", dtypes, dtypes[0] == dtypes[1]),
         ):
             if not agree:
                 raise GraphEditError(
@@ -93,16 +89,16 @@ class Sync:
         if self.source != self.target or (self.target.graph.finalized and not made):
             self._through_python(tau)
             return
+        fed, op = ({}, self._made.get(None) or self.op()) if tau == 1 else self._mixture(tau)
+        asked = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
         try:
-            if tau == 1:
-                session.run(self.op())
-            else:
-                fed, op = self._mixture()
-                session.run(op, {fed: tau})
-        except tf.errors.FailedPreconditionError as error:
-            raise _without_value(session, [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]], error) from error
-        except tf.errors.OpError as error:
-            raise SessionRefused(f"The copies cannot be brought up to date: {values.told(error)}.") from error
+            with _refusing(session, asked, "The copies cannot be brought up to date"):
+                session.run(op, fed)
+        except BaseException:
+            if not made:
+                _hide(op)
+            raise
+        _show(op)
 
     def op(self, tau: Any = None) -> tf.Operation:
         """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
@@ -118,6 +114,7 @@ class Sync:
         if tau is not None and number:
             check_tau(tau)
         if number and not inside and tau in self._made:
+            _show(self._made[tau])
             return self._made[tau]
         check_open(self.target.graph)
         with self._place(inside):
@@ -126,13 +123,14 @@ class Sync:
             self._made[tau] = made
         return made
 
-    def _mixture(self) -> tuple[tf.Tensor, tf.Operation]:
-        """The op that mixes, and the tensor that takes tau."""
+    def _mixture(self, tau: float) -> tuple[dict[Any, Any], tf.Operation]:
+        """The op that mixes, and what is fed to it for this tau."""
         if not self._mixing:
             with self._place(inside=False):
-                tau = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
-                self._mixing.append((tau, self._build(tau)))
-        return self._mixing[0]
+                fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
+                self._mixing.append((fed, self._build(fed)))
+        fed, op = self._mixing[0]
+        return {fed: tau}, op
 
     @contextmanager
     def _place(self, inside: bool) -> Iterator[None]:
@@ -176,17 +174,22 @@ class Sync:
         }
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under their own names, as a `Saver` of theirs would."""
+        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
         present = self._read(self.source, [o for o, _ in self.pairs])
-        checkpointed.write(path, [(o, present[o.handle]) for o, _ in self.pairs])
+        checkpointed.write(path, [(key, o, present[o.handle]) for key, o in self._keyed()])
 
     def load(self, path: str) -> None:
         """Give the copies the values that a checkpoint has for their originals: another process's `save`, or a Saver's.
 
         Raises GraphEditError, and nothing is assigned, when the checkpoint lacks one.
         """
-        found = checkpointed.read(path, [o for o, _ in self.pairs])
+        found = checkpointed.read(path, self._keyed())
         self._load({c.handle: found[o.handle] for o, c in self.pairs})
+
+    def _keyed(self) -> list[tuple[str, VariableDef]]:
+        """Each original, after the name of its value in checkpoints."""
+        told, own = self.keys(), keys_by_handle((), [o for o, _ in self.pairs])
+        return [(told.get(c.name, own[o.handle]), o) for o, c in self.pairs]
 
     def _session(self, model: Model) -> Answered:
         if model.session is None:
@@ -202,12 +205,8 @@ class Sync:
             raise SessionRefused(
                 f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on it."
             )
-        try:
+        with _refusing(session, variables, "The present values cannot be read"):
             found: dict[str, Any] = session.run({v.handle: v.snapshot or v.name for v in variables})
-        except tf.errors.FailedPreconditionError as error:
-            raise _without_value(session, variables, error) from error
-        except tf.errors.OpError as error:
-            raise SessionRefused(f"The present values cannot be read: {values.told(error)}.") from error
         return found
 
     def _present(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -246,21 +245,6 @@ class Sync:
         values.load(session, copies, new)
 
 
-def definition_of(variable: Any) -> VariableDef:
-    """What a `tf.Variable` of a graph says of itself."""
-    with variable.graph.as_default():
-        proto = variable.to_proto()
-    return VariableDef(
-        handle=proto.variable_name.rpartition(":")[0],
-        initial_value=proto.initial_value_name or None,
-        initializer=proto.initializer_name or None,
-        snapshot=proto.snapshot_name or None,
-        resource=proto.is_resource,
-        trainable=proto.trainable,
-        slice_info=proto.save_slice_info_def if proto.HasField("save_slice_info_def") else None,
-    )
-
-
 def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
@@ -277,14 +261,36 @@ def _is_inside(graph: tf.Graph) -> bool:
     return now is graph
 
 
-def _without_value(session: Answered, variables: Iterable[VariableDef], error: tf.errors.OpError) -> SessionRefused:
-    """The refusal that names the variable which has not been initialised."""
-    asked = [v for v in variables if v.snapshot or not v.resource]
-    missing = [v.handle for v in asked if not values.has_value(session, v.snapshot or v.name)]
-    if not missing:
-        return SessionRefused(f"The copies cannot be brought up to date: {values.told(error)}.")
-    more = f" and {len(missing) - 1} more have" if len(missing) > 1 else " has"
-    return SessionRefused(
-        f"Variable {missing[0]!r}{more} no value in this session; run the initializer first, or restore a checkpoint.",
-        missing,
-    )
+@contextmanager
+def _refusing(session: Answered, variables: Iterable[VariableDef], what: str) -> Iterator[None]:
+    """Let TensorFlow's errors be refusals; the one for a variable without a value names all that have none."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        asked = [v for v in variables if v.snapshot or not v.resource]
+        missing = values.without_value(session, {v.handle: v.snapshot or v.name for v in asked}, error)
+        if not missing:
+            raise SessionRefused(f"{what}: {values.told(error)}.") from error
+        why = f"{values.no_value(missing)}; run the initializer first, or restore a checkpoint."
+        raise SessionRefused(why, missing) from None  # TensorFlow's own says less
+
+
+def _ops_of(op: tf.Operation) -> set[str]:
+    """The ops that were made together with the one that runs them all."""
+    scope = op.name.rpartition("/")[0]
+    return {name for name in op.graph._nodes_by_name if name.startswith(f"{scope}/")}
+
+
+def _hide(op: tf.Operation) -> None:
+    """Let nobody see what was made for a run that failed."""
+    record = record_of(op.graph)
+    record.hidden |= _ops_of(op)
+    record.generation += 1
+
+
+def _show(op: tf.Operation) -> None:
+    """Let what was hidden be seen, now that it is of use."""
+    record = record_of(op.graph)
+    if op.name in record.hidden:
+        record.hidden -= _ops_of(op)
+        record.generation += 1

@@ -7,7 +7,7 @@ value fed in place of the initial value, as `tf.Variable.load` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.names import listed
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
@@ -38,12 +39,17 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         return {}
     try:
         read: dict[str, Any] = session.run(reads)
-    except tf.errors.FailedPreconditionError as error:
-        raise _uninitialized(session, reads) from error
     except tf.errors.OpError as error:
+        missing = without_value(session, reads, error)
+        if not missing:
+            raise SessionRefused(
+                f'The session cannot read the present values: {told(error)}; clone with init="none".', list(reads)
+            ) from error
         raise SessionRefused(
-            f'The session cannot read the present values: {told(error)}; clone with init="none".', list(reads)
-        ) from error
+            f"{no_value(missing)}, so there is no current value to copy; run {'its' if len(missing) == 1 else 'their'} "
+            f'initializer{"s" * (len(missing) > 1)} first, or clone with init="initial".',
+            missing,
+        ) from None  # TensorFlow's own says less
     return read
 
 
@@ -72,14 +78,17 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
             )
 
 
-def _uninitialized(session: tf.compat.v1.Session, reads: Mapping[str, str]) -> SessionRefused:
-    missing = [handle for handle, tensor in reads.items() if not has_value(session, tensor)]
-    some = ", ".join(map(repr, missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-    return SessionRefused(
-        f"Variable {some} has no value in this session, so there is no current value to copy; run its initializer "
-        'first, or clone with init="initial".',
-        missing,
-    )
+def without_value(session: tf.compat.v1.Session, reads: Mapping[str, str], error: tf.errors.OpError) -> list[str]:
+    """The handles of those variables whose want of a value `error` may tell of; `reads` are the tensors read."""
+    if not isinstance(error, tf.errors.FailedPreconditionError):
+        return []
+    return [handle for handle, tensor in reads.items() if not has_value(session, tensor)]
+
+
+def no_value(handles: Sequence[str]) -> str:
+    """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
+    what, have = ("Variable", "has") if len(handles) == 1 else ("Variables", "have")
+    return f"{what} {listed(handles)} {have} no value in this session"
 
 
 def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:

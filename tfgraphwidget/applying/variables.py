@@ -12,6 +12,18 @@ from tfgraphwidget.graph.index import VariableDef
 
 def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
     """A real `tf.Variable` over ops that are in the graph already; in no collection yet."""
+    proto = proto_of(definition)
+    kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
+    with graph.as_default():
+        variable = _plain_variable(graph, definition)
+        if variable is None:  # a variable of a graph has no truth value
+            variable = kind.from_proto(proto)
+    variable._constraint = definition.constraint  # a Python function, which no proto can hold
+    return variable
+
+
+def proto_of(definition: VariableDef) -> variable_pb2.VariableDef:
+    """TensorFlow's own form of what is known of a variable."""
     proto = variable_pb2.VariableDef(
         variable_name=definition.name,
         initial_value_name=definition.initial_value or "",
@@ -24,13 +36,7 @@ def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
     )
     if definition.slice_info is not None:
         proto.save_slice_info_def.CopyFrom(definition.slice_info)
-    kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
-    with graph.as_default():
-        variable = _plain_variable(graph, definition)
-        if variable is None:  # a variable of a graph has no truth value
-            variable = kind.from_proto(proto)
-    variable._constraint = definition.constraint  # a Python function, which no proto can hold
-    return variable
+    return proto
 
 
 def _plain_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable | None:

@@ -5,15 +5,19 @@ printed line of code are all this one object. Most plan; what a Python function 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Protocol, runtime_checkable
+import math
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.part import Part
+from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.spoken import written
+from tfgraphwidget.names import identifier
 
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16
+_Any = TypeVar("_Any")
 
 
 @runtime_checkable
@@ -27,50 +31,82 @@ class Command(Protocol):
         """
 
 
-def arguments(command: Command) -> str:
+def settled(command: _Any, index: GraphIndex) -> _Any:
+    """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
+    held = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
+    settled = {name: value.on(index) for name, value in held if isinstance(value, Selection)}
+    return dataclasses.replace(cast("Any", command), **settled) if settled else command
+
+
+class Wording:
+    """How a line says what cannot be written down in it: by the name that the person may have for it."""
+
+    def function(self, function: Any) -> str:
+        """A function that the person gave."""
+        return written(function) or identifier(str(getattr(function, "__name__", "function")))
+
+    def array(self, array: Any, called: str) -> str:  # noqa: ARG002
+        """An array with many elements, which the edit has for the tensor or field `called`."""
+        return f"values[{literal(called)}]"
+
+    def given(self, thing: Any, called: str) -> str:  # noqa: ARG002
+        """Anything else, a graph, say, by the name that the command has for it."""
+        return called
+
+    def selection(self, part: Part) -> str:
+        """A selection, by the expression that makes it."""
+        return str(getattr(part, "expression", ""))
+
+
+def arguments(command: Any, wording: Wording | None = None) -> str:
     """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always";
     those "aside" are not written.
 
     Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
     dict, and what cannot be written (a graph) goes by the name it is "called"; a
-    "spoken" function by its own. What is "positional" are the arguments. A selection comes first.
+    "spoken" function by its own. What is "positional" are the arguments. The field `selection` comes first.
     """
+    wording = wording or Wording()
     parts: list[str] = []
-    for field in dataclasses.fields(command):  # type: ignore[arg-type]  # every command is a frozen dataclass
+    for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
         if "aside" in field.metadata or (usual and "always" not in field.metadata):
             continue
         if "positional" in field.metadata:
             parts += map(literal, value)
-        elif isinstance(value, Part):
-            parts.insert(0, literal(value))  # the first argument of the call
+        elif field.name == "selection":
+            parts.insert(0, wording.selection(value))  # the first argument of the call
         else:
-            parts.append(f"{field.name}={_written(value, field)}")
+            parts.append(f"{field.name}={_written(value, field, wording)}")
     return ", ".join(parts)
 
 
-def _written(value: object, field: Any) -> str:
+def _written(value: object, field: Any, wording: Wording) -> str:
     if "called" in field.metadata and not isinstance(value, str):
-        return str(field.metadata["called"])
+        return wording.given(value, str(field.metadata["called"]))
     if "spoken" in field.metadata and callable(value):
-        return written(value) or getattr(value, "__name__", "function")
+        return wording.function(value)
     if "pairs" in field.metadata and isinstance(value, tuple):
-        return "{" + ", ".join(f"{literal(key)}: {literal(held, key)}" for key, held in value) + "}"
-    return literal(value)
+        return "{" + ", ".join(f"{literal(key)}: {literal(held, str(key), wording)}" for key, held in value) + "}"
+    return literal(value, field.name, wording)
 
 
-def literal(value: object, called: object = "") -> str:
+def literal(value: object, called: str = "", wording: Wording | None = None) -> str:
     """Python source of a field's value; strings in double quotes. A large array is the entry `called` of `values`.
 
     >>> literal(("a:0", "b"))
     '["a:0", "b"]'
     """
+    wording = wording or Wording()
     if isinstance(value, Part):
-        return str(getattr(value, "expression", ""))
+        return wording.selection(value)
     if hasattr(value, "tolist"):
-        return repr(value.tolist()) if getattr(value, "size", 0) <= _MOST_NUMBERS else f"values[{literal(called)}]"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(literal, value))}]"
+        small = getattr(value, "size", 0) <= _MOST_NUMBERS
+        return literal(value.tolist()) if small else wording.array(value, called)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(literal(item, called, wording) for item in value)}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
     text = repr(value)
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

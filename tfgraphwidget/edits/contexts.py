@@ -6,7 +6,7 @@ body, gives a proto that names only these: `applying.rebuild` lets them join it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from tfgraphwidget.names import split_tensor
@@ -96,3 +96,59 @@ def _held(nested: Any) -> Any:
 def _hold(nested: Any, context: Any) -> None:
     is_loop = hasattr(context, "loop_enter_names")
     (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(context)
+
+
+def nested(context: Any) -> Iterator[Any]:
+    """The contexts directly inside a context."""
+    return map(_held, context.nested_contexts)
+
+
+def called(contexts: Iterable[Any]) -> Iterator[str]:
+    """The names of contexts, and of those nested in them; a loop's is the name of its frame."""
+    for context in contexts:
+        yield context.context_name
+        yield from called(nested(context))
+
+
+def structure(context: Any) -> Iterator[str]:
+    """The tensors that a context hangs on: its pivots, and the ends of a loop."""
+    for field, value in context.ListFields():
+        if field.name.endswith("_names"):
+            yield from value
+        elif field.name.endswith("_name") and field.name not in ("context_name", "pred_name"):
+            yield value
+
+
+def joining(contexts: Iterable[Any], tensor: str, values: Collection[str], *, leaves: bool = False) -> tuple[Any, ...]:
+    """The context that a tensor lies in, and those around it, holding `values` alone; () when it lies in none.
+
+    With `leaves` the tensor is one that leaves its loop (of an Exit).
+    """
+    for context in contexts:
+        chain = _chain(context, tensor)
+        if chain:
+            return _joined(chain[:-1] if leaves else chain, values)
+    return ()
+
+
+def _chain(context: Any, tensor: str) -> list[Any]:
+    """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
+    for inner in nested(context):
+        found = _chain(inner, tensor)
+        if found:
+            return [context, *found]
+    return [context] if tensor in context.values_def.values else []
+
+
+def _joined(chain: list[Any], values: Collection[str]) -> tuple[Any, ...]:
+    made: Any = None
+    for context in reversed(chain):
+        new = type(context)()
+        new.CopyFrom(context)
+        new.ClearField("nested_contexts")
+        new.ClearField("values_def")
+        new.values_def.values.extend(values)
+        if made is not None:
+            _hold(new.nested_contexts.add(), made)
+        made = new
+    return () if made is None else (made,)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tfgraphwidget.edits.closures import disown
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.resources import shared_name
@@ -22,7 +23,6 @@ from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
-_CLOSURE = b"CustomGradient-"
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
 _TAGGED = frozenset(
@@ -84,11 +84,7 @@ class Copying:
             _rename(attributes["var_name"], self.keys)
         if "frame_name" in attributes:
             _rename(attributes["frame_name"], self.frames)
-        # A tf.custom_gradient is a Python closure over the original's tensors: gradients through the copy would be the
-        # original's. Under a name that nobody has registered they fail, and the name says why.
-        if "_gradient_op_type" in attributes and attributes["_gradient_op_type"].s.startswith(_CLOSURE):
-            told = b" belongs to the original: a copy of tf.custom_gradient has no gradient"
-            attributes["_gradient_op_type"].s += told
+        if disown(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
         if self.functions:
             refer(copy, self.functions)

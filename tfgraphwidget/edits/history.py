@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tfgraphwidget.edits import code
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import NothingTo
@@ -12,17 +13,25 @@ from tfgraphwidget.errors import NothingTo
 
 @dataclass(frozen=True)
 class Step:
-    """One command with the patch that it came to, the graph that was patched, and what the person got."""
+    """One command with the patch that it came to, the graph that was patched, and what the person got.
+
+    `path` are the rooms that one stood in; `renewed` says whether the session follows changes in place.
+    """
 
     command: Command
     patch: Patch
     place: Any = None
     made: tuple[Any, ...] = ()
+    path: tuple[str, ...] = ()
+    renewed: bool = True
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
-    """Steps in the order they were done; `undone` has the one to redo next at its end."""
+    """Steps in the order they were done; `undone` has the one to redo next at its end.
+
+    It prints with the number of each step, which `editor.jump` takes, and a mark where one is.
+    """
 
     done: tuple[Step, ...] = ()
     undone: tuple[Step, ...] = ()
@@ -51,3 +60,9 @@ class History:
     def after_redo(self) -> History:
         """The last undone step is done again."""
         return History((*self.done, self.next()), self.undone[:-1])
+
+    def __repr__(self) -> str:
+        steps = (*self.done, *reversed(self.undone))
+        lines = ["as it was opened", *(code.line(step.command) for step in steps)]
+        wide, here = len(str(len(steps))), len(self.done)
+        return "\n".join(f"{'▸' if k == here else ' '} {k:>{wide}}  {text}" for k, text in enumerate(lines))

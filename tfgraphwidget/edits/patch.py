@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfgraphwidget.edits import runners
 from tfgraphwidget.edits.contexts import renamed
 from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.beside import joined
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
-from tfgraphwidget.names import colocated_with
+from tfgraphwidget.names import colocated_with, split_tensor
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,20 +42,73 @@ class Change:
         return f"<Change: {len(self.nodes)} ops, {len(self.variables)} variables>"
 
 
+@dataclass(frozen=True, repr=False)
+class Edited:
+    """An op that is changed in place: its NodeDef before and after, of one name."""
+
+    before: Any
+    after: Any
+
+    @property
+    def name(self) -> str:
+        """The op's name."""
+        return str(self.before.name)
+
+    def __repr__(self) -> str:
+        return f"<Edited: {self.name!r}>"
+
+
+class NewShape(NamedTuple):
+    """The static shape of an output of an op, which a change made another one."""
+
+    op: str
+    port: int
+    before: Shape
+    after: Shape
+
+
 @dataclass(frozen=True)
 class Patch:
-    """What is added and what is removed; `scopes` are the name scopes that the added ops live in,
-    `preview` tells a person what will be done.
+    """What is added, what is removed, and what is changed in place.
+
+    `scopes` are the name scopes that the added ops live in, `preview` tells a person what will be done. `shapes` are
+    the static shapes that follow from it, found after planning. `notes` are sentences that a person should read.
+
+    `fed` and `given` tell those who name tensors from outside, signatures and the arguments and results of functions:
+    (old, new) names of ops or tensors, "" for what is gone. What was fed to the old one is fed to the new one, who was
+    given the old one is given the new one. `keys` are (signature, old key, new key). `renamed` are the removed ops of
+    which an added one is the same under another name; it has their place in graph order. `constants` are those that
+    still hold a size that the edit has changed.
     """
 
     add: Change = Change()
     remove: Change = Change()
     scopes: tuple[str, ...] = ()
     preview: Preview | None = None
+    changed: tuple[Edited, ...] = ()
+    shapes: tuple[NewShape, ...] = ()
+    notes: tuple[str, ...] = ()
+    fed: tuple[tuple[str, str], ...] = ()
+    given: tuple[tuple[str, str], ...] = ()
+    keys: tuple[tuple[str, str, str], ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    constants: tuple[Any, ...] = ()
+
+    @property
+    def new_shapes(self) -> dict[tuple[str, int], Shape]:
+        """The static shapes by op and port."""
+        return {(shape.op, shape.port): shape.after for shape in self.shapes}
 
     def inverse(self) -> Patch:
         """The patch that takes this one back."""
-        return replace(self, add=self.remove, remove=self.add)
+        return replace(
+            self,
+            add=self.remove,
+            remove=self.add,
+            changed=tuple(Edited(edited.after, edited.before) for edited in self.changed),
+            shapes=tuple(shape._replace(before=shape.after, after=shape.before) for shape in self.shapes),
+            renamed=tuple((new, old) for old, new in self.renamed),
+        )
 
     def with_dependents(self, index: GraphIndex) -> Patch:
         """This patch, removing also every op that was built later on what it removes.
@@ -62,20 +118,40 @@ class Patch:
         """
         if not self.remove.nodes:
             return self
+        if self.changed:  # what is changed back does not read any more what is removed
+            index = patched(index, replace(self, remove=Change(), shapes=()))
         removed = _with_dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
-        names = {index.names[i] for i in removed}
-        members = [
-            (key, member)
-            for key, held in index.collections.items()
-            for member in held
-            if member.name.rpartition(":")[0] in names or member.name in names
-        ]
-        variables = tuple(v for v in index.variable_defs if v.handle in names)
-        nodes = tuple(index.nodes[i] for i in sorted(removed))
-        same, held = {name: name for name in names}, index.beside
-        contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
-        started = runners.renamed(held.runners(), same)
-        return replace(self, remove=Change(nodes, tuple(members), variables, contexts, started))
+        found, asked = leaving(index, removed), self.remove
+        members = tuple(dict.fromkeys((*asked.members, *found.members)))
+        started = (*asked.runners, *(runner for runner in found.runners if runner not in asked.runners))
+        return replace(self, remove=replace(found, members=members, runners=started))
+
+
+def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
+    """Some ops as what a graph loses, with all that names only them: entries of collections, variables, contexts."""
+    names = {index.names[i] for i in ops}
+    members = tuple(
+        (key, member)
+        for key, held in index.collections.items()
+        for member in held
+        if split_tensor(member.name)[0] in names or member.name in names
+    )
+    variables = tuple(v for v in index.variable_defs if v.handle in names)
+    nodes = tuple(index.nodes[i] for i in sorted(ops))
+    same, held = {name: name for name in names}, index.beside
+    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
+    return Change(nodes, members, variables, contexts, runners.renamed(held.runners(), same))
+
+
+def check_unchanged(index: GraphIndex, patch: Patch) -> None:
+    """Raise when an op that the patch changes is not what it was planned for."""
+    for edited in patch.changed:
+        at = index.ids.get(edited.name)
+        if at is None or index.nodes[at].input[:] != edited.before.input[:]:
+            raise GraphEditError(
+                f"Op {edited.name!r} was changed by another edit meanwhile; edit it as it is now.",
+                [edited.name],
+            )
 
 
 def _with_dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
@@ -110,17 +186,43 @@ def _colocated(index: GraphIndex) -> dict[str, list[int]]:
 
 def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
     """The index after the patch; `index` itself stays as it is."""
+    add, gone = patch.add, set(patch.remove.members)
+    if patch.renamed and patch.remove.nodes:
+        return _renamed(index, patch)
+    if add.nodes or add.members or gone or add.functions:
+        functions = index.functions | {function.signature.name for function in add.functions}
+        left = {v.handle for v in patch.remove.variables}
+        variables = (*(v for v in index.variable_defs if v.handle not in left), *add.variables)
+        index = index.extended(add.nodes, _collections(index, patch, gone), variables, functions)
+        index = replace(index, beside=joined(index.beside, add.functions, add.gradients)) if add.functions else index
+    if patch.changed:
+        index = index.rewired({index.ids[edited.name]: edited.after for edited in patch.changed})
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
-    add, gone = patch.add, set(patch.remove.members)
-    if not (add.nodes or add.members or gone):
-        return index
+    if patch.shapes:
+        index = index.reshaped(patch.new_shapes)
+    return index
+
+
+def _renamed(index: GraphIndex, patch: Patch) -> GraphIndex:
+    """The index after a patch that gives ops other names and changes who names them, and nothing else."""
+    new, gone = {node.name: node for node in patch.add.nodes}, {v.handle for v in patch.remove.variables}
+    index = replace(
+        index,
+        collections=_collections(index, patch, set(patch.remove.members)),
+        variable_defs=(*(v for v in index.variable_defs if v.handle not in gone), *patch.add.variables),
+    )
+    index = index.renamed({index.ids[old]: new[name] for old, name in patch.renamed})
+    if patch.changed:
+        index = index.rewired({index.ids[edited.name]: edited.after for edited in patch.changed})
+    return index.reshaped(patch.new_shapes) if patch.shapes else index
+
+
+def _collections(index: GraphIndex, patch: Patch, gone: set[tuple[str, Member]]) -> dict[str, tuple[Member, ...]]:
     collections = dict(index.collections)
     for key in {key for key, _ in gone}:
         collections[key] = tuple(member for member in collections.get(key, ()) if (key, member) not in gone)
     new: dict[str, list[Member]] = {}
-    for key, member in add.members:
+    for key, member in patch.add.members:
         new.setdefault(key, []).append(member)
-    collections |= {key: (*collections.get(key, ()), *members) for key, members in new.items()}
-    functions = index.functions | {function.signature.name for function in add.functions}
-    return index.extended(add.nodes, collections, (*index.variable_defs, *add.variables), functions)
+    return collections | {key: (*collections.get(key, ()), *members) for key, members in new.items()}

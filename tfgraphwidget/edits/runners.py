@@ -28,3 +28,9 @@ def _copied(runner: Any, names: Mapping[str, str]) -> Any:
     copy.close_op_name, copy.cancel_op_name = new(runner.close_op_name), new(runner.cancel_op_name)
     whole = copy.queue_name and copy.enqueue_op_name and copy.close_op_name and copy.cancel_op_name
     return copy if whole else None
+
+
+def named(runner: Any) -> list[str]:
+    """The ops that a QueueRunnerDef names."""
+    names = (runner.queue_name, *runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
+    return [split_tensor(name)[0] for name in names if name]

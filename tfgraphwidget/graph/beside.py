@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -22,6 +24,38 @@ class Beside(Protocol):
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """What `base` gives, and functions that came with edits."""
+
+    base: Beside
+    functions: Mapping[str, Any]
+    gradients: Mapping[str, str]
+
+    def contexts(self) -> tuple[Any, ...]:
+        """Those of the graph."""
+        return self.base.contexts()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """Those of the graph."""
+        return self.base.runners()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name, of the edits first; KeyError when there is none."""
+        return self.functions[name] if name in self.functions else self.base.function(name)
+
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+        return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
+
+
+def joined(base: Beside, functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> Beside:
+    """`base` with further FunctionDefs, and (function, its gradient function) names."""
+    more = {function.signature.name: function for function in functions}
+    known = base if isinstance(base, Joined) else Joined(base, {}, {})
+    return Joined(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)}) if more else base
 
 
 class Nothing:

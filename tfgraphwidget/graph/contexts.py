@@ -143,14 +143,18 @@ class Contexts:
     def _given(self, op: int) -> list[tuple[int, int]]:
         """The context of what comes in by each edge of an op, with the edge's number."""
         edges = range(self._start[op], self._start[op + 1])
-        given = ((self._gives[self._to[edge]], edge) for edge in edges)
-        return [(self._branch(edge) if c == _BY_PORT else max(c, _OUTSIDE), edge) for c, edge in given]
+        return [(self.given(self._to[edge], self._port[edge]), edge) for edge in edges]
+
+    def given(self, op: int, port: int) -> int:
+        """The context of what an op hands on: by an output, or by a control edge (port CONTROL)."""
+        context = self._gives[op]
+        return self._branch(op, port) if context == _BY_PORT else max(context, _OUTSIDE)
 
     def _around(self, op: int) -> int:
         """The innermost context of what an op reads and waits for."""
         here = _OUTSIDE
         for context, _ in self._given(op):
-            here = self._inner(here, context)
+            here = self.inner(here, context)
         return here
 
     def _behind_merge(self, op: int) -> int:
@@ -164,9 +168,8 @@ class Contexts:
             self.closes[here, closed].append(op)
         return here
 
-    def _branch(self, edge: int) -> int:
-        """The context of what a Switch hands on by an edge."""
-        switch, port = self._to[edge], self._port[edge]
+    def _branch(self, switch: int, port: int) -> int:
+        """The context of what a Switch hands on."""
         here, predicate = self._splits[switch]
         ports = len(self.index) if self.index.types[switch] == "_SwitchN" else 2
         return self._context(here, here, predicate, port) if 0 <= port < ports else here
@@ -196,7 +199,7 @@ class Contexts:
             self.branch.append(branch)
         return self._known[at, key, branch]
 
-    def _inner(self, a: int, b: int) -> int:
+    def inner(self, a: int, b: int) -> int:
         """The inner one of two contexts; of two branches beside each other, a context that is in both."""
         if a == b or not b:
             return a

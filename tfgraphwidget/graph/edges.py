@@ -118,16 +118,23 @@ class Read(NamedTuple):
     controls: Csr
 
 
-def read(nodes: list[Any], ids: dict[str, int], first: int) -> Read:
-    """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to."""
+def numbered(names: list[str], ids: dict[str, int], first: int) -> None:
+    """Number `names` from `first` in `ids`, which holds the ops before them; GraphEditError for a name used twice."""
+    ids.update(zip(names, range(first, first + len(names)), strict=True))
+    if len(ids) < first + len(names):
+        twice = next(name for i, name in enumerate(names, first) if ids[name] != i)
+        raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
+
+
+def read(nodes: list[Any], ids: dict[str, int], first: int | None) -> Read:
+    """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to.
+
+    Without `first` all of them have their numbers in `ids` already.
+    """
     with no_collections():
         names = [node.name for node in nodes]
-        ids.update(zip(names, range(first, first + len(names)), strict=True))
-        if len(ids) < first + len(names):
-            twice = next(name for i, name in enumerate(names, first) if ids[name] != i)
-            raise GraphEditError(
-                f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice]
-            )
+        if first is not None:
+            numbered(names, ids, first)
         texts: list[str] = []
         ends = [0]
         for node in nodes:
@@ -172,6 +179,32 @@ def no_collections() -> Iterator[None]:
 
 def _starts(owner: Ids, rows: int) -> Ids:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=rows))]).astype(np.int32)
+
+
+def exchanged(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) -> tuple[Csr, list[Ids]]:
+    """`csr` with other values in the rows `order`, ascending: those of `rows`, one after the other.
+
+    `along` are pairs of arrays (of `csr`, of `rows`) with an entry for each value, exchanged in the same way.
+    """
+    counts = np.diff(csr.start)
+    counts[order] = np.diff(rows.start)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+    def spliced(old: Ids, new: Ids) -> Ids:
+        parts, at = [], 0
+        for k, row in enumerate(order):
+            parts += [old[at : csr.start[row]], new[rows.start[k] : rows.start[k + 1]]]
+            at = csr.start[row + 1]
+        return np.concatenate([*parts, old[at:]])
+
+    return Csr(start, spliced(csr.values, rows.values)), [spliced(old, new) for old, new in along]
+
+
+def selected(csr: Csr, kept: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:
+    """The rows of `csr` that are `kept`, their values renumbered; `along` are arrays with an entry for each value."""
+    stays = np.repeat(kept, np.diff(csr.start))
+    start = np.concatenate([[0], np.cumsum(np.diff(csr.start)[kept])]).astype(np.int32)
+    return Csr(start, number[csr.values[stays]]), [array[stays] for array in along]
 
 
 def joined(a: Csr, b: Csr) -> Csr:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
-from typing import Any, Literal, NamedTuple
+from itertools import compress, count
+from typing import Any
 
 import numpy as np
 
@@ -21,69 +21,24 @@ from tfgraphwidget.graph.edges import (
     Csr,
     Edges,
     Ids,
+    Mask,
     Rows,
     control_edges,
+    exchanged,
     frozen,
     joined,
     merged,
     read,
     reverse,
+    selected,
     turned,
 )
+from tfgraphwidget.graph.members import Member, VariableDef
 from tfgraphwidget.graph.scopes import ScopeTree
-from tfgraphwidget.graph.tensors import Shape, Typing, Untold
+from tfgraphwidget.graph.tensors import Renamed, Shape, Typing, Untold
 from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_tensor
 
-
-class Member(NamedTuple):
-    """One entry of a collection; `name` is an op's, a tensor's, or a variable's handle tensor."""
-
-    kind: Literal["op", "tensor", "variable"]
-    name: str
-
-    @classmethod
-    def of(cls, item: Any) -> Member | None:
-        """The member that an object of a TensorFlow collection is; None for what is neither op, tensor nor variable.
-
-        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
-        resource variable gives: it stands for the assign op.
-        """
-        kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
-        if "EagerTensor" in kinds:
-            return None
-        if kinds & {"Operation", "_UnreadVariable"}:
-            found = "op", item if "Operation" in kinds else item.op
-        elif kinds & {"RefVariable", "BaseResourceVariable"}:
-            found = "variable", item
-        elif kinds & {"Tensor", "_LazyEvalTensor"}:
-            # get_variable(regularizer=...) wraps its loss in an object of its own.
-            found = "tensor", item
-        else:
-            return None
-        # Another thread may be making a variable: it is in its collection before it has a name.
-        name = getattr(found[1], "name", None)
-        return cls(found[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class VariableDef:
-    """What TensorFlow's VariableDef says, by name; None where a graph has no such op."""
-
-    handle: str
-    initial_value: str | None
-    initializer: str | None
-    snapshot: str | None
-    resource: bool = False
-    trainable: bool = True
-    synchronization: int = 0
-    aggregation: int = 0
-    slice_info: Any = None
-    constraint: Any = None
-
-    @property
-    def name(self) -> str:
-        """The variable's name as TensorFlow prints it, for example "net/w:0"."""
-        return f"{self.handle}:0"
+__all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,23 +181,86 @@ class GraphIndex:
         grown.__dict__["ids"] = ids  # a cached_property; making it anew would cost as much as the whole graph
         return grown
 
+    def rewired(self, changed: Mapping[int, Any]) -> GraphIndex:
+        """This index with other NodeDefs for some ops, of the same names; the order of ops stays."""
+        order = sorted(changed)
+        rows = read([changed[i] for i in order], self.ids, None)
+        nodes, types = list(self.nodes), self.types
+        for i, node in zip(order, rows.nodes, strict=True):
+            nodes[i] = node
+        if any(types[i] != new for i, new in zip(order, rows.types, strict=True)):
+            types = list(types)
+            for i, new in zip(order, rows.types, strict=True):
+                types[i] = new
+        inputs, (ports,) = exchanged(self.inputs, order, rows.inputs, (self.ports, rows.ports))
+        controls, _ = exchanged(self.controls, order, rows.controls)
+        after = replace(self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls)
+        return after._with_known(self, "ids", "scopes", *(["kinds"] if types is self.types else []))
+
+    def renamed(self, nodes: Mapping[int, Any]) -> GraphIndex:
+        """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
+
+        What names these ops in other NodeDefs, in collections and variables is for the caller to change.
+        """
+        names, held = list(self.names), list(self.nodes)
+        for i, node in nodes.items():
+            names[i], held[i] = node.name, node
+        pairs = {new: old for new, old in zip(names, self.names, strict=True) if new != old}
+        old = {name for name in pairs.values() if name not in pairs}
+        taken = old | {scope for name in old for scope in enclosing_scopes(name)}
+        return replace(
+            self,
+            names=names,
+            nodes=held,
+            typing=self.typing if not pairs else Renamed(self.typing, pairs),
+            reserved=self.reserved | {name.lower() for name in taken},
+        )
+
+    def reshaped(self, shapes: Mapping[tuple[str, int], Shape]) -> GraphIndex:
+        """This index with other static shapes, by op name and port, than its `typing` told."""
+        same = ("ids", "scopes", "kinds", "sources", "readers", "consumers", "control_consumers")
+        return replace(self, typing=self.typing.reshaped(shapes))._with_known(self, *same)
+
+    def _with_known(self, other: GraphIndex, *names: str) -> GraphIndex:
+        """This index, told what another one has found out already that is the same for both."""
+        self.__dict__.update({name: other.__dict__[name] for name in names if name in other.__dict__})
+        return self
+
     def without(self, names: frozenset[str]) -> GraphIndex:
-        """This index less some ops, and less what the collections say of them; the names stay reserved."""
-        kept = [node for node, name in zip(self.nodes, self.names, strict=True) if name not in names]
+        """This index less some ops, and less what the collections say of them; the names stay reserved.
+
+        Raises UnknownName when an op that stays reads one that goes.
+        """
+        kept = np.fromiter((name not in names for name in self.names), np.bool_, len(self))
+        number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, -1).astype(np.int32)
         held = {
             key: tuple(m for m in members if split_tensor(m.name)[0] not in names)
             for key, members in self.collections.items()
         }
         scopes = {scope for name in names for scope in enclosing_scopes(name)}
-        reserved = self.reserved | {name.lower() for name in names | scopes}
-        variables = tuple(v for v in self.variable_defs if v.handle not in names)
-        same: dict[str, Any] = {
-            "typing": self.typing,
-            "functions": self.functions,
-            "beside": self.beside,
-            "origin": self.origin,
-        }
-        return build(kept, held, variables, reserved, **same)
+        inputs, (ports,) = selected(self.inputs, kept, number, self.ports)
+        controls, _ = selected(self.controls, kept, number)
+        self._check_kept(kept, inputs, controls)
+        return replace(
+            self,
+            names=list(compress(self.names, kept)),
+            types=list(compress(self.types, kept)),
+            nodes=list(compress(self.nodes, kept)),
+            inputs=inputs,
+            ports=ports,
+            controls=controls,
+            collections=held,
+            variable_defs=tuple(v for v in self.variable_defs if v.handle not in names),
+            reserved=self.reserved | {name.lower() for name in names | scopes},
+        )
+
+    def _check_kept(self, kept: Mask, *edges: Csr) -> None:
+        """Raise when an edge ends at an op that is gone."""
+        for csr in edges:
+            if (csr.values < 0).any():
+                number = csr.owner[np.argmax(csr.values < 0)]
+                reader = self.names[int(np.flatnonzero(kept)[number])]
+                raise UnknownName(f"Op {reader!r} reads an op that is to go; let it read another one first.", [reader])
 
 
 def build(

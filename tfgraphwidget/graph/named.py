@@ -27,7 +27,9 @@ def check_ports(index: GraphIndex, names: Iterable[str]) -> None:
     for name in names:
         op, port = (name, None) if name in index.ids else split_tensor(name)
         number = index.op(op)
-        if port is None or port < (count := len(index.dtypes(number))):
+        if port is None or port < len(index.typing.dtypes(index.nodes[number])):
+            continue
+        if port < (count := len(index.dtypes(number))):  # asked last, since it looks at every edge of the graph
             continue
         # Of an op that TensorFlow does not know, nobody can say what it has not.
         if index.typing.definition(index.types[number]) is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -10,6 +12,8 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def networkx(index: GraphIndex, *, text: bool = False) -> nx.MultiDiGraph:
@@ -83,3 +87,17 @@ def _plain(value: Any) -> Any:
 
 def _shape(proto: Any) -> Shape:
     return None if proto.unknown_rank else tuple(None if d.size < 0 else d.size for d in proto.dim)
+
+
+def write_graphml(index: GraphIndex, path: Path) -> None:
+    """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool."""
+    graph = networkx(index, text=True)
+    told = [graph.graph, *(data for _, data in graph.nodes(data=True)), *(data for *_, data in graph.edges(data=True))]
+    for attributes in told:
+        attributes.update((key, _printable(value)) for key, value in attributes.items() if isinstance(value, str))
+    nx.write_graphml(graph, path)
+
+
+def _printable(text: str) -> str:
+    """A text without the characters that no XML may hold."""
+    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -8,7 +8,7 @@ from typing import Any
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 
-_DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
+DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,11 @@ class Op:
         `default` when the op has no such attribute.
         """
         held = self.index.nodes[self.number].attr
-        return _value(held[name]) if name in held else default
+        return attr_value(held[name]) if name in held else default
 
 
-def _value(held: Any) -> Any:
+def attr_value(held: Any) -> Any:
+    """An AttrValue as a Python value; see `Op.attr`."""
     kind = held.WhichOneof("value")
     if kind in {"s", "i", "f", "b"}:
         return getattr(held, kind)
@@ -94,4 +95,4 @@ def _value(held: Any) -> Any:
 def _dtype(held: Any, number: int) -> str:
     known = held.DESCRIPTOR.fields_by_name["type"].enum_type.values_by_number.get(number)
     name = known.name.removeprefix("DT_").lower() if known else str(number)
-    return _DTYPES.get(name, f"{_DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)
+    return DTYPES.get(name, f"{DTYPES.get(name[:-4], name[:-4])}_ref" if name.endswith("_ref") else name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -14,6 +15,10 @@ Shape = tuple[int | None, ...] | None
 
 ShapePattern = Sequence[int | str | EllipsisType | None] | str | None
 """Which shapes are meant; see `suits`."""
+
+
+Shapes = Mapping[tuple[str, int], Shape]
+"""Static shapes by op name and port."""
 
 
 class Typing(Protocol):
@@ -35,6 +40,9 @@ class Typing(Protocol):
     def number(self, dtype: str) -> int:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
 
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with other static shapes where an edit has made them others."""
+
 
 class Untold:
     """The typing of a graph of which nothing is known but its edges."""
@@ -54,6 +62,66 @@ class Untold:
     def number(self, dtype: str) -> int:  # noqa: ARG002
         """Nothing."""
         return 0
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """Those shapes alone."""
+        return Reshaped(self, shapes)
+
+
+@dataclass(frozen=True, eq=False)
+class Reshaped:
+    """What `base` tells, and the static shapes that edits have made since."""
+
+    base: Typing
+    shapes: Shapes
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.base.dtypes(node)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type; None for one that TensorFlow does not know."""
+        return self.base.definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output: what the edits made it, else what it was."""
+        return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
+
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return self.base.number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with further shapes."""
+        return Reshaped(self.base, {**self.shapes, **shapes})
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """What `base` tells, of ops that have other names now; `names` maps these to the old ones."""
+
+    base: Typing
+    names: Mapping[str, str]
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.base.dtypes(node)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type; None for one that TensorFlow does not know."""
+        return self.base.definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output, by the op's present name."""
+        return self.base.shape(self.names.get(op, op), port)
+
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return self.base.number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with other static shapes where edits have made them others."""
+        return Reshaped(self, shapes)
 
 
 def shape_text(shape: Shape) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
 
-from tfgraphwidget.graph.edges import Edges, Ids, Mask
+from tfgraphwidget.graph.edges import Csr, Edges, Ids, Mask
 from tfgraphwidget.graph.index import GraphIndex
 
 ANY_PORT = -1
@@ -74,6 +74,11 @@ def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, contr
     found = np.zeros(len(index), dtype=bool)
     found[to[ops[owner]]] = True
     return found
+
+
+def along(rows: Csr, seeds: Iterable[int]) -> Mask:
+    """All that rows of ops lead to from the seeds, seeds included; the rows need not be those of an index."""
+    return _walk(Edges(rows.start, rows.values, rows.values), seeds, None)
 
 
 def shortest(index: GraphIndex, first: tuple[int, int], last: int) -> list[int]:

@@ -6,10 +6,35 @@ An old script changes one line, its import:
 
 Submodules, names, arguments and meanings are those of TensorFlow 1.15's; arguments and results are live `tf.Operation`
 and `tf.Tensor` objects. Where the original was wrong, this is right: each docstring says so.
+
+A `tf.Session` goes on running what it has run once as it was, and says nothing of it: edit before the first run, or
+make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps the values of its variables. An edit by
+`tfgraphwidget.edit(graph, session=session)` does that by itself.
 """
 
-from tfgraphwidget.graph_editor import elsewhere, select, subgraph, transform, util
+from tfgraphwidget.graph_editor import edit, elsewhere, reroute, select, subgraph, transform, util
+from tfgraphwidget.graph_editor.edit import (
+    bypass,
+    connect,
+    detach,
+    detach_control_inputs,
+    detach_control_outputs,
+    detach_inputs,
+    detach_outputs,
+)
 from tfgraphwidget.graph_editor.elsewhere import copy_to_graph, copy_variable_to_graph, get_copied
+from tfgraphwidget.graph_editor.reroute import (
+    add_control_inputs,
+    remove_control_inputs,
+    reroute_inputs,
+    reroute_ios,
+    reroute_outputs,
+    reroute_ts,
+    swap_inputs,
+    swap_ios,
+    swap_outputs,
+    swap_ts,
+)
 from tfgraphwidget.graph_editor.select import (
     can_be_regex,
     check_cios,
@@ -65,15 +90,24 @@ __all__ = [
     "SubGraphView",
     "Transformer",
     "TransformerInfo",
+    "add_control_inputs",
     "assign_renamed_collections_handler",
+    "bypass",
     "can_be_regex",
     "check_cios",
     "compute_boundary_ts",
+    "connect",
     "copy",
     "copy_op_handler",
     "copy_to_graph",
     "copy_variable_to_graph",
     "copy_with_input_replacements",
+    "detach",
+    "detach_control_inputs",
+    "detach_control_outputs",
+    "detach_inputs",
+    "detach_outputs",
+    "edit",
     "elsewhere",
     "filter_ops",
     "filter_ops_from_regex",
@@ -101,7 +135,13 @@ __all__ = [
     "make_view_from_scope",
     "ph",
     "placeholder_name",
+    "remove_control_inputs",
     "replace_t_with_placeholder_handler",
+    "reroute",
+    "reroute_inputs",
+    "reroute_ios",
+    "reroute_outputs",
+    "reroute_ts",
     "select",
     "select_ops",
     "select_ops_and_ts",
@@ -109,6 +149,10 @@ __all__ = [
     "sgv",
     "sgv_scope",
     "subgraph",
+    "swap_inputs",
+    "swap_ios",
+    "swap_outputs",
+    "swap_ts",
     "transform",
     "transform_op_if_inside_handler",
     "transform_op_in_place",

@@ -26,7 +26,7 @@ from tfgraphwidget.graph_editor.placeholders import scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.names import split_tensor
-from tfgraphwidget.sources.variables import definition
+from tfgraphwidget.sources.variables import definition_of
 
 Copied = MutableMapping[str, Any]
 """Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
@@ -125,8 +125,7 @@ class _Copying:
 
     def variable(self, variable: Any) -> Any:
         """The copy of a variable, whether or not it is in a collection."""
-        with self.source.as_default():
-            told = definition(variable.to_proto(), variable.constraint)
+        told = definition_of(variable)
         if told.handle not in self.index.defined_variables:
             self.index = replace(self.index, variable_defs=(*self.index.variable_defs, told))
         self._copy([told.handle])

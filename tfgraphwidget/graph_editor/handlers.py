@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.graph_editor.util import get_predefined_collection_names
 
@@ -105,16 +106,15 @@ def transform_op_in_place(info: Transforming, op: Any, detach_outputs: bool = Fa
 
     Returns:
         The op.
+
+    Raises:
+        ValueError: It cannot read one of them, or a cycle would come about.
     """
-    for slot, t in enumerate(op.inputs):
-        t_ = info.transformer._transformed_t(info, t, op)
-        if t_ is not t:
-            op._update_input(slot, t_)
+    plan = Rewiring(op.graph)
+    plan.read(op, [info.transformer._transformed_t(info, t, op) for t in op.inputs])
     for t in op.outputs if detach_outputs else ():
-        readers = t.consumers()
-        held = info.placeholder(t) if readers else t
-        for reader in readers:
-            for slot, read in enumerate(reader.inputs):
-                if read is t:
-                    reader._update_input(slot, held)
+        readers = plan.readers(t)
+        if readers:
+            plan.move(plan.hole(t), t, readers)
+    plan.carry_out()
     return op

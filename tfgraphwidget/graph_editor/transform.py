@@ -80,22 +80,9 @@ def copy_with_input_replacements(
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy a view; inputs of it that are keys of `replacement_ts` are replaced.
 
-    The others are kept, or become placeholders in another graph. Keys that are no inputs of the view mean nothing.
-
-    Args:
-        sgv: What `make_view` takes.
-        replacement_ts: Tensor, or its `.ref()` -> the tensor of `dst_graph` that the copies read in its place.
-        dst_graph: The graph of the copy; the view's own unless given.
-        dst_scope: See `Transformer`.
-        src_scope: See `Transformer`.
-        reuse_dst_scope: See `Transformer`.
-
-    Returns:
-        The view of the copy, and what has become of what.
-
-    Raises:
-        TypeError: As `Transformer` does.
-        ValueError: As `Transformer` does.
+    `replacement_ts` maps a tensor, or its `.ref()`, to the tensor of `dst_graph` that the copies read in its place.
+    Keys that are no inputs of the view mean nothing. Inputs that are not replaced are kept, or become placeholders in
+    another graph. The other arguments, the result and the errors are those of `copy`.
     """
     replacements = _by_tensor(replacement_ts)
 

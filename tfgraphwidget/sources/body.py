@@ -102,7 +102,7 @@ class Source:
     `stopped` is the sentence that `live` would have refused with when the file was opened, or ""; `has_values` is false
     for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
     that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
-    TensorFlow 2 SavedModel wraps it in one or two calls.
+    TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
     """
 
     title: str
@@ -116,6 +116,7 @@ class Source:
     refusal: str = ""
     stopped: str = ""
     has_values: bool = True
+    said: str = ""
     revive: Callable[[], Revived] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources.assets import located
 from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.notices import File, obstacles
@@ -104,7 +105,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     """
     if not holds_graph(proto):
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
-    meta = _meta_graph(proto, wanted.tags, where)
+    meta = located(_meta_graph(proto, wanted.tags, where), folder)
     graph_def, meta = (meta, META()) if isinstance(meta, GRAPH) else (meta.graph_def, meta)
     nodes = checked(graph_def.node, where)
     library = ProtoLibrary.of(graph_def)

@@ -6,16 +6,17 @@ is given its state by the ops that call it: the values are in the session of tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph.held import Held, Pairs, Table
 from tfgraphwidget.graph.index import VariableDef, build
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.sources.body import Body, Source
@@ -23,33 +24,7 @@ from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.renaming import renamed_tensor
 from tfgraphwidget.sources.traced import first_line
 
-Pairs = Iterable[tuple[int, int]]
-Table = tuple[Any, Any]
 _FILLS = frozenset({"InitializeTable", "InitializeTableV2"})
-
-
-class Held(Protocol):
-    """State of one body, by the names of the ops that stand for it there."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The ops that stand for state or captured values which can be told."""
-
-    @property
-    def graph(self) -> Any:
-        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
-
-    def shown(self, tensor: str) -> str:
-        """The name in the body of a tensor of `graph`."""
-
-    def live(self, name: str) -> Any:
-        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""
-
-    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Present ("current") or initial values of variables that are not live. Raises SessionRefused."""
-
-    def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told."""
 
 
 def held(source: Source, body: Body) -> Held:
@@ -105,14 +80,7 @@ class Captured:
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Exported from the live table."""
-        return next((content for pair in dtypes if (content := _exported(self._live[name], *pair))), None)
-
-
-def _exported(table: Any, keys: int, values: int) -> Table | None:
-    try:
-        return tuple(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
-    except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):  # of other dtypes, or no table
-        return None
+        return _exported(self._live[name], dtypes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +138,7 @@ class InSession:
         revived = self.source.revive()
         with revived.session as session, revived.graph.as_default():
             handle = revived.graph.get_tensor_by_name(f"{origin}:0")
-            return next((content for pair in dtypes if (content := _run_export(session, handle, *pair))), None)
+            return _exported(handle, dtypes, lambda export: session.run(list(export)))
 
     def _table_of_initialiser(self, origin: str) -> Table | None:
         graph, session = self.source.graph, self.source.session
@@ -197,12 +165,12 @@ class InSession:
                 yield revived.body, session
 
 
-def _run_export(session: tf.compat.v1.Session, table: tf.Tensor, keys: int, values: int) -> Table | None:
-    try:
-        export = tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)
-        return tuple(session.run(list(export)))
-    except (tf.errors.InvalidArgumentError, tf.errors.FailedPreconditionError, tf.errors.NotFoundError):
-        return None
+def _exported(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+    """What a lookup table holds; None for what is none, has other dtypes, or is not filled yet."""
+    for keys, values in dtypes:
+        with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
+            return tuple(run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)))
+    return None
 
 
 def _constants(body: Body) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tensorflow.python.framework import c_api_util
 from tensorflow.python.framework.function import _DefinedFunction
 
 from tfgraphwidget.graph.index import Member, VariableDef
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources.body import Collections
 from tfgraphwidget.sources.captures import Captures
 from tfgraphwidget.sources.contexts import contexts
@@ -49,6 +49,10 @@ class LiveTyping:
     def number(self, dtype: str) -> int:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with the static shapes that edits have made."""
+        return Reshaped(self, shapes)
 
 
 def definition_of(function: Any) -> Any:

@@ -18,6 +18,7 @@ from tfgraphwidget.sources.keras_models import is_keras, keras_source
 from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.notices import pinned_text, placed_inside
 from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
+from tfgraphwidget.sources.said import said, said_live
 from tfgraphwidget.sources.traced import CONCRETE, FUNCTION, concrete_of, function_source
 
 _PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in (GRAPH, META, SAVED)}
@@ -44,6 +45,15 @@ def open_source(
     if isinstance(thing, _SESSIONS):
         session, thing = session or thing, thing.graph
     wanted = Wanted(signature, checkpoint, tags)
+    source = _opened(thing, session, wanted)
+    if source.graph is not None:
+        source.said = said_live(has_session=source.session is not None)
+    else:
+        source.said = said(thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags})
+    return source
+
+
+def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: Wanted) -> Source:
     if isinstance(thing, tf.Graph) and not isinstance(thing, func_graph.FuncGraph):
         _refuse_choices("A live graph", wanted, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)

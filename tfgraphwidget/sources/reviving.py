@@ -10,6 +10,7 @@ from tensorflow.python.framework import meta_graph
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.sources.assets import located
 from tfgraphwidget.sources.body import Revived
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.live import GraphBody
@@ -48,7 +49,9 @@ def revive(file: File) -> Revived:
 
 def _fill(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
     if file.folder is not None:
-        SavedModelLoader(str(file.folder)).load(session, list(file.meta.meta_info_def.tags))
+        loader, tags = SavedModelLoader(str(file.folder)), list(file.meta.meta_info_def.tags)
+        located(loader.get_meta_graph_def_from_tags(tags), file.folder)
+        loader.load(session, tags)
         _load_unrestored(file, graph, session)
         return
     meta = file.meta

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util
 
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.nested import finite
 
@@ -59,6 +59,10 @@ class ProtoTyping:
     def number(self, dtype: str) -> int:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with the static shapes that edits have made."""
+        return Reshaped(self, shapes)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:

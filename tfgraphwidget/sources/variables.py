@@ -35,6 +35,12 @@ def definition(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
+def definition_of(variable: Any) -> VariableDef:
+    """What a `tf.Variable` of a graph says of itself."""
+    with variable.graph.as_default():
+        return definition(variable.to_proto(), variable.constraint)
+
+
 def as_collections(found: Sequence[VariableDef]) -> Collections:
     """Variables in the collections that a TensorFlow 1 graph would keep them in."""
     members = {

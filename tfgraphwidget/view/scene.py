@@ -56,6 +56,8 @@ PAINT_FIELDS = (
     ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
     ("mark", "u1", 0),  # bit 0: holds an input boundary, bit 1: an output boundary
     ("fresh", "u1", 0),  # 1: made by the last edit
+    ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
+    ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -107,6 +109,8 @@ class Paint:
     coverage: npt.NDArray[np.uint8]
     mark: npt.NDArray[np.uint8]
     fresh: npt.NDArray[np.uint8]
+    differs: npt.NDArray[np.uint8]
+    probed: npt.NDArray[np.uint8]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to send, by field name."""
@@ -167,7 +171,19 @@ def paint(
                 mark[at] |= bit
                 at = int(scene.parent[at])
     new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
-    return Paint(coverage, mark, new.astype(np.uint8))
+    none = np.zeros(len(scene), dtype=np.uint8)
+    return Paint(coverage, mark, new.astype(np.uint8), none, none)
+
+
+def differs(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
+    """How the items differ from what was: 0 not, 1 added, 2 changed; bool, one per op of the graph, says which ops."""
+    wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
+    return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
+
+
+def probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
+    """Which items hold ops that were looked at: 1, or 2 when there are broken ones among them."""
+    return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
 def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:

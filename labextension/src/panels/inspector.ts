@@ -1,16 +1,13 @@
 // The inspector: everything about the op or scope that was clicked; every op it names leads there.
-import { opOf } from "../actions";
 import { breakable, button, element, ICONS, icon, releaseFocus } from "../dom";
-import type { Inspected, Tensor } from "../protocol";
+import type { Inspected } from "../protocol";
 import { sizeText } from "../scene";
+import { verbsOf } from "../verbs";
 import { doorsAndAround } from "./doors";
-import { more } from "./more";
+import { verbButtons } from "./forms";
 import type { Parts } from "./parts";
-import { opLink } from "./search";
 import { section } from "./section";
-
-/** Longer lists are cut: an op may feed thousands. */
-const PEERS = 30;
+import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
 
 export function createInspector(parts: Parts): HTMLElement {
   const body = element("div", { class: "tgw-inspector", "aria-live": "polite" });
@@ -39,10 +36,11 @@ function contents(details: Inspected, parts: Parts): HTMLElement[] {
     facts,
     ...(isOp ? [markButtons(details.name, parts)] : []),
     ...doorsAndAround(details, parts),
-    ...tensors("Inputs", details.inputs, "from", go),
-    ...tensors("Outputs", details.outputs, "to", go),
-    ...controls(details.control_inputs, go),
-    ...attributes(details.attributes),
+    verbButtons(isOp ? "Edit this op" : "Edit this scope", verbsOf(details), parts),
+    ...inputsOf(details, parts, go),
+    ...outputsOf(details, parts, go),
+    ...controlsOf(details, parts, go),
+    ...attributesOf(details, parts),
   ];
 }
 
@@ -68,50 +66,4 @@ function markButtons(name: string, { actions }: Parts): HTMLElement {
     ),
   );
   return row;
-}
-
-function tensors(
-  title: string,
-  list: readonly Tensor[],
-  word: string,
-  go: (name: string) => void,
-): HTMLElement[] {
-  if (list.length === 0) return [];
-  const entries = element("ul", { class: "tgw-tensors" });
-  for (const tensor of list.slice(0, PEERS)) entries.append(tensorEntry(tensor, word, go));
-  if (list.length > PEERS) entries.append(more(list.length - PEERS));
-  return [titled(`${title} (${list.length})`, entries)];
-}
-
-function tensorEntry(tensor: Tensor, word: string, go: (name: string) => void): HTMLElement {
-  const kind = [tensor.dtype, tensor.shape].filter(Boolean).join(" ");
-  const about = element("span", { class: "tgw-dtype" }, kind);
-  const [first, ...others] = tensor.peers;
-  // An input comes from the op it is named after: once is enough.
-  if (first === opOf(tensor.name) && others.length === 0)
-    return element("li", {}, opLink(first, go, breakable(tensor.name)), about);
-  const peers = element("ul", { class: "tgw-list", "aria-label": word });
-  for (const peer of tensor.peers.slice(0, PEERS))
-    peers.append(element("li", {}, opLink(peer, go, breakable(peer))));
-  if (tensor.peers.length > PEERS) peers.append(more(tensor.peers.length - PEERS));
-  return element("li", {}, element("span", { class: "tgw-tensor" }, breakable(tensor.name)), about, peers);
-}
-
-function controls(names: readonly string[], go: (name: string) => void): HTMLElement[] {
-  if (names.length === 0) return [];
-  const list = element("ul", { class: "tgw-list" });
-  for (const name of names.slice(0, PEERS)) list.append(element("li", {}, opLink(name, go, breakable(name))));
-  if (names.length > PEERS) list.append(more(names.length - PEERS));
-  return [titled(`Control inputs (${names.length})`, list)];
-}
-
-function attributes(pairs: readonly (readonly [string, string])[]): HTMLElement[] {
-  if (pairs.length === 0) return [];
-  const list = element("dl", { class: "tgw-facts tgw-attributes" });
-  for (const [name, value] of pairs) addFact(list, name, value);
-  return [titled("Attributes", list)];
-}
-
-function titled(title: string, body: HTMLElement): HTMLElement {
-  return element("div", { class: "tgw-field" }, element("h4", { class: "tgw-label" }, title), body);
 }

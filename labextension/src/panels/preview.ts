@@ -154,7 +154,7 @@ function sentences(dropped: readonly string[]): HTMLElement[] {
 }
 
 function lineEntry(line: string, open: Set<string>): HTMLElement {
-  const code = element("code", { class: "tgw-expression", tabindex: 0 }, line);
+  const code = element("code", { class: "tgw-python", tabindex: 0 }, line);
   const [said, copy] = copyTools(code, "Copy the line", false);
   const quote = element("div", { class: "tgw-quote" }, code, copy, said);
   return folded("line", open, document.createTextNode("As Python"), quote);

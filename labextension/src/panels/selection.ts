@@ -4,8 +4,10 @@ import { breakable, button, disable, element, ICONS, icon, releaseFocus } from "
 import type { State } from "../protocol";
 import { sizeText } from "../scene";
 import { isSelecting, whyNot } from "../selecting";
+import { GRAPH_VERBS, partVerbs } from "../verbs";
 import { createDerive } from "./derive";
 import { createExpression } from "./expression";
+import { verbButtons } from "./forms";
 import { more } from "./more";
 import type { Parts } from "./parts";
 import { opLink } from "./search";
@@ -31,8 +33,22 @@ export function createSelection(parts: Parts): HTMLElement {
     releaseFocus(body);
     if (state) body.replaceChildren(...contents(state, go, remove));
   });
-  const tools = [createExpression(parts), createDerive(parts)];
+  const verbs = verbButtons("Edit the selection", partVerbs([]), parts);
+  store.watch(["state"], ({ state }) => {
+    verbs.hidden = (state?.selected_ops ?? 0) === 0;
+  });
+  const tools = [createExpression(parts), createDerive(parts), verbs, wholeGraph(parts)];
   return section("Selection", { class: "tgw-selection-section" }, [clear], body, ...tools);
+}
+
+/** Edits that need no selection. */
+function wholeGraph(parts: Parts): HTMLElement {
+  return element(
+    "details",
+    { class: "tgw-details" },
+    element("summary", { class: "tgw-fold" }, "Whole graph"),
+    element("div", { class: "tgw-inner" }, verbButtons("Edit the whole graph", GRAPH_VERBS, parts)),
+  );
 }
 
 function contents(

@@ -1,5 +1,5 @@
 // The toolbar: what a click and a drag do, search, refresh, zoom, and whether the side panel is open.
-import { button, element, ICONS, icon } from "../dom";
+import { button, element, ICONS, icon, taskButton } from "../dom";
 import { zoomedAt } from "../render/camera";
 import type { Mode } from "../store";
 import type { Parts } from "./parts";
@@ -26,6 +26,7 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
     element(
       "div",
       { class: "tgw-group" },
+      changesButton(parts),
       tool("Read the graph again (r)", "refresh", () => actions.refresh(), "Refresh"),
       tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
       tool("Zoom in (+)", "plus", () => zoom(1.4)),
@@ -51,6 +52,17 @@ function modeButtons({ store, actions }: Parts): HTMLElement {
     for (const each of buttons) each.made.setAttribute("aria-pressed", String(each.mode === mode));
   });
   return group;
+}
+
+function changesButton({ store, actions }: Parts): HTMLElement {
+  const title = "Colour what differs from the graph as it was opened (c)";
+  const made = taskButton(
+    { class: "tgw-tool tgw-toggle", title, "aria-label": "Changes" },
+    () => actions.edits.compare(),
+    icon(ICONS.changes),
+  );
+  store.watch(["state"], ({ state }) => made.setAttribute("aria-pressed", String(state?.comparing ?? false)));
+  return made;
 }
 
 function panelButton({ store }: Parts, panelId: string): HTMLElement {

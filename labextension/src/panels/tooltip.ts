@@ -17,11 +17,13 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
     root.hidden = true;
   });
   const move = (item: number, { x, y }: Point) => {
-    const { scene } = store.value;
+    const { scene, aim } = store.value;
     root.hidden = item <= 0 || !scene;
     if (item <= 0 || !scene) return;
     name.replaceChildren(breakable(scene.names[item] ?? ""));
-    about.textContent = aboutText(scene, item);
+    const why = aim?.refused?.get(scene.names[item] ?? "");
+    root.setAttribute("data-kind", why ? "refused" : "");
+    about.textContent = why ?? aboutText(scene, item);
     const { width, height } = stage.viewport;
     const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
     const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;

@@ -50,9 +50,13 @@ export function drawBoxes(pen: Pen): void {
 
 export function coloursOf({ frame, palette }: Pen, item: number): BoxColours {
   const { scene, paint } = frame;
+  if (frame.barred.has(item)) return palette.barred;
+  const differs = palette.differs[at(paint.differs, item)];
+  if (differs) return differs;
   const covered = at(paint.coverage, item);
   const noted = at(paint.mark, item) > 0 || at(paint.fresh, item) > 0;
-  const quiet = covered === 0 && !noted && (paint.selecting || at(scene.aside, item) === 1);
+  const quiet =
+    covered === 0 && !noted && (paint.selecting || paint.comparing || at(scene.aside, item) === 1);
   const colours = covered === 2 ? palette.chosen : quiet ? palette.quiet : palette.box;
   return colours[at(scene.family, item)] ?? (colours[0] as BoxColours);
 }

@@ -5,7 +5,7 @@ import { inView, type Viewport } from "./camera";
 import { drawDoors } from "./doors";
 import { drawEdges } from "./edges";
 import { drawLabels, Typesetter } from "./labels";
-import { drawBadges, drawOutlines } from "./marks";
+import { drawBadges, drawOutlines, drawSigns } from "./marks";
 import type { Palette } from "./palette";
 import { grown, type Pen } from "./pen";
 import { Picker } from "./pick";
@@ -60,6 +60,7 @@ export class Canvas2D implements Renderer {
     drawOutlines(pen);
     drawLabels(pen, this.#typesetter);
     drawBadges(pen);
+    drawSigns(pen);
   }
 
   #pen(frame: Frame): Pen {

@@ -3,13 +3,22 @@ import { at, INPUT_MARK, OPEN, OUTPUT_MARK } from "../scene";
 import { radiusOf } from "./boxes";
 import { addBox, grown, type Pen, screenBox } from "./pen";
 
+interface Sign {
+  readonly sign: string;
+  readonly colour: string;
+}
+
+/** At a smaller zoom, signs would hide the boxes. */
+const LEAST_SIGN = 0.3;
+
 export function drawOutlines(pen: Pen): void {
   const { frame, palette } = pen;
   for (const item of pen.items) {
     if (at(frame.paint.fresh, item) === 1 && item > 0) drawGlow(pen, item, palette.fresh);
     if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 4);
   }
-  if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
+  if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
+  else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
 }
 
@@ -70,6 +79,41 @@ function drawBadge(pen: Pen, item: number, text: "in" | "out", colour: string): 
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   ctx.fillText(text, x + 16 * scale, middle + 0.5);
+}
+
+/** On the left border what differs ("+" added, "~" changed), on the right what was looked at ("✓", "!"). */
+export function drawSigns(pen: Pen): void {
+  const { frame, palette } = pen;
+  if (frame.camera.zoom < LEAST_SIGN) return;
+  const differs = [null, { sign: "+", colour: palette.added }, { sign: "~", colour: palette.changed }];
+  const probed = [null, { sign: "✓", colour: palette.inputMark }, { sign: "!", colour: palette.warned }];
+  for (const item of pen.items) {
+    if (item === 0 || at(frame.scene.kind, item) === OPEN) continue;
+    drawSign(pen, item, 0, differs[at(frame.paint.differs, item)]);
+    drawSign(pen, item, 1, probed[at(frame.paint.probed, item)]);
+  }
+}
+
+/** A letter in a circle; `side` is 0 on the left, 1 on the right. */
+function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined): void {
+  if (!said) return;
+  const { ctx, palette, frame } = pen;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.6), 1.4);
+  const box = screenBox(pen, item);
+  const x = box.x + side * box.width;
+  const y = box.y + box.height / 2;
+  ctx.beginPath();
+  ctx.arc(x, y, 7 * scale, 0, 2 * Math.PI);
+  ctx.fillStyle = said.colour;
+  ctx.fill();
+  ctx.strokeStyle = palette.background;
+  ctx.lineWidth = 1.5;
+  ctx.stroke();
+  ctx.font = `700 ${10.5 * scale}px ${palette.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillStyle = palette.onMark;
+  ctx.fillText(said.sign, x, y + 0.5);
 }
 
 function addTriangle(ctx: CanvasRenderingContext2D, x: number, y: number, half: number, down: 1 | -1): void {

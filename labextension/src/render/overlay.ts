@@ -1,7 +1,7 @@
 // The box or lasso that is being drawn, and outlines of what it takes: on a canvas of its own above the drawing, which
 // need not be drawn again meanwhile.
 import { boxOf } from "../scene";
-import type { Store } from "../store";
+import type { Aim, Store } from "../store";
 import { type Point, toScreen } from "./camera";
 import { boundsOf, type Region } from "./region";
 import type { Stage } from "./stage";
@@ -20,19 +20,21 @@ export class Overlay {
     this.#store = store;
     this.canvas.className = "tgw-overlay";
     this.canvas.hidden = true;
-    store.watch(["region", "camera", "scene"], ({ region }) => {
-      const needed = region !== null || !this.canvas.hidden;
+    store.watch(["region", "camera", "scene", "aim"], ({ region, aim }) => {
+      const needed = region !== null || aim !== null || !this.canvas.hidden;
       if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
     });
   }
 
   #frame(): void {
     this.#scheduled = 0;
-    const { region } = this.#store.value;
+    const { region, aim } = this.#store.value;
     const ctx = this.canvas.getContext("2d");
-    this.canvas.hidden = region === null;
-    if (!ctx || !region) return;
+    this.canvas.hidden = region === null && aim === null;
+    if (!ctx || this.canvas.hidden) return;
     this.#clear(ctx);
+    if (aim) this.#line(ctx, aim);
+    if (!region) return;
     const { palette } = this.#stage;
     ctx.strokeStyle = ctx.fillStyle = region.verb === "remove" ? palette.warned : palette.selected;
     this.#outline(ctx, region);
@@ -47,6 +49,32 @@ export class Overlay {
       Object.assign(this.canvas, { width: wide, height: high });
     ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     ctx.clearRect(0, 0, width, height);
+  }
+
+  /** From the port to the pointer. */
+  #line(ctx: CanvasRenderingContext2D, { op, point, refused }: Aim): void {
+    const { scene, hover } = this.#store.value;
+    const item = scene?.byKey.get(op) ?? -1;
+    if (!scene || item < 0) return;
+    const { x, y, height } = this.#stage.handle(item);
+    const start = { x, y: y + height / 2 };
+    const { palette } = this.#stage;
+    ctx.strokeStyle = ctx.fillStyle = refused?.has(scene.names[hover] ?? "")
+      ? palette.warned
+      : palette.selected;
+    ctx.lineWidth = 2;
+    ctx.setLineDash(refused ? [] : [4, 4]);
+    const bend = Math.max(Math.abs(point.y - start.y) / 2, 24);
+    ctx.beginPath();
+    ctx.moveTo(start.x, start.y);
+    ctx.bezierCurveTo(start.x, start.y + bend, point.x, point.y - bend, point.x, point.y);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    for (const end of [start, point]) {
+      ctx.beginPath();
+      ctx.arc(end.x, end.y, 4, 0, 2 * Math.PI);
+      ctx.fill();
+    }
   }
 
   /** Around what letting go now would take. */

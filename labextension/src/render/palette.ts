@@ -25,12 +25,18 @@ export interface Palette {
   /** Text on a mark. */
   readonly onMark: string;
   readonly fresh: string;
+  readonly added: string;
+  readonly changed: string;
   readonly warned: string;
   readonly font: string;
   /** By family number; `quiet` is what is not selected while something is, and what stands aside. */
   readonly box: readonly BoxColours[];
   readonly quiet: readonly BoxColours[];
   readonly chosen: readonly BoxColours[];
+  /** By what a Paint says of differences: 1 added, 2 changed. */
+  readonly differs: readonly (BoxColours | null)[];
+  /** What cannot read the tensor that is being dragged. */
+  readonly barred: BoxColours;
   /** Open scopes by depth, the root first. */
   readonly levels: readonly BoxColours[];
 }
@@ -59,6 +65,8 @@ const LIGHT = {
   outputMark: "#b45309",
   onMark: "#ffffff",
   fresh: "#8a3ffc",
+  added: "#0f7b3e",
+  changed: "#9a5b00",
   warned: "#b3261e",
 };
 const DARK: typeof LIGHT = {
@@ -71,6 +79,8 @@ const DARK: typeof LIGHT = {
   outputMark: "#ffb454",
   onMark: "#10141a",
   fresh: "#c9a6ff",
+  added: "#4cc38a",
+  changed: "#e9a23b",
   warned: "#ff8a80",
 };
 const LEVELS = 6;
@@ -103,6 +113,11 @@ export function readPalette(root: Element): Palette {
       return shade(pale, mix(pale, text, 0.2), mix(text, pale, 0.3));
     }),
     chosen: fills.map((fill) => shade(mix(fill, selected, dark ? 0.3 : 0.16), selected, text)),
+    differs: [null, colours.added, colours.changed].map((colour) => {
+      const hue = colour === null ? null : hex(colour);
+      return hue && shade(mix(background, hue, dark ? 0.4 : 0.24), hue, text);
+    }),
+    barred: shade(mix(background, text, 0.05), mix(background, text, 0.16), mix(text, background, 0.62)),
     levels: Array.from({ length: LEVELS }, (_, depth) => {
       const fill = mix(background, edge, 0.055 * depth);
       return shade(fill, mix(fill, edge, 0.55), text);

@@ -16,6 +16,8 @@ export interface Frame {
   readonly picked: number;
   /** Items that a refusal names. */
   readonly warned: ReadonlySet<number>;
+  /** Items that cannot read what is being dragged. */
+  readonly barred: ReadonlySet<number>;
 }
 
 export interface Renderer {

@@ -46,6 +46,7 @@ export class Stage {
   #scheduled = 0;
   #between = new Float32Array(0);
   #palette: Palette;
+  #refused: ReadonlyMap<string, string> | null = null;
 
   constructor(host: HTMLElement, store: Store, software: boolean) {
     this.#host = host;
@@ -62,6 +63,7 @@ export class Stage {
       watchTheme(() => this.#recolour()),
     );
     store.watch(["camera", "hover", "picked", "paint", "scene", "warned"], () => this.schedule());
+    store.watch(["aim"], ({ aim }) => this.#bar(aim?.refused ?? null));
   }
 
   close(): void {
@@ -167,6 +169,13 @@ export class Stage {
     if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((now) => this.#frame(now));
   }
 
+  /** Grey out the ops that cannot read what is dragged. */
+  #bar(refused: ReadonlyMap<string, string> | null): void {
+    if (refused === this.#refused) return;
+    this.#refused = refused;
+    this.schedule();
+  }
+
   #start(to: Camera, boxes: Float32Array | null, from = this.#store.value.camera): void {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (calm) {
@@ -234,6 +243,7 @@ export class Stage {
       hover,
       picked: scene.byKey.get(picked) ?? -1,
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
+      barred: new Set([...(this.#refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
     };
   }
 

@@ -1,151 +1,11 @@
-"""Every message between the browser and the kernel; `labextension/src/protocol.ts` is generated from here.
-
-The browser sends one request, with an id of its own; it gets exactly one reply with that id. A refusal is a
-reply too. Numbers travel beside the reply as one binary buffer whose layout `fields` gives. `wire` reads and writes.
-"""
-
-# Over 300 lines because one file owns the messages.
+"""What the kernel replies, and what a reply is made of."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Literal
 
-Mode = Literal["own", "shared"]
-Init = Literal["current", "initial", "none"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Open:
-    """Send the scene; the first thing a view says."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Toggle:
-    """Open the scope if it is closed, else close it."""
-
-    scope: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Reveal:
-    """Open the scopes around an op, a tensor or a scope, so that it can be seen."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Boundary:
-    """Take these op or tensor names as the boundary; both empty to clear."""
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Inspect:
-    """Everything about one op or scope."""
-
-    name: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Search:
-    """Ops whose name or type contains the text."""
-
-    text: str
-    limit: int = 50
-
-
-@dataclasses.dataclass(frozen=True)
-class Select:
-    """Make these ops and scopes the selection, add them to it, or remove them.
-
-    toggle adds them, or removes them when all are in it already.
-
-    Box and lasso say set or add, a Ctrl-click says toggle.
-    """
-
-    verb: Literal["set", "add", "remove", "toggle"]
-    ops: tuple[str, ...]
-    scopes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Derive:
-    """Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the
-    fewest; `scope` the name scopes around the selected ops, `whole` the v1 loops and conditionals that they take a part
-    of; `boundary` marks the selection's inputs and outputs.
-    """
-
-    verb: Literal[
-        "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "whole", "invert", "clear", "boundary"
-    ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Enter:
-    """Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first."""
-
-    op: str
-    label: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Leave:
-    """Go back out to the room at this place of the path; 0 is the graph itself."""
-
-    depth: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Refresh:
-    """Read the graph anew."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Form:
-    """What is to be cloned, and how: the ops between the boundaries, or the selection when there are none.
-
-    `variables` says of all state in the part whether the copy gets its own, `others` are the handles of which the
-    opposite holds. `times` None is one copy, into the name scope `into` itself; `device` "" is the originals'.
-    """
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    into: str
-    variables: Mode = "own"
-    others: tuple[str, ...] = ()
-    init: Init = "current"
-    placeholders: bool = False
-    reseed: bool = False
-    times: int | None = None
-    device: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Clone(Form):
-    """Copy a part into a name scope."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Preview(Form):
-    """What `Clone` with the same fields would do; nothing changes."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Undo:
-    """Take the last edit back."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Redo:
-    """Do again what was undone last."""
-
-
-Edit = Clone | Undo | Redo
-Question = Inspect | Search | Preview
-Request = Open | Toggle | Reveal | Boundary | Question | Select | Derive | Enter | Leave | Refresh | Edit
+from tfgraphwidget.protocol.requests import Init, Mode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,13 +19,23 @@ class Field:
 
 
 @dataclasses.dataclass(frozen=True)
+class Group:
+    """The first 200 names of one kind in graph order, and how many there are."""
+
+    kind: str
+    names: tuple[str, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
 class State:
     """What the panel shows beside the drawing.
 
     `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first; `notice` is one sentence about what just happened, or "".
+    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
+    `notice` is what just happened, or "". While `comparing`, `changes` are the ops "added", "removed" and "changed".
     """
 
     revision: int
@@ -184,6 +54,9 @@ class State:
     undo: str
     redo: str
     code: tuple[str, ...]
+    ahead: tuple[str, ...]
+    comparing: bool
+    changes: tuple[Group, ...]
     notice: str
 
 
@@ -205,6 +78,23 @@ class Painted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
+
+    `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
+    """
+
+    shape: str
+    value: str
+    low: str
+    mean: str
+    high: str
+    nans: int
+    infs: int
+    bars: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Tensor:
     """One input or output of an op; `peers` are the ops at the other end."""
 
@@ -212,6 +102,7 @@ class Tensor:
     dtype: str
     shape: str
     peers: tuple[str, ...]
+    seen: Seen | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,15 +157,6 @@ class Found:
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
-    """The first 200 names of one kind in graph order, and how many there are."""
-
-    kind: str
-    names: tuple[str, ...]
-    total: int
-
-
-@dataclasses.dataclass(frozen=True)
 class Held:
     """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" …"""
 
@@ -312,11 +194,49 @@ class Previewed:
 
 
 @dataclasses.dataclass(frozen=True)
+class Slot:
+    """One input of an op: the tensor that it reads now, and `why` it cannot read another, or ""."""
+
+    tensor: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Targeted:
+    """The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op.
+
+    `outputs` are all tensors that the tensor's op gives; where one must be named first, there is nothing else.
+    """
+
+    tensor: str
+    outputs: tuple[str, ...]
+    op: str
+    refused: tuple[tuple[str, str], ...]
+    slots: tuple[Slot, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scripted:
+    """A Python script."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """An edit that would do where one was refused, in a few words and as Python."""
+
+    text: str
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Refused:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight."""
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
 
     why: str
     ops: tuple[str, ...]
+    mends: tuple[Offer, ...] = ()
 
 
-Reply = Drawn | Painted | Inspected | Found | Previewed | Refused
+Reply = Drawn | Painted | Inspected | Found | Previewed | Targeted | Scripted | Refused

@@ -1,0 +1,57 @@
+// A new cell below the one that the widget is in. A widget is not told of the application around it, so this does what
+// a person would: the key for a new cell, then the text into its editor. JupyterLab and Notebook 7 understand it.
+
+/** The part of CodeMirror that takes text; it is found on the element that it draws. */
+interface EditorView {
+  readonly state: { readonly doc: { readonly length: number } };
+  dispatch(change: { changes: { from: number; to: number; insert: string } }): void;
+}
+type Content = HTMLElement & {
+  cmView?: { view?: EditorView };
+  cmTile?: { view?: EditorView; root?: { view?: EditorView } };
+};
+
+const KEY_B = 66;
+/** Milliseconds in which a new cell comes. */
+const PATIENCE = 2000;
+const BETWEEN = 50;
+
+/** Whether there is a notebook around an element that took the text as a new cell. */
+export async function insertCell(from: Element, text: string): Promise<boolean> {
+  const cell = from.closest<HTMLElement>(".jp-Cell");
+  const notebook = cell?.closest<HTMLElement>(".jp-Notebook");
+  if (!cell || !notebook) return false;
+  const before = new Set(notebook.querySelectorAll(".jp-Cell"));
+  // The notebook makes the cell that has the focus the active one, and leaves editing for commands.
+  cell.focus({ preventScroll: true });
+  press(document.activeElement ?? cell);
+  const made = await awaited(() =>
+    [...notebook.querySelectorAll(".jp-Cell")].find((one) => !before.has(one)),
+  );
+  const content = made && (await awaited(() => made.querySelector<Content>(".cm-content") ?? undefined));
+  return content ? write(content, text) : false;
+}
+
+function press(target: Element): void {
+  const init = { key: "b", code: "KeyB", keyCode: KEY_B, bubbles: true, cancelable: true, composed: true };
+  target.dispatchEvent(new KeyboardEvent("keydown", init as KeyboardEventInit));
+}
+
+function write(content: Content, text: string): boolean {
+  const view = content.cmView?.view ?? content.cmTile?.view ?? content.cmTile?.root?.view;
+  if (view) {
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    return true;
+  }
+  content.focus();
+  return document.execCommand("insertText", false, text);
+}
+
+async function awaited<T>(find: () => T | undefined): Promise<T | undefined> {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
+    const found = find();
+    if (found !== undefined || performance.now() > end) return found;
+    await new Promise((resolve) => setTimeout(resolve, BETWEEN));
+  }
+}

@@ -1,0 +1,109 @@
+// The port: a handle at the lower border of the op under the pointer. Dragged to another op, or clicked first on the one
+// and then on the other, it lets that op read the tensor.
+import type { Aiming } from "../aiming";
+import { element } from "../dom";
+import type { Point } from "../render/camera";
+import { at, OP } from "../scene";
+import type { Parts } from "./parts";
+import type { Tooltip } from "./tooltip";
+
+/** Smaller ops, in pixels, have no port. */
+const LEAST = 14;
+/** Milliseconds that it stays after the pointer has left the op, so that it can be reached. */
+const LINGER = 250;
+/** Pixels that a hand may shake while it clicks. */
+const STILL = 4;
+
+export function createPort({ store, stage }: Parts, aiming: Aiming, tooltip: Tooltip): HTMLElement {
+  const port = element("div", {
+    class: "tgw-port",
+    hidden: true,
+    title: "Drag to the op that shall read this",
+  });
+  let item = -1;
+  let leaving = 0;
+  const hide = () => {
+    clearTimeout(leaving);
+    item = -1;
+    port.hidden = true;
+  };
+  const show = (hovered: number) => {
+    clearTimeout(leaving);
+    item = hovered;
+    const { x, y, height } = stage.handle(item);
+    port.hidden = false;
+    port.style.transform = `translate(${x}px, ${y + height / 2}px)`;
+  };
+  store.watch(["hover", "camera", "scene", "aim"], ({ hover, scene, aim }) => {
+    if (aim) return;
+    const fits =
+      scene !== null && hover > 0 && at(scene.kind, hover) === OP && stage.handle(hover).height >= LEAST;
+    if (fits) show(hover);
+    else if (hover > 0) hide();
+    else if (!port.hidden) {
+      clearTimeout(leaving);
+      leaving = window.setTimeout(hide, LINGER);
+    }
+  });
+  port.addEventListener("pointerenter", () => clearTimeout(leaving));
+  port.addEventListener("pointerleave", () => {
+    if (!aiming.active) hide();
+  });
+  listenToDrag(port, {
+    begin: (point) => void aiming.begin(store.value.scene?.names[item] ?? "", point),
+    move: (point) => {
+      aiming.move(point);
+      const over = stage.itemAt(point);
+      store.set({ hover: over });
+      tooltip.move(over, point);
+    },
+    drop: (point) => {
+      hide();
+      void aiming.drop(point);
+    },
+    cancel: () => aiming.cancel(),
+  });
+  return port;
+}
+
+interface Drag {
+  begin(point: Point): void;
+  move(point: Point): void;
+  drop(point: Point): void;
+  cancel(): void;
+}
+
+function listenToDrag(port: HTMLElement, drag: Drag): void {
+  let start: Point | null = null;
+  let moved = false;
+  port.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    port.setPointerCapture(event.pointerId);
+    port.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+    start = pointIn(port, event);
+    moved = false;
+    drag.begin(start);
+  });
+  port.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const point = pointIn(port, event);
+    moved ||= Math.hypot(point.x - start.x, point.y - start.y) > STILL;
+    if (moved) drag.move(point);
+  });
+  port.addEventListener("pointerup", (event) => {
+    // A mere click leaves the line at the pointer: the next click lets go.
+    if (start && moved) drag.drop(pointIn(port, event));
+    start = null;
+  });
+  port.addEventListener("pointercancel", () => {
+    if (start) drag.cancel();
+    start = null;
+  });
+}
+
+/** Where a pointer is on the stage. */
+function pointIn(port: HTMLElement, event: PointerEvent): Point {
+  const stage = (port.parentElement ?? port).getBoundingClientRect();
+  return { x: event.clientX - stage.left, y: event.clientY - stage.top };
+}

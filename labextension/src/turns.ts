@@ -1,0 +1,106 @@
+// Turns: requests that change something go one after another, so that each starts from the state the last one left.
+import type { Answer, Channel } from "./channel";
+import type { Request } from "./protocol";
+import type { Arrival } from "./render/arrival";
+import { Replies, type Show } from "./replies";
+import type { Store } from "./store";
+
+/** What becomes of an answer, or of there being none. */
+interface Handlers {
+  accept(answer: Answer): void;
+  fail(error: unknown): void;
+}
+
+/** An answer that comes later than this, in milliseconds, is worth a word. */
+const SLOW = 2500;
+
+export class Turns {
+  readonly #store: Store;
+  readonly #channel: Channel;
+  readonly #replies: Replies;
+  readonly #closed = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+  #inspecting = new AbortController();
+
+  /** `reopen` asks for the whole drawing. */
+  constructor(store: Store, channel: Channel, stage: Show, reopen: () => void) {
+    this.#store = store;
+    this.#channel = channel;
+    this.#replies = new Replies(store, stage, reopen);
+  }
+
+  /** No answer is waited for any more. */
+  close(): void {
+    this.#closed.abort();
+    this.#inspecting.abort();
+  }
+
+  /** Send what `request` says once all earlier ones are answered; nothing when it says null. */
+  take(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
+    this.#last = this.#last.then(async () => {
+      const message = request();
+      if (!message || this.#closed.signal.aborted) return;
+      const { scene } = this.#store.value;
+      await this.ask(message, this.#closed.signal, arrival);
+      // Whoever reveals an op looks at that one next; a run has values to show of what is looked at.
+      const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
+      if (drawn || message.type === "probe") void this.#lookAgain();
+    });
+    return this.#last;
+  }
+
+  ask(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
+    return this.#send(message, signal, {
+      accept: (answer) => this.#replies.accept(answer, arrival),
+      fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
+    });
+  }
+
+  /** An answer for whoever asks, beside all turns; null once the view is closed. */
+  async question(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
+    if (this.#closed.signal.aborted) return null;
+    return this.#channel.request(message, { signal });
+  }
+
+  accept(answer: Answer): void {
+    this.#replies.accept(answer, {});
+  }
+
+  /** Nobody waits for what was inspected last; the signal for the next. */
+  lookElsewhere(): AbortSignal {
+    this.#inspecting.abort();
+    this.#inspecting = new AbortController();
+    return this.#inspecting.signal;
+  }
+
+  /** What the inspector shows may have changed, or be gone, which is nothing to complain of. */
+  async #lookAgain(): Promise<void> {
+    const signal = this.lookElsewhere();
+    const { picked } = this.#store.value;
+    if (picked === "") return;
+    const gone = () => this.#store.set({ picked: "", details: null });
+    await this.#send({ type: "inspect", name: picked }, signal, {
+      accept: (answer) => (answer.type === "inspected" ? this.#replies.accept(answer, {}) : gone()),
+      fail: gone,
+    });
+  }
+
+  async #send(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
+    this.#store.set({ pending: this.#store.value.pending + 1 });
+    const late = setTimeout(() => this.#store.set({ slow: true }), SLOW);
+    try {
+      accept(await this.#channel.request(message, { signal }));
+    } catch (error) {
+      // Given up for a newer question: nobody waits for this answer.
+      if (!signal.aborted) fail(error);
+    } finally {
+      clearTimeout(late);
+      const pending = this.#store.value.pending - 1;
+      this.#store.set({ pending, slow: pending > 0 && this.#store.value.slow });
+    }
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

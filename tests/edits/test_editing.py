@@ -1,0 +1,258 @@
+"""Edits in place: on a live graph, on a file, in a function's body; taken back, done again, refused half way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.applying import importing, patches, wiring
+from tfgraphwidget.edits.patch import Change, Edited, Patch
+from tfgraphwidget.errors import GraphEditError, GraphFinalized
+from tfgraphwidget.graph.index import GraphIndex
+
+
+@dataclass(frozen=True)
+class Put:
+    """Any change of ops, as a command: op name -> its inputs afterwards, and NodeDefs that come or go."""
+
+    inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    add: tuple[Any, ...] = ()
+    remove: tuple[str, ...] = ()
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        changed = []
+        for name, inputs in self.inputs:
+            before = index.nodes[index.op(name)]
+            after = type(before)()
+            after.CopyFrom(before)
+            after.input[:] = inputs
+            changed.append(Edited(before, after))
+        gone = tuple(index.nodes[index.op(name)] for name in self.remove)
+        return Patch(add=Change(nodes=self.add), remove=Change(nodes=gone), changed=tuple(changed))
+
+
+def node(name: str, op: str, *inputs: str) -> Any:
+    made = v1.NodeDef(name=name, op=op, input=inputs)
+    made.attr["T"].type = tf.float32.as_datatype_enum
+    return made
+
+
+def shown(editor: tgw.GraphEditor) -> dict[str, tuple[str, ...]]:
+    return {n.name: tuple(n.input) for n in editor.index.nodes}
+
+
+def run(graph: tf.Graph, fetch: str, feeds: dict[str, Any]) -> Any:
+    with v1.Session(graph=graph) as session:
+        return session.run(fetch, feeds)
+
+
+X = np.float32([[1, 2]])
+
+
+def test_what_an_op_reads_is_changed_and_taken_back(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = shown(editor)
+    report = editor.edit(Put(inputs=(("c", ("x", "c/y")),)))
+    assert report.changed == ("c",)
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 2 * X)
+    editor.undo()
+    assert shown(editor) == before
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 8 * X)
+    editor.redo()
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 2 * X)
+
+
+def test_an_op_put_between_and_taken_out_again(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = shown(editor)
+    editor.edit(Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")),)))
+    assert np.array_equal(run(line, "c:0", {"x:0": -X}), 0 * X)
+    editor.undo()
+    assert shown(editor) == before
+    assert np.array_equal(run(line, "c:0", {"x:0": -X}), -8 * X)
+    editor.redo()
+    assert np.array_equal(run(line, "c:0", {"x:0": -X}), 0 * X)
+
+
+def test_an_op_taken_out_comes_back_at_its_place(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = editor.index.names
+    editor.edit(Put(inputs=(("c", ("a", "c/y")),), remove=("b", "b/y")))
+    assert "b" not in editor.index.ids
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 4 * X)
+    editor.undo()
+    assert list(editor.index.names) == list(before)
+
+
+def test_an_input_that_was_of_a_sharper_shape_takes_others_again() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        tf.constant(np.ones((3, 2), np.float32), name="three")
+        tf.constant(np.ones((5, 2), np.float32), name="five")
+        tf.nn.relu(x, name="y")
+    editor = tgw.edit(graph)
+    for name, rows in (("three", 3), ("five", 5), ("three", 3), ("five", 5)):
+        editor.edit(Put(inputs=(("y", (name,)),)))
+        assert run(graph, "y:0", {}).shape == (rows, 2)
+    assert set(shown(editor)) == {"x", "three", "five", "y"}
+    assert shown(tgw.edit(graph)) == shown(editor)  # another editor is not shown what lies between, either
+    for _ in range(4):
+        editor.undo()
+    assert shown(editor)["y"] == ("x",)
+    assert np.array_equal(run(graph, "y:0", {"x:0": X}), X)
+
+
+def test_gradients_go_through_what_lies_between() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        z = v1.placeholder(tf.float32, [5, 2], name="z")
+        tf.constant([[1.0, 2.0]], name="one")
+        y = tf.square(x, name="y")
+    editor = tgw.edit(graph)
+    editor.edit(Put(inputs=(("y", ("one",)),)))
+    editor.edit(Put(inputs=(("y", ("z",)),)))
+    with graph.as_default():
+        (slope,) = tf.gradients(tf.reduce_sum(y), z)
+    assert np.array_equal(run(graph, slope.name, {"z:0": np.ones((5, 2))}), 2 * np.ones((5, 2)))
+
+
+def test_tensors_say_the_shapes_that_an_edit_has_made_them_and_after_undo_those_they_had() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [3, 2], name="x")
+        v1.placeholder(tf.float32, [None, 2], name="z")
+        y = tf.square(x, name="y")
+    editor = tgw.edit(graph)
+    report = editor.edit(Put(inputs=(("y", ("z",)),)))
+    assert report.shapes == (("y", 0, (3, 2), (None, 2)),)
+    assert y.shape.as_list() == [None, 2]
+    assert any("static shapes" in note for note in report.notes)
+    editor.undo()
+    assert y.shape.as_list() == [3, 2]
+
+
+@pytest.mark.parametrize("place", [(patches, "rewire"), (importing, "run_import"), (wiring, "set_input")])
+@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()])
+def test_a_failure_half_way_leaves_the_graph_as_it_was(
+    line: tf.Graph, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str], error: BaseException
+) -> None:
+    editor = tgw.edit(line)
+    before, calls = shown(editor), []
+    real = getattr(*place)
+
+    def failing(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == (2 if place[1] == "rewire" else 1):
+            raise error
+        return real(*given)
+
+    command = Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")), ("c", ("relu", "c/y"))))
+    with monkeypatch.context() as patched:
+        patched.setattr(*place, failing)
+        with pytest.raises(type(error)):
+            editor.edit(command)
+    assert shown(editor) == before
+    assert not editor.history.done
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 8 * X)
+    editor.edit(command)
+    assert np.array_equal(run(line, "c:0", {"x:0": -X}), 0 * X)
+
+
+def test_a_finalized_graph_is_not_changed(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    line.finalize()
+    with pytest.raises(GraphFinalized):
+        editor.edit(Put(inputs=(("c", ("x", "c/y")),)))
+    assert np.array_equal(run(line, "c:0", {"x:0": X}), 8 * X)
+
+
+def test_an_edit_of_an_op_that_is_not_as_it_was_planned_for_is_refused(line: tf.Graph) -> None:
+    editor, other = tgw.edit(line), tgw.edit(line)
+    patch = Put(inputs=(("c", ("x", "c/y")),)).plan(editor.index)
+    other.edit(Put(inputs=(("c", ("a", "c/y")),)))
+    editor.refresh()
+    with pytest.raises(GraphEditError, match="'c' was changed by another edit"):
+        editor.room.site.carry_out(patch)
+
+
+def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(line: tf.Graph, tmp_path: Path) -> None:
+    (tmp_path / "line.pb").write_bytes(line.as_graph_def().SerializeToString(deterministic=True))
+    editor = tgw.edit(tmp_path / "line.pb")
+    original = editor.save(tmp_path / "a.pb").read_bytes()
+    index = editor.index
+    editor.edit(Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")),)))
+    editor.edit(Put(inputs=(("c", ("a", "c/y")),)))
+    assert editor._source.graph is None
+    assert editor.save(tmp_path / "b.pb").read_bytes() != original
+    editor.undo()
+    editor.undo()
+    assert editor.index is index
+    assert editor.save(tmp_path / "c.pb").read_bytes() == original
+
+
+def test_what_was_edited_in_a_file_is_so_in_tensorflow_when_it_is_imported(line: tf.Graph, tmp_path: Path) -> None:
+    (tmp_path / "line.pb").write_bytes(line.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "line.pb")
+    editor.edit(Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")),)))
+    edited = shown(editor)
+    copy = editor.clone("x:0", "c:0", "copy")
+    assert np.array_equal(editor.session.run(copy["c:0"], {"x:0": -X}), 0 * X)
+    assert {name: read for name, read in shown(editor).items() if not name.startswith("copy/")} == edited
+    editor.undo()
+    editor.undo()
+    assert np.array_equal(run(editor.graph, "c:0", {"x:0": -X}), -8 * X)
+    assert set(shown(editor)) == {op.name for op in line.get_operations()}
+
+
+def test_a_function_s_body_is_edited_and_the_function_is_not() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def double(x: tf.Tensor) -> tf.Tensor:
+        return tf.identity(2 * x, name="twice")
+
+    editor = tgw.edit(double)
+    index = editor.index
+    editor.edit(Put(inputs=(("twice", ("x",)),)))
+    assert shown(editor)["twice"] == ("x",)
+    assert double(tf.constant([3.0])).numpy() == [6]
+    editor.undo()
+    assert editor.index is index
+
+
+def test_undo_goes_back_to_the_room_that_was_edited() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.while_loop(lambda v: v < 9, lambda v: [v * 2], [x], name="loop")
+    editor = tgw.edit(graph)
+    loop = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if "While" in kind)
+    editor.enter(loop, "body")
+    inside = shown(editor)
+    mul = next(name for name in inside if name.lower().startswith("mul") and not name.endswith("y"))
+    editor.edit(Put(inputs=((mul, (inside[mul][0], inside[mul][0])),)))
+    room = editor.breadcrumb
+    editor.leave(0)
+    editor.undo()
+    assert editor.breadcrumb == room
+    assert shown(editor) == inside
+
+
+def test_jump_goes_to_any_point_of_the_history(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    states = [shown(editor)]
+    for source in ("x", "a", "x"):
+        editor.edit(Put(inputs=(("c", (source, "c/y")),)))
+        states.append(shown(editor))
+    for to in (0, 3, 1, 2, 2):
+        editor.jump(to)
+        assert shown(editor) == states[to]
+    with pytest.raises(GraphEditError, match="3 edits"):
+        editor.jump(4)

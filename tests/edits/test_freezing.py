@@ -1,0 +1,254 @@
+"""Freeze, strip, fold, extract: less of a graph, and what it computes stays the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+
+rng = np.random.default_rng(0)
+BATCH = rng.normal(size=(5, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def trained(mlp: tf.Graph) -> tuple[tf.Graph, v1.Session]:
+    """The mlp with an optimiser, a saver and a summary, trained a little."""
+    with mlp.as_default():
+        loss = tf.reduce_mean(tf.square(mlp.get_tensor_by_name("net/logits:0") - 1), name="loss")
+        step = v1.train.AdamOptimizer(0.1).minimize(loss, name="step")
+        v1.summary.scalar("told", loss)
+        v1.train.Saver()
+    session = initialised(mlp)
+    for _ in range(3):
+        session.run(step, {"x:0": BATCH})
+    return mlp, session
+
+
+def types(editor: GraphEditor) -> set[str]:
+    return set(editor.index.types)
+
+
+def run(graph_def: Any, output: str, feeds: dict[str, Any]) -> Any:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        tf.import_graph_def(graph_def, name="")
+        return session.run(output, feeds)
+
+
+def saved(editor: GraphEditor, folder: Path) -> Any:
+    return v1.GraphDef.FromString(editor.save(folder / "saved.pb").read_bytes())
+
+
+def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session], tmp_path: Path) -> None:
+    graph, session = trained
+    before = session.run("net/logits:0", {"x:0": BATCH})
+    editor = tgw.edit(graph, session=session)
+    names, members = list(editor.index.names), dict(editor.index.collections)
+    report = editor.freeze("net/logits:0")
+    assert not any("Var" in kind or "Apply" in kind for kind in types(editor))
+    assert len(report.removed) > len(editor.index)
+    assert np.array_equal(session.run("net/logits:0", {"x:0": BATCH}), before)
+    assert np.array_equal(run(saved(editor, tmp_path), "net/logits:0", {"x:0": BATCH}), before)
+    assert not any(member.kind == "variable" for held in editor.index.collections.values() for member in held)
+    editor.undo()
+    assert list(editor.index.names) == names
+    assert {k: sorted(v) for k, v in editor.index.collections.items() if v} == {
+        k: sorted(v) for k, v in members.items() if v
+    }
+    session.run("step", {"x:0": BATCH})
+    assert not np.array_equal(session.run("net/logits:0", {"x:0": BATCH}), before)
+
+
+def test_a_file_with_its_checkpoint_is_frozen_without_being_changed(
+    trained: tuple[tf.Graph, v1.Session], tmp_path: Path
+) -> None:
+    graph, session = trained
+    before = session.run("net/logits:0", {"x:0": BATCH})
+    with graph.as_default():
+        v1.train.Saver(name="other").save(session, str(tmp_path / "m"))
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    index = editor.index
+    editor.freeze("net/logits")
+    assert "net/one/w" in editor.index.ids
+    assert editor.index.types[editor.index.op("net/one/w")] == "Const"
+    assert np.array_equal(run(saved(editor, tmp_path), "net/logits:0", {"x:0": BATCH}), before)
+    editor.undo()
+    assert editor.index is index
+
+
+def test_a_frozen_file_goes_on_in_tensorflow_and_thaws_there(
+    trained: tuple[tf.Graph, v1.Session], tmp_path: Path
+) -> None:
+    graph, session = trained
+    before = session.run("net/logits:0", {"x:0": BATCH})
+    with graph.as_default():
+        v1.train.Saver(name="other").save(session, str(tmp_path / "m"))
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    editor.freeze("net/logits")
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    assert not copy.variables
+    assert np.array_equal(editor.session.run(copy["net/logits:0"], {"x:0": BATCH}), before)
+    editor.undo()
+    editor.undo()
+    assert any("Var" in kind for kind in types(editor))
+    assert np.array_equal(editor.session.run("net/logits:0", {"x:0": BATCH}), before)
+
+
+def test_what_is_wanted_is_found_when_nobody_says_it(trained: tuple[tf.Graph, v1.Session]) -> None:
+    graph, session = trained
+    editor = tgw.edit(graph, session=session)
+    editor.strip_training()
+    assert not any("Apply" in kind or kind in ("SaveV2", "RestoreV2") for kind in types(editor))
+    assert {"loss", "net/logits"} <= set(editor.index.ids)
+    assert not [name for name in editor.index.names if "Adam" in name or name.startswith("gradients")]
+
+
+def test_stripping_keeps_variables_and_what_initialises_them(trained: tuple[tf.Graph, v1.Session]) -> None:
+    graph, session = trained
+    before = session.run("net/logits:0", {"x:0": BATCH})
+    editor = tgw.edit(graph, session=session)
+    editor.strip_training("net/logits:0")
+    assert "loss" not in editor.index.ids
+    assert {v.name for v in graph.get_collection("trainable_variables")} == {
+        f"net/{layer}/{part}:0" for layer in ("one", "two") for part in "wb"
+    }
+    assert np.array_equal(session.run("net/logits:0", {"x:0": BATCH}), before)
+    with graph.as_default():
+        session.run(v1.global_variables_initializer())
+    editor.undo()
+    session.run("step", {"x:0": BATCH})
+
+
+def test_freezing_needs_values(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    with pytest.raises(SessionRefused, match="session"):
+        editor.freeze("net/logits:0")
+    with v1.Session(graph=mlp) as session, pytest.raises(SessionRefused, match="no value"):
+        tgw.edit(mlp, session=session).freeze("net/logits:0")
+    assert not editor.history.done
+
+
+def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
+    with pytest.raises(GraphEditError, match="nothing to strip"):
+        tgw.edit(line).strip_training("c:0")
+
+
+# Batch normalisation
+
+
+def normalised(kind: str, *, between: bool = False, data_format: str = "NHWC") -> tuple[Any, np.ndarray]:
+    """A frozen convolution (or matrix product) and a batch normalisation behind it, and something to feed."""
+    c = 6
+    numbers = [tf.constant(rng.uniform(0.5, 2, c).astype(np.float32), name=n) for n in ("scale", "mean", "variance")]
+    with tf.Graph().as_default() as graph:
+        scale, mean, variance = (tf.constant(t.numpy(), name=n) for t, n in zip(numbers, ("g", "m", "v"), strict=True))
+        offset = tf.constant(rng.normal(size=c).astype(np.float32), name="o")
+        if kind == "MatMul":
+            x = v1.placeholder(tf.float32, [None, 3], name="x")
+            y = tf.matmul(x, tf.constant(rng.normal(size=(3, c)).astype(np.float32), name="w"), name="conv")
+            feed = rng.normal(size=(4, 3))
+        elif kind == "Depthwise":
+            x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+            w = tf.constant(rng.normal(size=(3, 3, 3, 2)).astype(np.float32), name="w")
+            y = tf.raw_ops.DepthwiseConv2dNative(input=x, filter=w, strides=[1, 1, 1, 1], padding="SAME", name="conv")
+            feed = rng.normal(size=(2, 8, 8, 3))
+        else:
+            x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+            w = tf.identity(tf.constant(rng.normal(size=(3, 3, 3, c)).astype(np.float32), name="w"), name="w/read")
+            y = tf.nn.conv2d(x, w, 2, "SAME", name="conv", data_format=data_format)
+            feed = rng.normal(size=(2, 8, 8, 3))
+        if between:
+            y = tf.nn.bias_add(y, tf.constant(rng.normal(size=c).astype(np.float32), name="b"), name="bias")
+        if kind == "fused":
+            y = v1.nn.fused_batch_norm(y, scale, offset, mean, variance, epsilon=0.01, is_training=False, name="bn")[0]
+        else:
+            y = tf.nn.batch_normalization(y, mean, variance, offset, scale, 0.01, name="bn")
+        tf.identity(y, name="y")
+    return graph.as_graph_def(), feed.astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["fused", "arithmetic", "Depthwise", "MatMul"])
+@pytest.mark.parametrize("between", [False, True], ids=["", "bias"])
+def test_a_batch_normalisation_goes_into_the_weights(kind: str, between: bool, tmp_path: Path) -> None:
+    graph_def, feed = normalised(kind, between=between)
+    before = run(graph_def, "y:0", {"x:0": feed})
+    editor = tgw.edit(graph_def)
+    index = editor.index
+    editor.fold_batch_norm()
+    on_the_way = {editor.index.types[editor.index.op(name)] for name in editor.downstream("x").ops}
+    assert not on_the_way & {"FusedBatchNormV3", "FusedBatchNorm", "Mul"}
+    after = run(saved(editor, tmp_path), "y:0", {"x:0": feed})
+    assert np.allclose(after, before, atol=1e-4)
+    assert not np.array_equal(after, 0 * after)
+    editor.undo()
+    assert editor.index is index
+
+
+def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
+    graph_def, feed = normalised("fused", between=True)
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+    with v1.Session(graph=graph) as session:
+        before = session.run("y:0", {"x:0": feed})
+        editor = tgw.edit(graph, session=session)
+        editor.fold_batch_norm()
+        assert "FusedBatchNormV3" not in types(editor)
+        assert np.allclose(session.run("y:0", {"x:0": feed}), before, atol=1e-4)
+        editor.undo()
+        assert np.array_equal(session.run("y:0", {"x:0": feed}), before)
+
+
+def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), tf.zeros(3), tf.ones(3), is_training=False, name="bn")
+    with pytest.raises(GraphEditError, match=r"'bn' cannot be folded: 'x'"):
+        tgw.edit(graph).fold_batch_norm()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), name="bn")
+    with pytest.raises(GraphEditError, match="training mode"):
+        tgw.edit(graph).fold_batch_norm()
+    with pytest.raises(GraphEditError, match="no batch normalisation"):
+        tgw.edit(tf.Graph()).fold_batch_norm()
+
+
+# Extract
+
+
+def test_a_part_is_taken_out_with_its_values(trained: tuple[tf.Graph, v1.Session]) -> None:
+    graph, session = trained
+    ops = len(graph.get_operations())
+    hidden, after = session.run(["net/one/out:0", "net/logits:0"], {"x:0": BATCH})
+    editor = tgw.edit(graph, session=session)
+    part = editor.extract("net/one/out:0", "net/logits:0")
+    assert part.inputs == ("net/one/out:0",)
+    assert part.outputs == ("net/logits:0",)
+    assert np.array_equal(part.session.run("net/logits:0", {"net/one/out:0": hidden}), after)
+    assert "net/one/w" not in part.index.ids
+    assert [v.name for v in part.graph.get_collection("trainable_variables")] == ["net/two/w:0", "net/two/b:0"]
+    assert len(graph.get_operations()) == ops
+    assert not editor.history.done
+
+
+def test_all_that_an_output_needs_is_taken_out(trained: tuple[tf.Graph, v1.Session]) -> None:
+    graph, session = trained
+    after = session.run("net/logits:0", {"x:0": BATCH})
+    part = tgw.edit(graph, session=session).extract([], ["net/logits:0"])
+    assert np.array_equal(part.session.run("net/logits:0", {"x:0": BATCH}), after)
+    assert set(part.index.names) <= {op.name for op in graph.get_operations()}
+
+
+def test_an_extract_that_is_refused_leaves_nothing(mlp: tf.Graph) -> None:
+    session = v1.Session(graph=build_mlp(resource=True))
+    editor = tgw.edit(session.graph, session=session)
+    with pytest.raises(GraphEditError):
+        editor.extract("x:0", "gone:0")
+    assert not editor.history.done

@@ -1,0 +1,213 @@
+"""Rename: ops, name scopes and ends of signatures; state, collections, loops and readers follow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, initialised, read, v1
+from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+
+X = {"x:0": np.ones((1, 2), np.float32)}
+
+
+def test_an_op_has_another_name_for_all_who_name_it(line: tf.Graph) -> None:
+    with v1.Session(graph=line) as session:
+        session.run("c:0", X)
+        editor = tgw.edit(line, session=session)
+        done = editor.rename("b", "middle/b")
+        assert (done.added, done.removed, done.changed) == (("middle/b",), ("b",), ("c",))
+        assert session.run("c:0", X).tolist() == [[8, 8]]
+        assert session.run("middle/b:0", X).tolist() == [[4, 4]]
+        editor.undo()
+        assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y", "c"]
+        assert session.run("c:0", X).tolist() == [[8, 8]]
+
+
+def test_in_a_file_it_keeps_its_place_and_undo_gives_the_bytes_back(line: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(written(line, tmp_path))
+    before = saved(editor, tmp_path)
+    editor.rename("b", "middle/b")
+    assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "middle/b", "c/y", "c"]
+    assert editor.index.shape(editor.index.op("middle/b"), 0) == (None, 2)
+    assert ran(editor, tmp_path, "c:0", X).tolist() == [[8, 8]]
+    editor.undo()
+    assert saved(editor, tmp_path) == before
+    editor.redo()
+    assert editor.session.run("c:0", X).tolist() == [[8, 8]]
+    assert "middle/b" in editor.index.ids
+
+
+def test_a_variable_keeps_its_value_and_its_place_in_the_collections(
+    editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
+    held = [v.name for v in editor.graph.get_collection("variables")]
+    fill(editor.graph.get_collection("variables")[0], 0.25, session)
+    before = session.run("net/logits:0", {"x:0": batch})
+    editor.rename("net/one/w", "weights")
+    now = editor.graph.get_collection("variables")
+    assert [v.name for v in now] == ["weights:0", *held[1:]]
+    assert read(now[:1], session)[0].ravel()[0] == 0.25
+    assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), before)
+    fill(now[0], 0.5, session)
+    assert not [name for name in editor.index.names if name.startswith("net/one/w/")]
+    assert {"weights/Assign", "weights/Initializer/random_uniform"} <= editor.index.ids.keys()
+    editor.undo()
+    assert [v.name for v in editor.graph.get_collection("variables")] == held
+    assert read(editor.graph.get_collection("variables")[:1], session)[0].ravel()[0] == 0.5
+
+
+def test_a_renamed_variable_is_initialised_under_its_new_name(editor: tgw.GraphEditor, session: v1.Session) -> None:
+    editor.rename("net/", "model/")
+    variables = editor.graph.get_collection("variables")
+    assert [v.name for v in variables] == ["model/one/w:0", "model/one/b:0", "model/two/w:0", "model/two/b:0"]
+    fill(variables[1], 3.0, session)
+    session.run(variables[1].initializer)
+    assert read(variables[1:2], session)[0].tolist() == [0, 0, 0, 0]
+    copy = editor.clone("x:0", "model/logits:0", "copy")
+    assert len(copy.variables) == 4
+
+
+def test_a_scope_of_a_file_has_another_name_and_runs(mlp: tf.Graph, tmp_path: Path, batch: np.ndarray) -> None:
+    with initialised(mlp) as session:
+        values = session.run("net/logits:0", {"x:0": batch})
+    editor = tgw.edit(written(mlp, tmp_path))
+    editor.rename("net", "model")
+    assert not [name for name in editor.index.names if name.startswith("net/")]
+    editor.session.run([name for name in editor.index.names if name.endswith("/Assign")])
+    assert np.allclose(editor.session.run("model/logits:0", {"x:0": batch}), values)
+
+
+@pytest.mark.parametrize("key", ["", "kept"])
+def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue", shared_name=key)
+        tf.raw_ops.QueueEnqueueV2(handle=queue, components=[1], name="put")
+        tf.raw_ops.QueueSizeV2(handle=queue, name="size")
+    with v1.Session(graph=graph) as session:
+        session.run("put")
+        editor = tgw.edit(graph, session=session)
+        done = editor.rename("queue", "other")
+        assert session.run("size:0") == (1 if key else 0)
+        assert bool(done.notes and "'other' holds nothing in a session yet" in done.notes[0]) is not bool(key)
+        editor.undo()
+        assert session.run("size:0") == 1
+
+
+def test_colocation_and_control_inputs_follow(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        a = tf.constant(1.0, name="a")
+        with v1.colocate_with(a), tf.control_dependencies([a]):
+            tf.constant(2.0, name="b")
+    for editor in (tgw.edit(graph), tgw.edit(written(graph, tmp_path))):
+        editor.rename("a", "first")
+        node = editor.index.nodes[editor.index.op("b")]
+        assert list(node.input) == ["^first"]
+        assert list(node.attr["_class"].list.s) == [b"loc:@first"]
+        assert ran(editor, tmp_path, "b:0") == 2
+
+
+def test_a_queue_runner_follows() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        queue = v1.FIFOQueue(10, [tf.int32], name="queue")
+        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
+    editor = tgw.edit(graph)
+    editor.rename("put", "again")
+    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["again"]
+    editor.undo()
+    assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["put"]
+
+
+def test_an_op_in_a_loop_keeps_its_context_and_a_loop_is_renamed_whole(while_loop: tf.Graph) -> None:
+    def slope() -> Any:
+        with while_loop.as_default():
+            return tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+
+    with v1.Session(graph=while_loop) as session:
+        editor = tgw.edit(while_loop, session=session)
+        body = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
+        with pytest.raises(GraphEditError, match=r"'while/LoopCond' holds 'while/while_context' together"):
+            editor.rename("while/LoopCond", "condition")
+        editor.rename(body, "while/doubled")
+        assert session.run("y:0", {"x:0": 1.0}) == 32
+        editor.rename("while/", "loop/")
+        assert session.run("y:0", {"x:0": 1.0}) == 32
+        assert session.run(slope(), {"x:0": 1.0}) == [32.0]
+
+
+def test_a_loop_comes_back_under_its_old_name(while_loop: tf.Graph) -> None:
+    with v1.Session(graph=while_loop) as session:
+        editor = tgw.edit(while_loop, session=session)
+        editor.rename("while/", "loop/")
+        editor.undo()
+        with while_loop.as_default():
+            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+        assert session.run(slope, {"x:0": 1.0}) == [32.0]
+
+
+def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    with pytest.raises(NameTaken, match="'c' is taken in this graph; 'c_1' is free"):
+        editor.rename("b", "c")
+    with pytest.raises(NameTaken, match="'a' is taken"):
+        editor.rename("b/y", "a")
+    with pytest.raises(NameTaken, match="is no name"):
+        editor.rename("b", "no name")
+    with pytest.raises(UnknownName, match="no op or name scope 'q/'"):
+        editor.rename("q/", "c")
+    with pytest.raises(NameTaken, match="has that name already"):
+        editor.rename("b", "b")
+    editor.rename("x", "input")
+    with pytest.raises(NameTaken, match="'x' was the name of an op that an edit has removed"):
+        editor.rename("input", "x")
+
+
+def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:
+    with pytest.raises(GraphEditError, match="'net/one/w/Assign' is a part of variable 'net/one/w'"):
+        tgw.edit(mlp).rename("net/one/w/Assign", "assign")
+
+
+def test_ends_of_a_signature_have_other_names(signed: Path, tmp_path: Path, batch: np.ndarray) -> None:
+    editor = tgw.edit(signed)
+    editor.rename("predict:logits", "scores")
+    assert editor.signatures[0].outputs == (("scores", "net/logits:0"),)
+    editor.rename("net/logits", "net/scores")
+    assert editor.signatures[0].outputs == (("scores", "net/scores:0"),)
+    with pytest.raises(GraphEditError, match="Signature 'predict' has no input or output 'y'; it has 'x' and 'scores'"):
+        editor.rename("predict:y", "z")
+    with pytest.raises(GraphEditError, match="has 'x' already"):
+        editor.rename("predict:x", "x")
+    editor.save(tmp_path / "renamed/")
+    loaded = tf.saved_model.load(str(tmp_path / "renamed"))
+    assert list(loaded.signatures["predict"](x=tf.constant(batch))) == ["scores"]
+    editor.undo()
+    editor.undo()
+    assert editor.signatures[0].outputs == (("logits", "net/logits:0"),)
+    editor.redo()
+    assert editor.signatures[0].outputs == (("scores", "net/logits:0"),)
+
+
+def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> None:
+    w = tf.Variable(2.0, name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def called(x: tf.Tensor) -> tf.Tensor:
+        return tf.multiply(x, w, name="out")
+
+    editor = tgw.edit(called)
+    result = editor.room.body.returns["output_0"].partition(":")[0]
+    editor.rename(result, "result")
+    assert editor._function_ends() == (("x:0",), {"output_0": "result:0"})
+    with pytest.raises(GraphEditError, match="'w' stands for state that the function shares with its callers"):
+        editor.rename("w", "v")
+    editor.undo()
+    assert result in editor.index.ids

@@ -1,0 +1,196 @@
+"""ReplaceInput: a placeholder of another shape or dtype, and the constants that still hold the old size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.errors import GraphEditError
+
+
+def graph_of(build: Callable[[tf.Tensor], tf.Tensor], shape: list[int | None]) -> tf.Graph:
+    """x -> whatever is built -> y."""
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.identity(build(v1.placeholder(tf.float32, shape, name="x")), name="y")
+    return graph
+
+
+def zero_state(x: tf.Tensor, n: int) -> tf.Tensor:
+    state = tf.fill([n, 3], 1.0)
+    for _ in range(2):
+        state = tf.tanh(tf.concat([x, state], 1) @ tf.ones([5, 3]))
+    return state
+
+
+# Each as people write it with a batch of n.
+CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
+    "reshape": (lambda x, n: tf.reshape(x, [n, 1, 2]), [2]),
+    "reshape, two after each other": (lambda x, n: tf.reshape(tf.reshape(x, [n, 6]), [n, 2, 3]), [3, 2]),
+    "reshape, merged": (lambda x, n: tf.reshape(x, [n * 3, 2]), [3, 2]),
+    "reshape with -1 elsewhere": (lambda x, n: tf.reshape(x, [n, -1]), [3, 2]),
+    "reshape, put together": (lambda x, n: tf.reshape(x, tf.stack([n, tf.shape(x)[1]])), [2]),
+    "slice": (lambda x, n: tf.slice(x, [0, 0], [n, 1]), [2]),
+    "slice from": (lambda x, n: tf.slice(x, [1, 0], [n - 1, 1]), [2]),
+    "strided slice": (lambda x, n: x[1:n, 0], [2]),
+    "random": (lambda x, n: x + tf.random.uniform([n, 2]), [2]),
+    "random, on its way": (lambda x, n: x * tf.floor(0.5 + tf.random.uniform([n, 2])), [2]),
+    "transposed convolution": (
+        lambda x, n: tf.nn.conv2d_transpose(x, tf.ones([2, 2, 5, 3]), [n, 4, 4, 5], 2),
+        [2, 2, 3],
+    ),
+    "state": (zero_state, [2]),
+    "broadcast": (lambda x, n: tf.broadcast_to(x, [5, n, 2]), [2]),
+    "range": (
+        lambda x, n: x + tf.cast(tf.raw_ops.Range(start=0, limit=n, delta=1), tf.float32)[:, None],
+        [2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("size", [None, 6])
+def test_constants_that_hold_the_old_size_are_found_and_rewritten(name: str, size: int | None, tmp_path: Path) -> None:
+    build, rest = CASES[name]
+    editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, *rest]), tmp_path))
+    before = saved(editor, tmp_path)
+    done = editor.replace_input("x:0", [size, *rest], fix=True)
+    assert done.constants
+    given = ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, *rest), np.float32)})
+    wanted = graph_of(lambda x: build(x, 6), [6, *rest]).get_tensor_by_name("y:0").shape
+    assert given.shape == tuple(wanted.as_list())
+    editor.undo()
+    assert saved(editor, tmp_path) == before
+
+
+def test_without_fix_they_are_told(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2], name="r"), [4, 2])
+    editor = tgw.edit(written(graph, tmp_path))
+    done = editor.replace_input("x:0", tf.TensorSpec([None, 2]))
+    (found,) = done.constants
+    assert (found.op, found.value, found.proposed, found.reader) == ("r/shape", (4, 1, 2), (-1, 1, 2), "r")
+    assert done.notes[0] == "'r/shape' still holds the old size, [4, 1, 2], for 'r'; make it [-1, 1, 2]."
+    with pytest.raises(tf.errors.InvalidArgumentError, match="requested shape has 8"):
+        ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, 2))})
+
+
+def test_a_shape_that_does_not_go_through_is_refused_and_the_fix_offered(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2], name="r"), [4, 2])
+    editor = tgw.edit(written(graph, tmp_path))
+    before = saved(editor, tmp_path)
+    with pytest.raises(GraphEditError, match=r"Op 'r' cannot take.*'r/shape' still holds the old size") as refused:
+        editor.replace_input("x:0", [6, 2])
+    assert saved(editor, tmp_path) == before
+    editor.edit(refused.value.mends[0])
+    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, 2))}).shape == (6, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: tf.reshape(x, [-1, 4]) @ tf.ones([4, 4]),
+        lambda x: tf.reshape(x, tf.concat([tf.shape(x)[:1], [4, 1]], 0)),
+        lambda x: x @ tf.ones([4, 4]),
+        lambda x: tf.slice(x, [0, 0], [2, 4]),
+        lambda x: x + tf.fill([4], 1.0),
+    ],
+)
+def test_other_numbers_that_are_the_same_are_left_alone(
+    build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(build, [4, 4]), tmp_path))
+    done = editor.replace_input("x:0", [None, 4], fix=True)
+    assert done.constants == ()
+    assert done.changed == ("x",)
+
+
+def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> tf.Tensor:
+        shape = tf.constant([4, 2], name="shape")
+        return tf.reshape(x, shape, name="r") + tf.cast(tf.reduce_sum(shape, name="sum"), tf.float32)
+
+    editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
+    editor.replace_input("x:0", [None, 2], fix=True)
+    assert ran(editor, tmp_path, ["sum:0", "y:0"], {"x:0": np.ones((6, 2))})[0] == 6
+
+
+def test_a_constant_as_large_as_the_input_is_told(tmp_path: Path) -> None:
+    editor = tgw.edit(written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path))
+    done = editor.replace_input("x:0", [None, 2], fix=True)
+    assert done.notes[0] == "'ones' still holds the old size, [4, 2], for 'add'; nobody knows what it should hold."
+
+
+def test_the_session_takes_the_new_size_under_the_old_name() -> None:
+    graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2]), [4, 2])
+    with v1.Session(graph=graph) as session:
+        session.run("y:0", {"x:0": np.ones((4, 2))})
+        editor = tgw.edit(graph, session=session)
+        editor.replace_input("x:0", shape=[None, 2], fix=True)
+        assert session.run("y:0", {"x:0": np.ones((6, 2))}).shape == (6, 1, 2)
+        assert graph.get_tensor_by_name("y:0").shape.as_list() == [None, 1, 2]
+        editor.undo()
+        with pytest.raises(ValueError, match="Cannot feed"):
+            session.run("y:0", {"x:0": np.ones((6, 2))})
+
+
+def test_another_dtype_is_cast_back_for_the_readers(line: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(written(line, tmp_path))
+    with pytest.raises(GraphEditError, match=r"Op 'a' reads 'x' as float32, and it is to be uint8") as refused:
+        editor.replace_input("x:0", tf.uint8)
+    editor.edit(refused.value.mends[0])
+    given = ran(editor, tmp_path, "c:0", {"x:0": np.ones((1, 2), np.uint8)})
+    assert (given.tolist(), given.dtype) == ([[8, 8]], np.float32)
+    assert 'editor.replace_input(tensor="x:0", dtype="uint8", mend="Cast")' in editor.code()
+
+
+def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -> None:
+    with v1.Session(graph=line) as session:
+        editor = tgw.edit(line, session=session)
+        done = editor.replace_input("x", dtype=tf.uint8, mend="Cast")
+        assert any("'x' is 'x_1' now" in note for note in done.notes)
+        assert session.run("c:0", {"x_1:0": np.ones((1, 2), np.uint8)}).tolist() == [[8, 8]]
+
+
+def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
+    editor = tgw.edit(signed)
+    editor.replace_input("x:0", [7, 3])
+    assert editor.signatures[0].inputs == (("x", "x:0"),)
+    editor.undo()
+    editor.session.run("net/logits:0", {"x:0": np.ones((2, 3))})
+    editor.replace_input("x:0", dtype=tf.int32, mend="Cast")
+    assert editor.signatures[0].inputs == (("x", "x_1:0"),)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "spec", "why"),
+    [
+        ("a:0", [1, 2], "Op 'a' is a Mul, and no placeholder that is fed"),
+        ("x:0", "float33", "is neither a shape, a dtype nor a tf.TensorSpec"),
+        ("x:0", object(), "is neither a shape, a dtype nor a tf.TensorSpec"),
+    ],
+)
+def test_what_is_no_input_or_no_spec_is_refused(line: tf.Graph, tensor: str, spec: Any, why: str) -> None:
+    editor = tgw.edit(line)
+    with pytest.raises(GraphEditError, match=why):
+        editor.replace_input(tensor, spec)
+
+
+def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:
+    def model(x: tf.Tensor) -> tf.Tensor:
+        h = tf.nn.relu(tf.nn.conv2d(x, tf.ones([3, 3, 1, 4]), 2, "SAME"))
+        h = tf.reshape(h, [2, 4 * 4 * 4])
+        h = h * tf.floor(0.9 + tf.random.uniform([2, 64]))
+        return tf.reshape(h @ tf.ones([64, 10]), [2, 5, 2])
+
+    editor = tgw.edit(written(graph_of(model, [2, 8, 8, 1]), tmp_path))
+    editor.replace_input("x:0", [None, 8, 8, 1], fix=True)
+    for batch in (1, 3):
+        assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((batch, 8, 8, 1))}).shape == (batch, 5, 2)

@@ -1,0 +1,430 @@
+"""Bypass and detach; and that rewiring takes effect wherever the graph is: in a session, a file, a function's body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, read, v1
+from tests.edits.test_reroute import reads, refused, run, two_towers
+from tfgraphwidget.errors import GraphEditError, GraphFinalized
+
+X = np.float32([[1, 2, 3, 4], [5, 6, 7, 8]])
+
+
+# Bypass
+
+
+def built(layer: Any) -> tgw.GraphEditor:
+    """x -> layer -> y, in a scope "layer"."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        with v1.name_scope("layer"):
+            out = layer(x)
+        tf.identity(out, name="y")
+    return tgw.edit(graph)
+
+
+def dropout(x: tf.Tensor) -> tf.Tensor:
+    keep = v1.placeholder_with_default(0.5, [], name="keep")
+    return v1.nn.dropout(x, rate=1 - keep, seed=1)
+
+
+def batch_norm(x: tf.Tensor) -> tf.Tensor:
+    mean, variance = tf.nn.moments(x, [0])
+    return tf.nn.batch_normalization(x, mean, variance, tf.ones([4]), tf.zeros([4]), 1e-3)
+
+
+def fused_batch_norm(x: tf.Tensor) -> tf.Tensor:
+    four = tf.reshape(x, [-1, 1, 1, 4])
+    scale, offset = tf.ones([4], name="scale"), tf.zeros([4], name="offset")
+    out = v1.nn.fused_batch_norm(four, scale, offset, is_training=True, name="fused")
+    tf.identity(out[1], name="mean")
+    return tf.reshape(out[0], [-1, 4])
+
+
+@pytest.mark.parametrize("layer", [dropout, batch_norm, fused_batch_norm, tf.identity, tf.nn.relu])
+def test_a_layer_is_bypassed_by_its_scope(layer: Any) -> None:
+    editor = built(layer)
+    before = reads(editor)
+    told = editor.bypass("layer")
+    assert reads(editor)["y"] == ["x"]
+    assert told.notes[0] == "'layer' stays in the graph, and nobody outside reads it any more."
+    assert np.array_equal(run(editor.graph, "y:0", {"x:0": X}), X)
+    editor.undo()
+    assert reads(editor) == before
+    editor.bypass(editor.scope("layer"))
+    assert reads(editor)["y"] == ["x"]
+
+
+def test_an_op_is_bypassed_by_the_only_input_of_its_dtype_and_shape() -> None:
+    editor = built(lambda x: tf.reshape(tf.nn.bias_add(x, tf.ones([4])), [-1, 2, 2]))
+    editor.bypass("layer/BiasAdd")
+    assert reads(editor)["layer/Reshape"][0] == "x"
+    editor = built(lambda x: tf.multiply(x, tf.zeros([1, 4]), name="scaled"))
+    editor.bypass("layer/scaled")  # zeros of (1, 4) could stand for (None, 4) too, but is a constant of the layer
+    assert reads(editor)["y"] == ["x"]
+
+
+def test_what_is_left_out_is_said() -> None:
+    editor = built(fused_batch_norm)
+    fused = "layer/fused"
+    told = editor.bypass(fused, by={f"{fused}:0": "layer/Reshape:0"})
+    assert told.notes[0] == f"'{fused}:1' of '{fused}' is read as before."
+    assert reads(editor)["layer/mean"] == [f"{fused}:1"]
+    with pytest.raises(GraphEditError, match=f"No op outside of '{fused}' reads '{fused}:2' of it"):
+        editor.bypass(fused, by={f"{fused}:2": "layer/scale:0"})
+
+
+def test_where_several_inputs_fit_each_is_offered() -> None:
+    editor = built(lambda x: tf.add(x, tf.square(x), name="sum"))
+    error = refused(lambda: editor.bypass("layer/sum"))
+    assert error.why == (
+        "'layer/sum' reads 'x:0' and 'layer/Square:0', and each would fit those that read 'layer/sum:0' (float32 "
+        '(None, 4)); say which with by=, such as editor.bypass(what="layer/sum", by="x:0").'
+    )
+    assert [mend.by for mend in error.mends] == ["x:0", "layer/Square:0"]
+    editor.edit(error.mends[1])
+    assert reads(editor)["y"] == ["layer/Square"]
+
+
+def test_a_mend_goes_between_where_the_ends_do_not_fit() -> None:
+    editor = built(lambda x: tf.cast(x, tf.int32, name="cast"))
+    error = refused(lambda: editor.bypass("layer/cast"))
+    assert [mend.mend for mend in error.mends] == ["Cast"]
+    editor.edit(error.mends[0])
+    assert run(editor.graph, "y:0", {"x:0": X}).dtype == np.int32
+
+
+def test_a_bypass_that_cannot_be_is_refused() -> None:
+    editor = built(lambda x: tf.reduce_sum(x, name="sum"))
+    assert refused(lambda: editor.bypass("layer/sum")).why == (
+        "'layer/sum' reads 'x:0' (float32 (None, 4)), 'layer/Const:0' (int32 (2,)), and none of it fits those that "
+        "read 'layer/sum:0' (float32 ()); name what to read with by=, and an op to put between with mend=."
+    )
+    assert "Nobody reads what 'y' gives" in refused(lambda: editor.bypass("y")).why
+    assert "reads nothing, and none of it fits" in refused(lambda: editor.bypass("x")).why
+    with pytest.raises(GraphEditError, match="This graph has no op '\\^x'"):
+        editor.bypass("layer/sum", by="^x")
+
+
+def test_who_waits_for_what_is_bypassed_waits_for_what_comes_before() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        check = tf.no_op(name="check")
+        with tf.control_dependencies([check]):
+            y = tf.identity(x, name="y")
+        with tf.control_dependencies([y]):
+            group = tf.no_op(name="group")
+        with tf.control_dependencies([group]):
+            tf.negative(y, name="z")
+    editor = tgw.edit(graph)
+    told = editor.bypass("y")
+    assert (reads(editor)["z"], reads(editor)["group"]) == (["x", "^group"], ["^check", "^x"])
+    assert "'y' waits for 'check'; who reads past it does not." in told.notes
+    editor.undo()
+    editor.bypass("group")
+    assert reads(editor)["z"] == ["y", "^y"]
+
+
+# Detach
+
+
+def test_a_part_is_cut_off_by_placeholders() -> None:
+    editor = two_towers()
+    before = reads(editor)
+    told = editor.detach("one")
+    assert told.added == ("p_placeholder", "one/out_placeholder")
+    assert (reads(editor)["one/mul"][0], reads(editor)["after_one"]) == ("p_placeholder", ["one/out_placeholder"])
+    assert run(editor.graph, ["one/out:0", "after_one:0"], {"p_placeholder:0": 2.0, "one/out_placeholder:0": 7.0}) == [
+        -4,
+        7,
+    ]
+    editor.undo()
+    assert reads(editor) == before
+    assert editor.detach("one", outputs=False).changed == ("one/mul",)
+    editor.undo()
+    assert editor.detach("one", inputs=False).changed == ("after_one",)
+    assert editor.index.shape(editor.index.op("one/out_placeholder_1"), 0) == ()
+
+
+def test_one_placeholder_stands_for_one_tensor_with_its_dtype_and_shape() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.int32, [None, 2], name="x")
+        a, b = tf.split(x, 2, axis=1, name="halves")
+        with v1.name_scope("part"):
+            tf.subtract(b * b, a, name="out")
+    editor = tgw.edit(graph)
+    told = editor.detach("part")
+    assert told.added == ("halves_1_placeholder", "halves_placeholder")
+    first, second = (graph.get_tensor_by_name(f"{name}:0") for name in told.added)
+    assert (first.dtype, first.shape.as_list(), second.shape.as_list()) == (tf.int32, [None, 1], [None, 1])
+    assert run(graph, "part/out:0", {first: [[3]], second: [[1]]}).tolist() == [[8]]
+
+
+def test_control_edges_are_cut_only_when_asked() -> None:
+    with tf.Graph().as_default() as graph:
+        first = tf.no_op(name="first")
+        with v1.name_scope("part"), tf.control_dependencies([first]):
+            inner = tf.no_op(name="inner")
+        with tf.control_dependencies([inner, first]):
+            tf.no_op(name="last")
+    editor = tgw.edit(graph)
+    with pytest.raises(GraphEditError, match="Nothing of 'part' is there to cut"):
+        editor.detach("part")
+    editor.detach("part", control=True)
+    assert (reads(editor)["part/inner"], reads(editor)["last"]) == ([], ["^first"])
+    editor.undo()
+    assert reads(editor)["last"] == ["^first", "^part/inner"]
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_no_placeholder_stands_for_a_variable_that_is_changed(resource: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        v = v1.get_variable("v", initializer=[1.0], use_resource=resource)
+        v1.assign(v, v + 1.0, name="put")
+    editor = tgw.edit(graph)
+    put = next(
+        name for name in editor.matching("^put") if "Assign" in editor.index.types[editor.index.op(name)] or resource
+    )
+    before = reads(editor)
+    with pytest.raises(GraphEditError, match="no placeholder can stand for"):
+        editor.detach(put)
+    assert reads(editor) == before
+
+
+# Loops and branches of TensorFlow 1
+
+
+@pytest.fixture
+def controlled() -> tgw.GraphEditor:
+    """A while loop that does v = -(v * x + 1) three times, and a conditional: z² · 2 or -z."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x, z = (v1.placeholder(tf.float32, [], name=name) for name in "xz")
+
+        def body(i: tf.Tensor, v: tf.Tensor) -> Any:
+            return i + 1, tf.negative(tf.add(tf.multiply(v, x, name="mul"), 1.0, name="plus"), name="neg")
+
+        tf.identity(v1.while_loop(lambda i, _: i < 3, body, [0, x], name="loop")[1], name="y")
+        taken = v1.placeholder(tf.bool, [], name="taken")
+
+        def true() -> tf.Tensor:
+            return tf.multiply(tf.square(z, name="square"), 2.0, name="twice")
+
+        tf.identity(v1.cond(taken, true, lambda: tf.negative(z, name="minus"), name="cond"), name="r")
+    return tgw.edit(graph)
+
+
+@pytest.mark.parametrize(
+    ("source", "op", "why"),
+    [
+        ("loop/mul:0", "y", "lies inside while loop 'loop/while_context', and 'y' outside; read the loop's result"),
+        ("z:0", "loop/neg", "lies outside while loop 'loop/while_context', and 'loop/neg' inside"),
+        ("x:0", "loop/neg", "read 'loop/mul/Enter:0' instead"),
+        ("loop/Enter_1:0", "loop/neg", "is there in the loop's first iteration only"),
+        ("loop/NextIteration_1:0", "loop/neg", "goes round to the loop's next iteration"),
+        ("loop/Switch_1:0", "loop/neg", "is there when the loop is done only"),
+        ("loop/Identity_1:0", "loop/Exit_1", "takes what is there when the loop is done only"),
+        ("loop/Merge_1:0", "loop/neg", "would run with its condition too, once more than the body"),
+        ("loop/neg:0", "loop/mul", "loop/mul → loop/plus → loop/neg → loop/mul would be a cycle"),
+        ("cond/twice:0", "r", "is there only if 'taken:0' is true, and 'r' runs elsewhere; read the conditional's"),
+        ("cond/minus:0", "cond/twice", "only if 'taken:0' is false, and 'cond/twice' runs only if 'taken:0' is true"),
+        ("z:0", "cond/square", "nothing else that it reads or waits for would keep it there"),
+        ("z:0", "cond/Merge", "is there whatever branch is taken"),
+    ],
+)
+def test_edges_do_not_cross_the_borders_of_loops_and_branches(
+    controlled: tgw.GraphEditor, source: str, op: str, why: str
+) -> None:
+    before = reads(controlled)
+    assert why in refused(lambda: controlled.connect(source, op, 0)).why
+    assert reads(controlled) == before
+
+
+def test_within_a_loop_and_a_branch_edges_move_as_anywhere(controlled: tgw.GraphEditor) -> None:
+    graph = controlled.graph
+    controlled.connect("loop/mul:0", "loop/neg", 0)
+    assert run(graph, "y:0", {"x:0": 2.0}) == -16
+    controlled.connect("loop/mul:0", "loop/NextIteration_1", 0)
+    assert run(graph, "y:0", {"x:0": 2.0}) == 16
+    # What comes whatever branch is taken may be read in one, by an op that something else keeps there.
+    controlled.connect("z:0", "cond/twice", 0)
+    assert [run(graph, "r:0", {"z:0": 3.0, "taken:0": taken}) for taken in (True, False)] == [6, -3]
+
+
+def test_an_op_that_a_control_edge_keeps_in_a_loop_keeps_it(controlled: tgw.GraphEditor) -> None:
+    controlled.add_control_inputs("loop/add/y", "loop/mul")
+    controlled.remove_control_inputs("loop/add/y", "loop/Identity")
+    assert run(controlled.graph, "y:0", {"x:0": 2.0}) == -(2 * -(2 * -(2 * 2 + 1) + 1) + 1)
+    with pytest.raises(GraphEditError, match="'loop/add/y' runs inside while loop"):
+        controlled.remove_control_inputs("loop/add/y", "loop/mul")
+    with pytest.raises(GraphEditError, match="where no placeholder can be fed; cut outside of it"):
+        controlled.detach("loop/neg", outputs=False)
+    with pytest.raises(GraphEditError, match="lies outside while loop"):
+        controlled.add_control_inputs("loop/neg", "r")
+    with pytest.raises(GraphEditError, match="lies inside while loop"):
+        controlled.add_control_inputs("r", "loop/neg")
+
+
+def test_the_constants_of_a_mend_run_in_the_loop_too() -> None:
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 3], name="x")
+
+        def body(i: tf.Tensor, v: tf.Tensor) -> Any:
+            tf.transpose(v, name="turned")
+            return i + 1, tf.add(v, 1.0, name="add")
+
+        tf.identity(v1.while_loop(lambda i, _: i < 3, body, [0, x], name="loop")[1], name="y")
+    editor = tgw.edit(graph)
+    editor.connect("loop/turned:0", "loop/NextIteration_1", 0, mend="Reshape")
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    wanted = value
+    for _ in range(3):
+        wanted = wanted.T.reshape(2, 3)
+    assert np.array_equal(run(graph, "y:0", {"x:0": value}), wanted)
+
+
+# Where the graph is
+
+
+def test_a_session_that_has_run_sees_the_edit_and_keeps_its_values(
+    mlp: tf.Graph, session: v1.Session, batch: np.ndarray
+) -> None:
+    with mlp.as_default():
+        variables = v1.global_variables()
+    for number, variable in enumerate(variables):
+        fill(variable, number + 1, session)
+    kept = read(variables, session)
+    whole = session.run("net/logits:0", {"x:0": batch})
+    editor = tgw.edit(mlp, session=session)
+    editor.bypass("net/two/out")
+    passed = session.run("net/logits:0", {"x:0": batch})
+    assert np.array_equal(passed, session.run("net/two/add:0", {"x:0": batch}))
+    editor.reroute("net/two/add:0", to="net/one/out:0")
+    assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), session.run("net/one/out:0", {"x:0": batch}))
+    editor.jump(0)
+    assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), whole)
+    assert all(np.array_equal(a, b) for a, b in zip(kept, read(variables, session), strict=True))
+
+
+def test_undo_brings_back_what_tensorflow_would_write(mlp: tf.Graph, session: v1.Session) -> None:
+    editor = tgw.edit(mlp, session=session)
+    before = sorted(n.SerializeToString(deterministic=True) for n in mlp.as_graph_def().node)
+    editor.swap("net/one/out:0", "net/two/out:0", never=["net/two/MatMul"])
+    editor.add_control_inputs("net/logits", ["net/one/out", "x"])
+    editor.detach("net/two")
+    editor.jump(0)
+    hidden = {node.name for node in mlp.as_graph_def().node} - set(editor.index.names)
+    after = (n for n in mlp.as_graph_def().node if n.name not in hidden)
+    assert sorted(n.SerializeToString(deterministic=True) for n in after) == before
+
+
+def test_a_finalized_graph_is_not_rewired(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    before = reads(editor)
+    line.finalize()
+    with pytest.raises(GraphFinalized):
+        editor.reroute("a:0", to="x:0")
+    assert reads(editor) == before
+    assert [t.name for t in line.get_operation_by_name("b").inputs] == ["a:0", "b/y:0"]
+
+
+def test_a_file_is_rewired_before_tensorflow_imports_it(line: tf.Graph, tmp_path: Path) -> None:
+    file = tmp_path / "line.pb"
+    file.write_bytes(line.as_graph_def().SerializeToString())
+    editor = tgw.edit(file)
+    opened = editor.index
+    whole = [node.SerializeToString() for node in opened.nodes]
+    editor.bypass("b")
+    assert "insert a Reshape" not in refused(lambda: editor.reroute("a:0", to="c:0")).why
+    editor.detach("c", outputs=False)
+    assert reads(editor)["c"] == ["a_placeholder", "c/y_placeholder"]
+    editor.undo()
+    editor.undo()
+    assert editor.index is opened
+    assert [node.SerializeToString() for node in editor.index.nodes] == whole
+    editor.redo()
+    copy = editor.clone("x:0", "c:0", "copy", init="none")
+    assert np.array_equal(run(editor.graph, copy["c:0"], {"x:0": X[:, :2]}), X[:, :2] * 4)
+    assert np.array_equal(run(editor.graph, "c:0", {"x:0": X[:, :2]}), X[:, :2] * 4)
+
+
+def test_a_file_with_ops_that_tensorflow_does_not_know_is_rewired(tmp_path: Path) -> None:
+    graph_def = v1.GraphDef()
+    for name, op, inputs in (("x", "Placeholder", ()), ("odd", "NobodyKnows", ("x",)), ("y", "Foreign", ("odd:3",))):
+        graph_def.node.add(name=name, op=op, input=inputs)
+    graph_def.node[0].attr["dtype"].type = tf.float32.as_datatype_enum
+    file = tmp_path / "odd.pb"
+    file.write_bytes(graph_def.SerializeToString())
+    editor = tgw.edit(file)
+    editor.reroute("odd:3", to="x:0")
+    assert reads(editor)["y"] == ["x"]
+    editor.undo()
+    editor.add_control_inputs("y", "x")
+    assert reads(editor)["y"] == ["odd:3", "^x"]
+    assert "odd → y → odd" in refused(lambda: editor.reroute("x:0", to="y:5")).why
+
+
+def test_the_body_of_a_function_is_rewired() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def double_and_square(x: tf.Tensor) -> tf.Tensor:
+        return tf.square(tf.multiply(x, 2.0, name="double"), name="square")
+
+    editor = tgw.edit(double_and_square)
+    opened = editor.index
+    before = reads(editor)
+    editor.bypass("double")
+    assert reads(editor)["square"] == ["x"]
+    assert float(double_and_square(3.0)) == 36  # the function itself is as it was
+    assert editor.undo() == 'editor.bypass(what="double")'
+    assert editor.index is opened
+    assert reads(editor) == before
+
+
+def test_a_v2_loop_is_rewired_outside_and_inside() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        v1.placeholder(tf.float32, [], name="other")
+        tf.identity(tf.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * x), [0, x])[1], name="y")
+    editor = tgw.edit(graph)
+    assert editor.reroute("x:0", to="other:0").changed
+    assert run(graph, "y:0", {"other:0": 2.0}) == 16
+    editor.undo()
+    loop = next(iter(editor.of_type("StatelessWhile")))
+    assert "would be a cycle" in refused(lambda: editor.connect("y:0", loop, 3)).why
+    editor.enter(loop, "body")
+    mul = next(iter(editor.of_type("Mul")))
+    inputs = reads(editor)[mul]
+    editor.swap(f"{inputs[0]}:0", f"{inputs[1]}:0", only=mul)
+    assert reads(editor)[mul] == inputs[::-1]
+    editor.undo()
+    assert reads(editor)[mul] == inputs
+
+
+def test_a_failure_half_way_leaves_graph_and_history_as_they_were(
+    line: tf.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tgw.edit(line)
+    before = reads(editor)
+    update, calls = tf.Operation._update_input, []
+
+    def fails_at_the_second(op: tf.Operation, k: int, tensor: tf.Tensor) -> None:
+        calls.append(op.name)
+        if len(calls) == 2:
+            raise RuntimeError("no more")
+        update(op, k, tensor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.Operation, "_update_input", fails_at_the_second)
+        with pytest.raises(RuntimeError, match="no more"):
+            editor.reroute(["a:0", "b:0"], to=["x:0", "a:0"])
+    assert reads(editor) == before
+    assert editor.history.done == ()
+    assert np.array_equal(run(line, "c:0", {"x:0": X[:, :2]}), X[:, :2] * 8)

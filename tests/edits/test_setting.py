@@ -1,0 +1,218 @@
+"""Devices, attributes and constants: set, checked against what reads them, and taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.errors import GraphEditError, UnknownName
+
+X = {"x:0": np.ones((1, 2), np.float32)}
+
+
+def test_a_scope_is_put_on_a_device_and_back(mlp: tf.Graph) -> None:
+    editor = tgw.edit(mlp)
+    editor.place("net/one/", "/device:CPU:0")
+    assert mlp.get_operation_by_name("net/one/out").device == "/device:CPU:0"
+    assert mlp.get_operation_by_name("net/two/out").device == ""
+    editor.place(editor.scope("net/one/"), None)
+    assert {mlp.get_operation_by_name(n).device for n in editor.scope("net/one/")} == {""}
+    editor.undo()
+    editor.undo()
+    assert {node.device for node in editor.index.nodes} == {""}
+
+
+def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        w = v1.get_variable("w", [2], use_resource=False)
+        with v1.colocate_with(w):
+            tf.constant(1.0, name="slot")
+        tf.constant(1.0, name="else")
+    editor = tgw.edit(written(graph, tmp_path))
+    before = saved(editor, tmp_path)
+    done = editor.place("w", "/job:worker/task:1")
+    assert {n.name for n in editor.index.nodes if n.device} >= {"w", "w/Assign", "w/read", "slot"}
+    assert "else" not in done.changed
+    assert done.notes[0].endswith("must stand beside them and move along.")
+    editor.undo()
+    assert saved(editor, tmp_path) == before
+
+
+@pytest.mark.parametrize("device", ["gpu 0", "/device:GPU", "/task:x", "GPU:0/"])
+def test_what_is_no_device_is_refused(line: tf.Graph, device: str) -> None:
+    with pytest.raises(GraphEditError, match="is not written as TensorFlow writes a device"):
+        tgw.edit(line).place("a", device)
+
+
+def test_nothing_changes_twice(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    for again in (
+        lambda: editor.place("a", ""),
+        lambda: editor.set_constant("a/y:0", 2.0),
+        lambda: editor.set_attr("a", "T", tf.float32),
+        lambda: editor.replace_input("x:0", [None, 2]),
+    ):
+        with pytest.raises(GraphEditError, match="This changes nothing"):
+            again()
+
+
+# Attributes
+
+
+@pytest.fixture
+def convolution() -> tf.Graph:
+    """x -> convolved -> pooled -> whole, an int32."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [1, 8, 8, 1], name="x")
+        convolved = tf.nn.conv2d(x, tf.ones([3, 3, 1, 1]), 1, "VALID", name="convolved")
+        pooled = tf.nn.max_pool2d(convolved, 2, 2, "VALID", name="pooled")
+        tf.cast(pooled, tf.int32, name="whole")
+    return graph
+
+
+def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: tf.Graph) -> None:
+    feeds = {"x:0": np.ones((1, 8, 8, 1))}
+    with v1.Session(graph=convolution) as session:
+        session.run("pooled:0", feeds)
+        editor = tgw.edit(convolution, session=session)
+        done = editor.set_attr("convolved", "padding", "SAME")
+        assert ("pooled", 0, (1, 3, 3, 1), (1, 4, 4, 1)) in done.shapes
+        assert session.run("pooled:0", feeds).shape == (1, 4, 4, 1)
+        editor.set_attr("pooled", "ksize", [1, 1, 1, 1])
+        editor.undo()
+        editor.undo()
+        assert session.run("pooled:0", feeds).shape == (1, 3, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "value", "why"),
+    [
+        ("convolved", "pading", "SAME", r"Conv2D 'convolved' has no attribute 'pading'. Did you mean 'padding'"),
+        (
+            "convolved",
+            "padding",
+            "ROUND",
+            r"'ROUND' is not allowed for attribute 'padding'.*'SAME', 'VALID', 'EXPLICIT'",
+        ),
+        ("convolved", "padding", 3, r"3 does not suit attribute 'padding' of op 'convolved', which is a text"),
+        ("convolved", "strides", "1", r"which is a list, each entry a int"),
+        ("convolved", "use_cudnn_on_gpu", 1, "which is a bool"),
+        ("convolved", "T", "float33", r"which is a dtype"),
+        ("convolved", "T", tf.int8, r"'int8' is not allowed for attribute 'T'"),
+        ("convolved", "T", tf.float64, r"reads 'x:0', which is float32, and would take another dtype"),
+        ("whole", "DstT", "float99", "which is a dtype"),
+        ("pooled", "ksize", [1, 1], r"needs 4 at entries"),
+        ("convolved", "strides", [1, 1], r"Op 'convolved' cannot take|TensorFlow"),
+        ("x", "shape", [1, -8], r"which is a shape"),
+    ],
+)
+def test_what_an_op_cannot_take_is_refused(convolution: tf.Graph, op: str, name: str, value: Any, why: str) -> None:
+    editor, before = tgw.edit(convolution), convolution.as_graph_def()
+    with pytest.raises(GraphEditError, match=why):
+        editor.set_attr(op, name, value)
+    assert convolution.as_graph_def() == before
+
+
+def test_another_dtype_must_suit_the_readers(convolution: tf.Graph, tmp_path: Path) -> None:
+    with convolution.as_default():
+        tf.add(convolution.get_tensor_by_name("whole:0"), 1, name="more")
+    editor = tgw.edit(written(convolution, tmp_path))
+    with pytest.raises(GraphEditError, match=r"'whole:0' is int32 and would be int64, and op 'more' reads it"):
+        editor.set_attr("whole", "DstT", tf.int64)
+    editor.remove("more")
+    editor.set_attr("whole", "DstT", tf.int64)
+    assert ran(editor, tmp_path, "whole:0", {"x:0": np.ones((1, 8, 8, 1))}).dtype == np.int64
+
+
+def test_an_op_whose_number_of_tensors_would_change_is_refused() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        parts = tf.split(tf.ones([4]), 2, name="parts")
+        tf.add_n(parts, name="sum")
+    editor = tgw.edit(graph)
+    with pytest.raises(GraphEditError, match="would take 3 tensors, and reads 2"):
+        editor.set_attr("sum", "N", 3)
+    with pytest.raises(GraphEditError, match="'parts:1' is float32 and would be gone, and op 'sum' reads it"):
+        editor.set_attr("parts", "num_split", 1)
+    with pytest.raises(GraphEditError, match="needs 1 at least, and 0 was given"):
+        editor.set_attr("sum", "N", 0)
+
+
+def test_an_op_that_tensorflow_does_not_know_has_no_known_attributes(line: tf.Graph, tmp_path: Path) -> None:
+    graph_def = line.as_graph_def()
+    graph_def.node.add(name="custom", op="NobodyKnowsThis", input=["b"])
+    (tmp_path / "custom.pb").write_bytes(graph_def.SerializeToString())
+    with pytest.raises(GraphEditError, match="TensorFlow does not know 'NobodyKnowsThis'"):
+        tgw.edit(str(tmp_path / "custom.pb")).set_attr("custom", "T", tf.float32)
+
+
+# Constants
+
+
+def test_a_constant_has_another_value(line: tf.Graph, tmp_path: Path) -> None:
+    with v1.Session(graph=line) as session:
+        session.run("c:0", X)
+        editor = tgw.edit(line, session=session)
+        editor.set_constant("a/y:0", np.float32(5))
+        assert session.run("c:0", X).tolist() == [[20, 20]]
+        assert ran(editor, tmp_path, "c:0", X).tolist() == [[20, 20]]
+        editor.undo()
+        assert session.run("c:0", X).tolist() == [[8, 8]]
+
+
+def test_a_placeholder_is_fixed_and_may_still_be_fed() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        training = v1.placeholder_with_default(True, [], name="is_training")
+        tf.where(training, 1.0, 2.0, name="y")
+    with v1.Session(graph=graph) as session:
+        assert session.run("y:0") == 1
+        editor = tgw.edit(graph, session=session)
+        done = editor.set_constant("is_training:0", False)
+        assert done.added == ("is_training/value",)
+        assert session.run("y:0") == 2
+        assert session.run("y:0", {"is_training:0": True}) == 2
+        editor.undo()
+        assert session.run("y:0") == 1
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value", "why"),
+    [
+        ("a/y:0", True, "True is no value of float32"),
+        ("a/y:0", "text", "text is no value of float32"),
+        ("a/y:0", [1.0, 2.0], r"The value has shape \(2,\), and the tensor \(\)"),
+        ("x:0", [[1.0, 2.0, 3.0]], r"The value has shape \(1, 3\), and the tensor \(None, 2\)"),
+        ("a:0", 1.0, "Op 'a' is a Mul, which computes its value|The value has shape"),
+        ("q:0", 1.0, "no op 'q'"),
+    ],
+)
+def test_a_value_must_suit_the_tensor(line: tf.Graph, tensor: str, value: Any, why: str) -> None:
+    with pytest.raises((GraphEditError, UnknownName), match=why):
+        tgw.edit(line).set_constant(tensor, value)
+
+
+def test_values_of_every_kind() -> None:
+    graph = tf.Graph()
+    kinds = {"text": tf.constant(["a", "b"]), "whole": tf.constant([1, 2], tf.int64), "no": tf.constant(False)}
+    with graph.as_default():
+        for name, value in kinds.items():
+            tf.identity(tf.constant(value.numpy(), name=name), name=f"{name}_read")
+    editor = tgw.edit(graph)
+    editor.set_constant("text:0", ["c", "ä"])
+    editor.set_constant("whole:0", (3, 4))
+    editor.set_constant("no:0", np.bool_(True))
+    with v1.Session(graph=graph) as session:
+        text, whole, no = session.run(["text_read:0", "whole_read:0", "no_read:0"])
+    assert [word.decode() for word in text] == ["c", "ä"]
+    assert (whole.tolist(), bool(no)) == ([3, 4], True)
+    assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.code()

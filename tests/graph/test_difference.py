@@ -1,0 +1,266 @@
+"""Differences: what is told, what is none, and which op is which when names differ."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import MODELS, build_mlp, v1
+from tfgraphwidget.graph.difference import COLUMNS, Detail, Difference, difference
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.live import LiveGraph
+from tfgraphwidget.names import split_input
+from tfgraphwidget.sources import open_source
+
+Names = Callable[[str], str]
+
+
+def index_of(graph: tf.Graph) -> GraphIndex:
+    return LiveGraph(open_source(graph)).index
+
+
+def of(graph_def: v1.GraphDef) -> GraphIndex:
+    """The index of a GraphDef as a file holds it."""
+    return LiveGraph(open_source(graph_def)).index
+
+
+def renamed(graph_def: v1.GraphDef, new: Names) -> v1.GraphDef:
+    """A copy under other names."""
+    copy = v1.GraphDef.FromString(graph_def.SerializeToString())
+    for node in copy.node:
+        node.name = new(node.name)
+        for k, text in enumerate(list(node.input)):
+            op = split_input(text)[0]
+            node.input[k] = text.replace(op, new(op), 1)
+        if "_class" in node.attr:
+            beside = [value[5:].decode() for value in node.attr["_class"].list.s]
+            node.attr["_class"].list.s[:] = [f"loc:@{new(name)}".encode() for name in beside]
+    return copy
+
+
+def node(graph_def: v1.GraphDef, name: str) -> v1.NodeDef:
+    return next(node for node in graph_def.node if node.name == name)
+
+
+def test_a_graph_and_itself_do_not_differ(mlp: tf.Graph) -> None:
+    found = difference(index_of(mlp), of(mlp.as_graph_def()))
+    assert not found
+    assert len(found) == 0
+    assert repr(found) == "No difference."
+    assert found.table().empty
+
+
+def test_what_is_added_and_removed_is_named_in_graph_order(line: tf.Graph) -> None:
+    before = index_of(line)
+    with line.as_default():
+        late = tf.identity("late", name="late")
+        tf.identity(late, name="later")
+    after = index_of(line)
+    assert difference(before, after).added == ("late/input", "late", "later")
+    assert difference(after, before).removed == ("late/input", "late", "later")
+
+
+def test_each_thing_that_changed_in_an_op_is_told(line: tf.Graph) -> None:
+    before, after = line.as_graph_def(), line.as_graph_def()
+    changed = node(after, "c")
+    changed.input[0] = "a"
+    changed.input.append("^x")
+    changed.device = "/device:CPU:0"
+    changed.op = "AddV2"
+    node(after, "x").attr["shape"].shape.dim[1].size = 5
+    found = difference(of(before), of(after))
+    assert [(change.name, change.was) for change in found.changed] == [("x", "x"), ("c", "c")]
+    assert found.changed[0].details == (Detail("attr shape", "(None, 2)", "(None, 5)"),)
+    assert found.changed[1].details == (
+        Detail("type", "Mul", "AddV2"),
+        Detail("device", "", "/device:CPU:0"),
+        Detail("input 0", "b:0", "a:0"),
+        Detail("control input", "", "x"),
+    )
+    assert "c: type Mul → AddV2; device + /device:CPU:0; input 0 b:0 → a:0; control input + x" in repr(found)
+    assert len(found) == 2
+
+
+def test_an_attribute_at_its_default_is_none(line: tf.Graph) -> None:
+    with line.as_default():
+        tf.linalg.matmul(line.get_tensor_by_name("x:0"), [[1.0], [2.0]], name="product")
+    bare, full = line.as_graph_def(), line.as_graph_def(add_shapes=True)
+    del node(bare, "product").attr["transpose_a"]
+    assert not difference(of(bare), of(full))
+    node(full, "product").attr["transpose_a"].b = True
+    assert difference(of(bare), of(full)).changed[0].details == (Detail("attr transpose_a", "False", "True"),)
+
+
+def test_the_order_of_control_inputs_and_of_colocations_does_not_matter() -> None:
+    with tf.Graph().as_default() as graph:
+        first, second = tf.no_op("first"), tf.no_op("second")
+        with tf.control_dependencies([first, second]):
+            last = tf.no_op("last")
+        last._set_attr("_class", v1.AttrValue(list=v1.AttrValue.ListValue(s=[b"loc:@first", b"loc:@second"])))
+    before, after = graph.as_graph_def(), graph.as_graph_def()
+    for held in (node(after, "last").input, node(after, "last").attr["_class"].list.s):
+        held[:] = list(held)[::-1]
+    assert not difference(of(before), of(after))
+    node(after, "last").input.pop()
+    assert [d.what for d in difference(of(before), of(after)).changed[0].details] == ["control input"]
+
+
+def test_large_constants_that_look_alike_are_told_apart() -> None:
+    def graph_def(last: float) -> v1.GraphDef:
+        with tf.Graph().as_default() as graph:
+            tf.constant(np.array([0.0] * 99 + [last], np.float32), name="c")
+        return graph.as_graph_def()
+
+    (change,) = difference(of(graph_def(1)), of(graph_def(2))).changed
+    assert change.details == (Detail("attr value", "float32 (100,)", "float32 (100,), another"),)
+    assert not difference(of(graph_def(float("nan"))), of(graph_def(float("nan"))))
+
+
+def test_a_scope_that_was_renamed_is_the_same_scope(mlp: tf.Graph) -> None:
+    graph_def = mlp.as_graph_def()
+    found = difference(of(graph_def), of(renamed(graph_def, lambda name: name.replace("net/one", "first"))))
+    assert (found.added, found.removed, found.changed) == ((), (), ())
+    assert len(found) == len(found.renamed) == sum(name.startswith("net/one") for name in index_of(mlp).names)
+    assert f"net/one → first ({len(found)} ops)" in repr(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_any_name_ops_are_found_by_what_is_around_them(seed: int) -> None:
+    graph_def = build_mlp(resource=False).as_graph_def()
+    order = list(range(len(graph_def.node)))
+    random.Random(seed).shuffle(order)
+    names = {node.name: f"op{k}" for k, node in zip(order, graph_def.node, strict=True)}
+    other = renamed(graph_def, names.__getitem__)
+    other.node.sort(key=lambda node: node.name)
+    found = difference(of(graph_def), of(other))
+    assert dict(found.renamed) == names
+    assert not found.changed
+
+
+def test_a_renamed_op_that_changed_too_is_told_as_both(mlp: tf.Graph) -> None:
+    graph_def = mlp.as_graph_def()
+    other = renamed(graph_def, lambda name: f"there/{name}")
+    node(other, "there/net/logits").input[0] = "there/net/one/out"
+    node(other, "there/net/two/MatMul").device = "/device:CPU:0"
+    found = difference(of(graph_def), of(other))
+    assert len(found.renamed) == len(graph_def.node) == len(found)
+    assert [(change.name, change.was, len(change.details)) for change in found.changed] == [
+        ("there/net/two/MatMul", "net/two/MatMul", 1),
+        ("there/net/logits", "net/logits", 1),
+    ]
+
+
+def test_where_several_are_alike_none_is_guessed() -> None:
+    def graph_def(names: str) -> v1.GraphDef:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, name="x")
+            for name in names:
+                tf.nn.relu(x, name=name)
+        return graph.as_graph_def()
+
+    found = difference(of(graph_def("ab")), of(graph_def("cd")))
+    assert found.added == ("c", "d")
+    assert found.removed == ("a", "b")
+    assert difference(of(graph_def("ab")), of(graph_def("ac"))).renamed == (("b", "c"),)
+
+
+def test_a_reroute_is_no_renaming(line: tf.Graph) -> None:
+    with line.as_default():
+        tf.multiply(line.get_tensor_by_name("x:0"), 2.0, name="other")
+    graph_def = line.as_graph_def()
+    there = renamed(graph_def, lambda name: f"t/{name}")
+    node(there, "t/c").input[0] = "t/other"
+    found = difference(of(graph_def), of(there))
+    assert dict(found.renamed)["b"] == "t/b"
+    assert [str(change) for change in found.changed] == ["t/c: input 0 b:0 → t/other:0"]
+
+
+def test_a_variable_that_keeps_its_state_under_another_name_did_not_change(editor: tgw.GraphEditor) -> None:
+    editor.rename("net/one/w", "kernel")
+    found = editor.diff()
+    assert ("net/one/w", "kernel") in found.renamed
+    assert not found.changed
+
+
+def test_masks_are_of_either_graph(line: tf.Graph) -> None:
+    before = index_of(line)
+    with line.as_default():
+        tf.identity(line.get_tensor_by_name("c:0"), name="late")
+    after = index_of(line)
+    line.get_operation_by_name("c")._set_device("/device:CPU:0")
+    found = difference(before, index_of(line))
+    held = found.ops(after)
+    assert {kind: [after.names[i] for i in np.flatnonzero(mask)] for kind, mask in held.items()} == {
+        "added": ["late"],
+        "removed": [],
+        "changed": ["c"],
+    }
+    assert not found.ops(before)["added"].any()
+
+
+def test_the_table_has_a_row_for_each_detail(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    after = line.as_graph_def()
+    node(after, "c").input[0] = "a"
+    node(after, "c").device = "/device:CPU:0"
+    found = difference(index_of(line), of(after))
+    table = found.table()
+    assert isinstance(table, pd.DataFrame)
+    assert list(table.columns) == list(COLUMNS)
+    assert list(table["what"]) == ["device", "input 0"]
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert found.table() == found.rows()
+
+
+def function_graph(factor: float, name: str) -> v1.GraphDef:
+    """A graph that calls a function, which a process numbers as it likes."""
+
+    @tf.function
+    def scaled(x: tf.Tensor) -> tf.Tensor:
+        return x * factor
+
+    with tf.Graph().as_default() as graph:
+        tf.identity(scaled(v1.placeholder(tf.float32, [2], name="x")), name="y")
+    graph_def = graph.as_graph_def()
+    (old,) = (function.signature.name for function in graph_def.library.function)
+    graph_def.library.function[0].signature.name = name
+    for held in graph_def.node:
+        for value in held.attr.values():
+            if value.func.name == old:
+                value.func.name = name
+    return graph_def
+
+
+def test_a_function_is_what_it_does_whatever_its_number() -> None:
+    one, same = function_graph(2.0, "__inference_scaled_7"), function_graph(2.0, "__inference_scaled_12")
+    found = difference(of(one), of(same))
+    assert not len(found)
+    assert found.functions.renamed == (("__inference_scaled_7", "__inference_scaled_12"),)
+    changed = difference(of(one), of(function_graph(3.0, "__inference_scaled_7"))).functions
+    assert (changed.added, changed.removed, changed.changed) == ((), (), ("__inference_scaled_7",))
+    other = difference(of(one), of(function_graph(3.0, "triple")))
+    assert (other.functions.added, other.functions.removed) == (("triple",), ("__inference_scaled_7",))
+    assert [detail.what for change in other.changed for detail in change.details] == ["attr f"]
+
+
+@pytest.mark.parametrize("model", ["seq2seq_v1.meta", "dqn_online_train.meta"])
+def test_a_real_model_under_a_scope_is_the_same_model(model: str) -> None:
+    graph_def = v1.MetaGraphDef.FromString((MODELS / model).read_bytes()).graph_def
+    found = difference(of(graph_def), of(renamed(graph_def, lambda name: f"net/{name}")))
+    assert (found.added, found.removed) == ((), ())
+    assert len(found.renamed) == len(graph_def.node)
+    assert not found.changed
+
+
+def test_nothing_differs_from_nothing() -> None:
+    empty = index_of(tf.Graph())
+    assert difference(empty, index_of(tf.Graph())) == Difference()
+    with tf.Graph().as_default() as graph:
+        tf.no_op("a")
+    assert difference(empty, index_of(graph)).added == ("a",)

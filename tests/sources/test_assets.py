@@ -1,0 +1,91 @@
+"""Vocabulary files of SavedModels: found where the model lies now, by copies of tables and by other graphs too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import initialised, v1
+from tfgraphwidget.editor import GraphEditor
+
+TEXTS = np.array([b"b", b"?"], object)
+
+
+def lookup(words: Path) -> tf.lookup.StaticHashTable:
+    """A table that is filled from a file."""
+    line = tf.lookup.TextFileIndex
+    initial = tf.lookup.TextFileInitializer(str(words), tf.string, line.WHOLE_LINE, tf.int64, line.LINE_NUMBER)
+    return tf.lookup.StaticHashTable(initial, -1)
+
+
+class Words(tf.Module):
+    """A TensorFlow 2 module that looks words up."""
+
+    def __init__(self, words: Path) -> None:
+        super().__init__()
+        self.table = lookup(words)
+        self.scale = tf.Variable(np.int64(10))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        """The line of each word, times ten."""
+        return self.table.lookup(x) * self.scale
+
+
+@pytest.fixture(params=["TensorFlow 1", "TensorFlow 2"])
+def moved(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEditor:
+    """A SavedModel that lies elsewhere than it was made, its first vocabulary gone."""
+    (tmp_path / "words").write_text("a\nb\n")
+    if request.param == "TensorFlow 2":
+        tf.saved_model.save(Words(tmp_path / "words"), str(tmp_path / "made"))
+    else:
+        graph = tf.Graph()
+        with graph.as_default():
+            x = v1.placeholder(tf.string, [None], name="serving_default_x")
+            scale = v1.get_variable("scale", initializer=np.int64(10), use_resource=True)
+            ends = {"x": x}, {"y": tf.multiply(lookup(tmp_path / "words").lookup(x), scale, name="y")}
+            assets = graph.get_collection(v1.GraphKeys.ASSET_FILEPATHS)
+        with initialised(graph) as session, graph.as_default():
+            builder = v1.saved_model.Builder(str(tmp_path / "made"))
+            signature = {"serving_default": v1.saved_model.predict_signature_def(*ends)}
+            fill = tf.group(graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS))
+            builder.add_meta_graph_and_variables(session, ["serve"], signature, assets_collection=assets, main_op=fill)
+            builder.save()
+    (tmp_path / "words").unlink()
+    (tmp_path / "made").rename(tmp_path / "moved")
+    editor = tgw.edit(tmp_path / "moved")
+    editor.leave(0)
+    return editor
+
+
+def ends(editor: GraphEditor) -> tuple[str, str]:
+    """Input and output of the one signature."""
+    (signature,) = editor.signatures
+    return signature.inputs[0][1], signature.outputs[0][1]
+
+
+def test_a_copy_of_a_table_is_filled_from_the_model_s_own_file(moved: GraphEditor) -> None:
+    x, y = ends(moved)
+    copy = moved.clone(x, y)
+    assert not copy.report.shared
+    assert moved.session.run(copy[y], {x: TEXTS}).tolist() == [10, -10]
+    moved.session.close()
+
+
+def test_a_model_with_a_vocabulary_is_added_to_another_graph(
+    moved: GraphEditor, line: tf.Graph, tmp_path: Path
+) -> None:
+    x, y = ends(moved)
+    with v1.Session(graph=line) as session:
+        added = tgw.edit(line, session=session).add(tmp_path / "moved", "words")
+        assert session.run(added[y], {f"words/{x}": TEXTS}).tolist() == [10, -10]
+
+
+def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:
+    index = tgw.edit(tf2_saved_model).outermost
+    assert "asset_filepaths" not in index.collections
+    assert len(index.collections["table_initializer"]) == 1

@@ -1,0 +1,414 @@
+"""SavedModels: the signatures asked for, with values, tables and files; both loaders give the graph's own numbers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, fill, initialised, v1
+from tests.sources.conftest import Affine, affine, tf1_saved_model, tf2_saved_model
+from tfgraphwidget import export
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.export import proving
+from tfgraphwidget.sources import Signature
+
+__all__ = ["affine", "tf1_saved_model", "tf2_saved_model"]  # fixtures
+ONES = np.ones([2, 3], np.float32)
+
+
+def both(folder: Path, feeds: dict[str, Any], name: str = "serving_default") -> dict[str, Any]:
+    """What a signature gives through `tf.saved_model.load`, after it gave the same in a session."""
+    with v1.Session(graph=tf.Graph()) as session:
+        told = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
+        fed = {told.inputs[key].name: value for key, value in feeds.items()}
+        in_session = session.run({key: info.name for key, info in told.outputs.items()}, fed)
+    loaded = tf.saved_model.load(str(folder))
+    got = loaded.signatures[name](**{key: tf.constant(value) for key, value in feeds.items()})
+    eager = {key: tensor.numpy() for key, tensor in got.items()}
+    assert eager.keys() == in_session.keys()
+    assert all(np.array_equal(eager[key], in_session[key]) for key in eager)
+    return in_session
+
+
+def test_several_signatures_under_the_names_asked_for(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
+) -> None:
+    ends = {"serving_default": ("x", "net/logits"), "embed": ({"image": "x:0"}, {"embedding": "net/one/out:0"})}
+    editor.save(tmp_path / "sm", signatures=ends)
+    hidden, logits = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
+    assert np.array_equal(both(tmp_path / "sm", {"image": batch}, "embed")["embedding"], hidden)
+    assert np.array_equal(both(tmp_path / "sm", {"x": batch})["logits"], logits)
+
+
+def test_a_signature_that_takes_what_another_computes(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
+) -> None:
+    editor.save(
+        tmp_path / "sm",
+        signatures={"whole": ("x", "net/logits"), "head": ({"h": "net/one/out"}, {"y": "net/logits"})},
+    )
+    hidden, logits = session.run(["net/one/out:0", "net/logits:0"], {"x:0": batch})
+    assert np.array_equal(both(tmp_path / "sm", {"h": hidden}, "head")["y"], logits)
+    assert np.array_equal(both(tmp_path / "sm", {"x": batch}, "whole")["logits"], logits)
+
+
+def test_keys_and_their_order_are_those_given(editor: GraphEditor) -> None:
+    (signature,) = editor._asked({"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
+    assert signature == Signature("serving_default", (("b", "x:0"),), (("z", "net/logits:0"), ("a", "net/one/out:0")))
+    assert editor._asked(None, None, [signature]) == (signature,)
+    assert [s.name for s in editor._asked(None, None, {"one": signature})] == ["one"]
+
+
+def test_ops_of_one_last_name_get_numbered_keys(diamond: tf.Graph, tmp_path: Path) -> None:
+    with diamond.as_default():
+        tf.identity(diamond.get_tensor_by_name("left:0"), name="again/join")
+    tgw.edit(diamond).save(tmp_path / "sm", ["x", "other"], ["join", "again/join"])
+    given = {"x": np.array([2.0, -1], np.float32), "other": np.float32(3)}
+    assert {k: v.tolist() for k, v in both(tmp_path / "sm", given).items()} == {"join": [20, -9], "join_1": [2, 0]}
+
+
+def test_every_output_of_an_op_is_one(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.int64, [4], name="x")
+        tf.raw_ops.Unique(x=x, name="u")
+    tgw.edit(graph).save(tmp_path / "sm", "x", "u")
+    assert {k: v.tolist() for k, v in both(tmp_path / "sm", {"x": np.array([7, 7, 8, 7])}).items()} == {
+        "u": [7, 8], "u_1": [0, 0, 1, 0],
+    }  # fmt: skip
+
+
+def test_a_model_without_inputs_and_one_that_gives_a_reference_variable(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.get_variable("w", initializer=[1.0, 2.0], use_resource=False)
+    with initialised(graph) as session:
+        tgw.edit(graph, session=session).save(tmp_path / "sm", outputs={"w": "w:0"})
+    assert both(tmp_path / "sm", {})["w"].tolist() == [1, 2]
+
+
+def test_what_was_opened_is_written_under_its_own_signatures(tf2_saved_model: Path, tmp_path: Path) -> None:
+    editor = tgw.edit(tf2_saved_model)
+    editor.leave(0)
+    editor.save(tmp_path / "sm")
+    assert [s.name for s in tgw.edit(tmp_path / "sm").signatures] == ["other", "serving_default"]
+    original = tf.saved_model.load(str(tf2_saved_model)).signatures["other"](x=tf.constant(ONES))
+    got = both(tmp_path / "sm", {"x": ONES}, "other")
+    assert np.allclose(got["y"], original["y"].numpy())
+    assert got["found"].tolist() == [1]
+
+
+def test_the_marked_signature_of_a_file_is_no_choice(tf1_saved_model: Path, tmp_path: Path) -> None:
+    editor = tgw.edit(tf1_saved_model, tags="serve")
+    assert editor.outputs == ("net/logits:0",)  # marked when it was opened
+    editor.save(tmp_path / "sm")
+    assert list(both(tmp_path / "sm", {"x": ONES}, "predict")) == ["logits"]
+    editor.mark("x", "net/one/out")
+    editor.save(tmp_path / "sm")
+    assert list(both(tmp_path / "sm", {"x": ONES})) == ["out"]
+
+
+def test_a_vocabulary_goes_along_wherever_the_model_goes(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("a\nb\n")
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.string, [None], name="x")
+        lines = tf.lookup.TextFileInitializer(
+            str(tmp_path / "words"), tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+        )  # fmt: skip
+        tf.identity(tf.lookup.StaticHashTable(lines, -1).lookup(x), name="y")
+    tgw.edit(graph).save(tmp_path / "first", "x", "y")
+    (tmp_path / "words").unlink()
+    (tmp_path / "first").rename(tmp_path / "moved")
+    texts = np.array([b"b", b"?"], object)
+    assert both(tmp_path / "moved", {"x": texts})["y"].tolist() == [1, -1]
+    tgw.edit(tmp_path / "moved").save(tmp_path / "second")
+    shutil.rmtree(tmp_path / "moved")
+    assert both(tmp_path / "second", {"x": texts})["y"].tolist() == [1, -1]
+    with pytest.raises(GraphEditError, match=r"names the file '.*words', which a table is filled from, and it is not"):
+        tgw.edit(graph).save(tmp_path / "third", "x", "y")
+
+
+def test_a_table_that_holds_what_was_inserted_by_hand(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.string, [None], name="x")
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+        insert = table.insert(tf.constant(["a", "b"]), tf.constant([5, 6], tf.int64))
+        tf.identity(table.lookup(x), name="y")
+    with v1.Session(graph=graph) as session:
+        session.run(insert)
+        tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
+    assert both(tmp_path / "sm", {"x": np.array([b"b", b"?"], object)})["y"].tolist() == [6, -1]
+
+
+def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated_again(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", initializer=2.0, use_resource=False)
+        doubled = v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * w), [0, x])[1]
+        tf.identity(v1.cond(doubled > 0, lambda: doubled + w, lambda: doubled - w), name="y")
+        v1.enable_control_flow_v2()
+    with initialised(graph) as session:
+        tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
+    assert both(tmp_path / "sm", {"x": np.float32(1)})["y"] == 10
+    with v1.Session(graph=tf.Graph()) as session:
+        v1.saved_model.load(session, ["serve"], str(tmp_path / "sm"))
+        (gradient,) = tf.gradients(session.graph.get_tensor_by_name("y:0"), session.graph.get_tensor_by_name("x:0"))
+        assert session.run(gradient, {"x:0": 1.0}) == 8
+
+
+def test_an_initial_value_that_needs_a_placeholder_stays_behind(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2], name="x")
+        start = v1.placeholder(tf.float32, [2], name="start")
+        w = v1.get_variable("w", initializer=start, use_resource=True)
+        tf.add(x, w, name="y")
+    with v1.Session(graph=graph) as session:
+        session.run(w.initializer, {start: [1.0, 2.0]})
+        tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
+    assert both(tmp_path / "sm", {"x": [1.0, 1.0]})["y"].tolist() == [2, 3]
+    assert "start" not in tgw.edit(tmp_path / "sm").index.ids
+
+
+def test_partitioned_variables_and_local_ones(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.int32, [None], name="x")
+        parts = v1.get_variable(
+            "w", [6, 2], initializer=v1.random_normal_initializer(seed=1), use_resource=False,
+            partitioner=v1.fixed_size_partitioner(3),
+        )  # fmt: skip
+        scale = v1.get_variable("scale", initializer=3.0, collections=[v1.GraphKeys.LOCAL_VARIABLES])
+        tf.multiply(tf.nn.embedding_lookup(parts, x), scale, name="y")
+        init = v1.local_variables_initializer()
+    with initialised(graph) as session:
+        session.run(init)
+        tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
+        wanted = session.run("y:0", {"x:0": [0, 5]})
+    assert np.array_equal(both(tmp_path / "sm", {"x": np.array([0, 5], np.int32)})["y"], wanted)
+
+
+def test_collections_of_the_part_go_along(shared_weights: tf.Graph, tmp_path: Path) -> None:
+    with initialised(shared_weights) as session:
+        tgw.edit(shared_weights, session=session).save(tmp_path / "sm", "a/x", "a/y")
+    index = tgw.edit(tmp_path / "sm").index
+    assert [v.handle for v in index.variable_defs if v.trainable] == ["w"]
+    assert "b/y" not in index.ids
+
+
+@pytest.mark.parametrize(
+    ("ends", "error", "sentence"),
+    [
+        ({"a": ("x", ())}, GraphEditError, "Signature 'a' has no outputs"),
+        ({"a": "x"}, GraphEditError, r"signatures\['a'\] is no pair of inputs and outputs"),
+        ({"a": ({"x": ["x", "net/logits"]}, "net/logits")}, GraphEditError, "'x': .* is no key with one tensor"),
+        ({"a": ({}, {"y": "nope"})}, UnknownName, "no op 'nope'"),
+        ({"a": ((), "net/logits")}, GraphEditError, "also need placeholder 'x'; add 'x:0' to the inputs"),
+    ],
+)
+def test_what_is_no_signature_is_refused(
+    editor: GraphEditor, tmp_path: Path, ends: Any, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        editor.save(tmp_path / "sm", signatures=ends)
+    with pytest.raises(GraphEditError, match="but not both"):
+        editor.save(tmp_path / "sm", "x", "net/logits", signatures=ends)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ends_that_no_one_can_call_are_refused_by_name(while_loop: tf.Graph, tmp_path: Path) -> None:
+    with while_loop.as_default():
+        v1.get_variable("w", initializer=1.0, use_resource=True)
+    editor = tgw.edit(while_loop)
+    inside = next(name for name in editor.index.names if name.endswith("/mul"))
+    with pytest.raises(GraphEditError, match=f"'{inside}:0' lies inside the while loop") as refusal:
+        editor.save(tmp_path / "sm", "x", inside)
+    assert refusal.value.ops == (inside,)
+    with pytest.raises(GraphEditError, match="'w:0' refers to a resource"):
+        editor.save(tmp_path / "sm", "x", "w")
+
+
+def test_a_queue_is_refused_with_the_tensor_to_feed(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        queue = v1.FIFOQueue(3, [tf.float32], shapes=[[]], name="q")
+        tf.multiply(queue.dequeue(), 2.0, name="y")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    with pytest.raises(GraphEditError, match=r"The outputs need queue 'q'.*inputs=\['q_Dequeue:0'\]"):
+        editor.save(tmp_path / "sm", outputs="y")
+    editor.save(tmp_path / "sm", inputs={"v": "q_Dequeue"}, outputs="y")
+    assert both(tmp_path / "sm", {"v": np.float32(4)})["y"] == 8
+    editor.session.close()
+
+
+# Trying what was written
+
+
+def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Let what one loader gives be another thing than what it has loaded gives."""
+    real = getattr(proving, way)
+
+    def wrong(*arguments: Any) -> Any:
+        opened = real(*arguments)
+
+        class Opened:
+            def __enter__(self) -> Any:
+                run = opened.__enter__()
+                return lambda signature, feeds: {key: change(value) for key, value in run(signature, feeds).items()}
+
+            def __exit__(self, *error: Any) -> Any:
+                return opened.__exit__(*error)
+
+        return Opened()
+
+    monkeypatch.setattr(proving, way, wrong)
+
+
+@pytest.mark.parametrize(("way", "name"), [("_in_session", "compat.v1"), ("_eagerly", r"tf\.saved_model\.load\)")])
+def test_a_model_that_loads_to_other_numbers_is_not_written(
+    editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, name: str
+) -> None:
+    editor.save(tmp_path / "sm", "x", "net/one/out")
+    old = {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()}
+    difference_of(lambda value: value + 0.5, monkeypatch, way)
+    with pytest.raises(
+        GraphEditError, match=rf"output 'logits' of signature .* differs by 0\.5 \(through .*{name}"
+    ) as e:
+        editor.save(tmp_path / "sm", "x", "net/logits")
+    assert e.value.ops == ("net/logits",)
+    assert {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()} == old
+    editor.save(tmp_path / "sm", "x", "net/logits", verify=False)
+    assert list(both(tmp_path / "sm", {"x": ONES})) == ["logits"]
+
+
+def test_random_numbers_are_compared_by_what_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 8], name="x")
+        tf.nn.dropout(x, 0.5, name="y")
+    tgw.edit(graph).save(tmp_path / "sm", "x", "y/SelectV2")
+    difference_of(lambda value: value.astype(np.float64), monkeypatch, "_in_session")
+    with pytest.raises(GraphEditError, match=r"is float64 of shape .* in place of float32"):
+        tgw.edit(graph).save(tmp_path / "sm", "x", "y/SelectV2")
+
+
+def test_a_model_that_counts_its_calls_is_tried_from_the_beginning(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        n = v1.get_variable("n", initializer=0.0, use_resource=True)
+        tf.add(n.assign_add(1.0), x, name="y")
+    with initialised(graph) as session:
+        tgw.edit(graph, session=session).save(tmp_path / "sm", signatures={"a": ("x", "y"), "b": ("x", "y")})
+        assert session.run("n/Read/ReadVariableOp:0") == 0
+    assert both(tmp_path / "sm", {"x": np.float32(10)}, "b")["y"] == 11
+
+
+def test_the_person_s_own_feeds_are_tried(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None], name="x")
+        with tf.control_dependencies([v1.assert_equal(tf.reduce_sum(x), 42.0)]):
+            tf.identity(x, name="y")
+    editor = tgw.edit(graph)
+    with pytest.warns(UserWarning, match=r"not run: signature 'serving_default' runs on no values .* give feeds="):
+        editor.save(tmp_path / "sm", "x", "y")
+    assert editor.notices[0].startswith("What was written was read back but not run")
+    for key in ("x", "x:0", graph.get_tensor_by_name("x:0")):
+        editor.save(tmp_path / "sm", "x", "y", feeds={key: [40.0, 2.0]})
+        assert editor.notices == ()
+    with pytest.raises(GraphEditError, match=r"does not run on the feeds: .*assertion failed"):
+        editor.save(tmp_path / "sm", "x", "y", feeds={"x": [1.0]})
+
+
+def test_nobody_s_python_is_run_unasked(tmp_path: Path) -> None:
+    called = []
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2], name="x")
+        y = v1.py_func(lambda value: called.append(value) or value, [x], tf.float32)
+        tf.identity(tf.ensure_shape(y, [2]), name="y")
+    with pytest.warns(UserWarning, match="op 'PyFunc' does something outside of the graph"):
+        tgw.edit(graph).save(tmp_path / "sm", "x", "y")
+    assert not called
+    tgw.edit(graph).save(tmp_path / "sm", "x", "y", feeds={"x": [1.0, 2.0]})
+    assert called
+
+
+def test_saving_runs_nothing_in_the_person_s_session(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", initializer=1.0, use_resource=False)
+        with tf.control_dependencies([v1.assign_add(w, 1.0)]):
+            tf.add(x, 1.0, name="y")
+    with initialised(graph) as session:
+        tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
+        assert session.run("w:0") == 1
+
+
+def test_of_a_function_the_refusal_stays_until_there_is_a_module(affine: Affine, tmp_path: Path) -> None:
+    with pytest.raises(GraphEditError, match="is a function's graph"):
+        tgw.edit(affine.__call__).save(tmp_path / "sm")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_module_is_written_with_its_signature_and_tried(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4), keras.layers.BatchNormalization()])
+    editor = tgw.edit(model)
+    module = editor.clone()
+    what = export.Export(
+        editor.index, editor.room.body.envelope, lambda: editor.graph, lambda: None, lambda: (), editor._picture,
+        editor.code, lambda: module, editor.read_only(),
+    )  # fmt: skip
+    export.save(tmp_path / "sm", what, folder=True)
+    ((key, got),) = both(tmp_path / "sm", {module.parameters[0]: ONES}).items()
+    assert np.allclose(got, module(tf.constant(ONES)))
+
+    with pytest.MonkeyPatch.context() as patched:
+        difference_of(lambda value: value - 1, patched, "_eagerly")
+        with pytest.raises(GraphEditError, match="gives something else than the graph does"):
+            export.save(tmp_path / "sm", what, folder=True)
+    assert np.array_equal(both(tmp_path / "sm", {module.parameters[0]: ONES})[key], got)
+
+
+def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default(), tf.device("/job:ps/task:0"):
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", initializer=2.0, use_resource=True)
+        tf.multiply(x, w, name="y")
+    local = tf.Graph()
+    with local.as_default():
+        v1.train.import_meta_graph(v1.train.export_meta_graph(graph=graph), clear_devices=True)
+    with initialised(local) as session:
+        editor = tgw.edit(local, session=session)
+        editor.save(tmp_path / "sm", "x", "y")
+    assert both(tmp_path / "sm", {"x": np.float32(3)})["y"] == 6
+
+
+def test_a_copy_s_values_and_a_renamed_graph_s(tmp_path: Path) -> None:
+    graph = build_mlp(resource=True)
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone("x", "net/logits")
+        fill(copy.variables[0], 0.5, session)
+        editor.save(tmp_path / "sm", "x", {"old": "net/logits", "new": copy["net/logits:0"]})
+        wanted = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": ONES})
+    got = both(tmp_path / "sm", {"x": ONES})
+    assert np.array_equal(got["old"], wanted[0])
+    assert np.array_equal(got["new"], wanted[1])

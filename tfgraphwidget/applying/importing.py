@@ -1,0 +1,81 @@
+"""Adds ops to a live graph, by one call of the C API that `tf.import_graph_def` uses.
+
+The Python half of that function is left out on purpose: it fills in default attributes (these nodes have them all),
+overwrites the device of colocated ops, cannot map a control input to an op without outputs, and takes most of the time.
+So are the surroundings that the call stands in (`tf.device`, `colocate_with`, `gradient_override_map`, …): a copy is
+what its original is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from tfgraphwidget.applying.proof import Ends, Proven, outside, run_import, serialized
+from tfgraphwidget.errors import GraphFinalized
+
+
+def check_open(graph: tf.Graph) -> None:
+    """Raise when the graph takes no new ops."""
+    if graph.finalized:
+        raise GraphFinalized(
+            "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
+            "new tf.Graph, or open the graph before it is finalized (a MonitoredSession or Supervisor does that)."
+        )
+
+
+def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
+    """Add NodeDefs under their own names, unproven; inputs may name ops of the graph.
+
+    `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
+    """
+    nodes = list(nodes)
+    names = tuple(node.name for node in nodes)
+    import_proven(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
+
+
+def import_proven(graph: tf.Graph, proven: Proven) -> None:
+    """Add ops and functions; when TensorFlow refuses, the graph has none of them."""
+    ends: Ends = {(op, port): _end(graph, op, port) for op, port in proven.outside}
+    added: list[str] = []
+    try:
+        for called in proven.functions:
+            graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
+            added.append(called.name)
+        # No session may run between the two halves: an op without its Python side has no control flow context.
+        with graph._mutation_lock(), graph.as_default(), ops.control_dependencies(None):
+            try:
+                run_import(graph, proven, ends)
+                _wrap(graph, proven.names)
+            except BaseException:
+                _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
+                raise
+    except BaseException:
+        if not any(name in graph._nodes_by_name for name in proven.names):
+            for name in added:
+                graph._remove_function(name)
+        raise
+
+
+def _end(graph: tf.Graph, op: str, port: int) -> Any:
+    """What the importer calls an op's output, or for port -1 the op."""
+    source = graph._get_operation_by_name(op)
+    return source._c_op if port < 0 else source._tf_output(port)
+
+
+def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Make the Python objects of ops that the C API has added; of those that are not made yet.
+
+    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
+    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
+    """
+    made = False
+    for c_op in graph.new_operations():
+        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
+        made = True
+    if made or any(name in graph._nodes_by_name for name in names):
+        for name in names:
+            graph._names_in_use.setdefault(name.lower(), 1)

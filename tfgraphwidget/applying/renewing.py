@@ -1,0 +1,173 @@
+"""Renews a session in place, so that changes made in place to ops that it has run take effect.
+
+TensorFlow ignores such changes: a session copies an op when it first runs after the op was made. So a fresh session is
+opened on the same target with the same config, it is given what the old one holds, and the two exchange their C
+sessions: the caller's own object goes on, and `with session:`, default sessions and callables of `make_callable` too.
+
+What is read is read before the graph changes, and loaded after it; until all of it is loaded the old session is as it
+was. Only elements of queues can be had no other way than by taking them out: they are moved last, when nothing can
+fail any more. What cannot be had at all is told in `lost`, a sentence each.
+
+A session on a server leaves there, for the next one, the variables and whatever has a `shared_name`; with
+`isolate_session_state` it does not. What is left there needs no carrying, and other clients may be writing it.
+
+For a moment there are two of each value. A run of another thread that is under way when the C sessions are exchanged
+ends with a CancelledError, and what it writes after the reading is lost. Partial runs that are not finished must be set
+up anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Set
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.client.session import BaseSession
+
+from tfgraphwidget.applying import dropped, moved
+from tfgraphwidget.applying.carried import Carried, Iterators, Tables, Variables
+from tfgraphwidget.applying.carriers import Carriers
+from tfgraphwidget.applying.holders import Found, find
+from tfgraphwidget.applying.running import Answered
+from tfgraphwidget.applying.values import check_session, told
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph.variables import HANDLES
+
+_BEFORE = "_tfgraphwidget_before"
+
+
+class Renewal:
+    """What a session holds, read and to be carried over into its renewed self."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._known: Set[Any] = frozenset()
+        self._kinds: list[Carried] = []
+        self._lost: list[str] = []
+
+    @classmethod
+    def read(cls, session: Any, graph: tf.Graph) -> Renewal:
+        """Read all that the session holds, before the graph changes; only hidden ops are added.
+
+        Raises SessionRefused for a session that cannot be renewed: closed, of another graph, wrapped, or on servers
+        that do not answer.
+        """
+        _check(session, graph)
+        renewal = cls(session)
+        found = renewal._read_more()
+        renewal._lost += dropped.told_of(found)
+        return renewal
+
+    def _read_more(self) -> Found:
+        """Read what has not been read yet."""
+        session = self._session
+        found = find(session.graph, self._known)
+        kinds = _kinds(session, found, Carriers(session.graph))
+        try:
+            for kind in kinds:
+                kind.read(session)
+        except tf.errors.OpError as error:
+            raise SessionRefused(f"The session cannot be renewed, since it cannot be read: {told(error)}.") from error
+        self._kinds += kinds
+        self._known = found.keys
+        return found
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What could not be kept, in a sentence each; complete when it has been carried."""
+        return (*(sentence for kind in self._kinds for sentence in kind.lost), *self._lost)
+
+    def carry(self) -> None:
+        """Renew the session, after the graph has changed.
+
+        Raises SessionRefused when the graph as it is now cannot take what was read; the session is as it was then.
+        """
+        session = self._session
+        self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
+        fresh = BaseSession(session._target, session.graph, session._config)
+        try:
+            if not session.sess_str:
+                fresh._extend_graph()  # no run of another thread may find it without its ops
+            for kind in self._kinds:
+                kind.load(fresh)
+        except tf.errors.OpError as error:
+            fresh.close()
+            raise SessionRefused(
+                f"The session cannot be renewed for the graph as it is now: {told(error)}; it goes on as it was."
+            ) from error
+        except BaseException:
+            fresh.close()
+            raise
+        self._exchange(fresh)
+
+    def _exchange(self, fresh: Any) -> None:
+        """Nothing that happens from here on keeps the session from being renewed."""
+        session = self._session
+        tied, threads = dropped.tied(session), moved.runner_threads(session)
+        # While threads of queue runners end they close their queues: those of the old session, let it be. Threads of
+        # other code should find the renewed session when their runs in the old one are over.
+        old, new = (session, fresh) if threads else (fresh, session)
+        if not threads:
+            _swap(session, fresh)
+        try:
+            for kind in self._kinds:
+                kind.move(old, new)
+            with contextlib.suppress(tf.errors.OpError):
+                c_api.TF_CloseSession(old._session)
+            self._lost += moved.await_end(threads)
+        finally:
+            if threads:
+                _swap(session, fresh)
+            fresh._closed = True
+            self._lost += dropped.untie(tied)
+            # Deleted by the next renewal, or with the session: another thread may just be about to call it.
+            setattr(session, _BEFORE, fresh)
+
+
+def _swap(one: Any, other: Any) -> None:
+    """Exchange the C sessions of two sessions."""
+    one._session, other._session = other._session, one._session
+
+
+def renew(session: Any) -> tuple[str, ...]:
+    """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each thing that could not be kept.
+
+    Raises SessionRefused, and leaves the session as it was, when that cannot be.
+    """
+    _check(session, getattr(session, "graph", None))
+    renewal = Renewal.read(session, session.graph)
+    renewal.carry()
+    return renewal.lost
+
+
+def _check(session: Any, graph: Any) -> None:
+    """Raise when the session cannot be renewed."""
+    if not isinstance(session, BaseSession):
+        raise SessionRefused(
+            f"A {type(session).__name__} is not a tf.compat.v1.Session, and only that can be renewed; give the one "
+            "that it holds (a MonitoredSession: session._tf_sess())."
+        )
+    check_session(session, graph)
+    if session.sess_str:
+        Answered(session).ask()
+
+
+def _kinds(session: Any, found: Found, carriers: Carriers) -> list[Carried]:
+    held = {kind: [node for node in nodes if not _stays(session, node)] for kind, nodes in found.holders.items()}
+    variables = held.pop("variable", []) + [carriers.handle(node) for node in found.inner]
+    return [
+        Variables(variables, carriers),
+        Tables(held.pop("hash table", []), carriers),
+        Iterators(held.pop("iterator", []), carriers),
+        moved.Queues(held.pop("queue", []), carriers),
+        dropped.Dropped([node for nodes in held.values() for node in nodes], carriers),
+    ]
+
+
+def _stays(session: Any, node: Any) -> bool:
+    """Whether the state outlives the session, on a server."""
+    if not session.sess_str or session._config.isolate_session_state:
+        return False
+    return node.op in HANDLES or bool(node.attr["shared_name"].s)

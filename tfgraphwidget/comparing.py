@@ -1,0 +1,143 @@
+"""Comparing: what edits have made of a graph, in names and in numbers. GraphEditor is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget import trying
+from tfgraphwidget.applying import probing
+from tfgraphwidget.applying.comparison import Comparison
+from tfgraphwidget.changing import Changing
+from tfgraphwidget.edits.code import Script, script
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.difference import Difference, difference
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.reducing import Reducing
+from tfgraphwidget.sources import open_source
+from tfgraphwidget.trying import Tried
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.history import History
+    from tfgraphwidget.sources.body import Source
+
+
+class Comparing(Reducing):
+    """Differences, runs side by side, values looked at, the whole as a script."""
+
+    def __init__(self, source: Source, layout: Any = None) -> None:
+        self._difference: Difference | None = None
+        self._probed: tuple[tuple[str, ...], History, probing.Probe] | None = None
+        super().__init__(source, layout)
+        self._entrance = self.breadcrumb
+
+    # The whole as a script
+
+    def code(self) -> str:
+        """A Python script that opens what was opened and does what was done so far; the graph it gives is equal.
+
+        What only this process has comes with it: functions as their source, arrays up to 1 MB as their bytes. Of larger
+        arrays, `script` gives those too. A live graph must be the default one where the script runs.
+        """
+        return self.script().text
+
+    def script(self, file: str = "values.npz") -> Script:
+        """The same, with the arrays over 1 MB, which it reads from the NumPy archive `file`."""
+        return script(self._source.said, self._entrance, self.history.done, file)
+
+    # In names
+
+    def diff(self, other: Any = None) -> Difference:
+        """What the graph one stands in has become since it was opened, or what it is seen from `other`.
+
+        `other` is another editor, or what `tgw.edit` opens: a graph, a file. Ops are matched by name, and where names
+        differ by what is around them. Prints as a list; `.table()` is a DataFrame, `.added`, `.removed`, `.changed` and
+        `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
+        """
+        before = self.room.site.first if other is None else self._tried(other).index
+        return difference(before, self.index)
+
+    @property
+    def difference(self) -> Difference | None:
+        """The difference that the drawing shows; None for none. Assign one to show it."""
+        return self._difference
+
+    @difference.setter
+    def difference(self, shown: Difference | None) -> None:
+        if shown is not None and not isinstance(shown, Difference):
+            raise GraphEditError(f"{str(shown)[:60]!r} is no difference; assign editor.diff(), or None.")
+        self._difference = shown
+        self.changed()
+
+    # In numbers
+
+    def compare(self, feeds: Mapping[Any, Any] | None = None, outputs: Any = None, other: Any = None) -> Comparison:
+        """Run the graph as it was opened and as it is now on the same feeds; how far each output is apart.
+
+        `feeds` maps tensors, or their names, to values. Both run aside, with the values that the variables have now (in
+        the session, the checkpoint, or the function's own), so nothing that anybody holds changes. `outputs` are
+        tensors; without them the chosen outputs, those of the signature or the function, or else all that is computed
+        from the feeds and read by no op. `other` is what is compared with instead of the graph as it was opened:
+        another editor, or what `tgw.edit` opens; it has the values of its own variables, if it has any.
+
+        Raises GraphEditError for outputs that only one has, SessionRefused when one of them cannot run.
+        """
+        now = self._now()
+        before = Tried(now.source, now.body, self.room.site.first) if other is None else self._tried(other)
+        given = {self._tensor(key): value for key, value in (feeds or {}).items()}
+        wanted = trying.outputs(now, given, self.outputs) if outputs is None else self._tensors(outputs)
+        return trying.compare(before, now, wanted, given, must=outputs is not None)
+
+    def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
+        """Run the graph, and see what tensors are: dtype, shape, least, mean, most, NaNs, a histogram, the value.
+
+        Ops stand for their tensors, a variable for its value. The session that runs the graph runs it, what is fetched
+        and nothing more; a function's body runs aside, with copies of its variables. No op is added. The result is
+        kept in `probed`, for the drawing, until `unprobe()` or an edit; it belongs to no history and is never saved.
+
+        Raises GraphEditError for tensors inside a v1 while loop, SessionRefused when the graph cannot run.
+        """
+        given = {self._tensor(key): value for key, value in (feeds or {}).items()}
+        wanted = self._tensors(tensors)
+        run = None if self.in_function else probing.running(self._live.graph(), self._source.session, given)
+        found = trying.probe(self._now(), wanted, given, run)
+        self._probed = self.breadcrumb, self.history, found
+        self.changed()
+        return found
+
+    @property
+    def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
+        """What the last probe found, by op; nothing once the graph was edited, or where one did not probe."""
+        if self._probed is None or self._probed[:2] != (self.breadcrumb, self.history):
+            return {}
+        return self._probed[2].by_op
+
+    def unprobe(self) -> None:
+        """Forget what was probed."""
+        self._probed = None
+        self.changed()
+
+    def _now(self) -> Tried:
+        return Tried(self._source, self.room.body, self.index)
+
+    def _tried(self, other: Any) -> Tried:
+        """The graph that was meant beside this one: where another editor stands, or would stand."""
+        if isinstance(other, GraphIndex):
+            return Tried(self._source, self.room.body, other)
+        there = other if isinstance(other, Changing) else Changing(open_source(other))
+        if not isinstance(other, Changing) and len(self.breadcrumb) == 1:
+            there.leave(0)
+        return Tried(there._source, there.room.body, there.index)
+
+    def _tensors(self, given: Any) -> tuple[str, ...]:
+        """The tensors that were meant; an op stands for all of its own, if it has any."""
+        found: dict[str, None] = {}
+        for name in self._names(given):
+            ports = range(len(self.index.dtypes(self.index.op(name)))) if name in self.index.ids else ()
+            found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in self.index.ids else [name])
+        return tuple(found)
+
+    def _tensor(self, given: Any) -> str:
+        name = self._one(given)
+        return name if split_tensor(name)[1] is not None and name not in self.index.ids else f"{name}:0"

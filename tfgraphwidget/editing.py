@@ -1,0 +1,105 @@
+"""Editing: the edits that change a graph, as calls and as commands. GraphEditor is one of these.
+
+Each call makes a command, a frozen value, and hands it to `edit`. Where one stands says what is edited: the graph
+itself, or a function's body, of which `function` and `module` then make something to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from tfgraphwidget.applying.shaping import shaped
+from tfgraphwidget.cloning import Cloning
+from tfgraphwidget.edits import code
+from tfgraphwidget.edits.command import Command, settled
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.report import Edits
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+
+if TYPE_CHECKING:
+    from tfgraphwidget.room import Site
+
+Renew = Literal["always", "never"]
+_STALE = (
+    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
+    "new ones."
+)
+_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+
+
+class Editing(Cloning):
+    """Changes a graph in place, with undo and redo."""
+
+    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
+        """Plan a command, carry it out, and remember it; what it did.
+
+        A session goes on running what it has run, so it is renewed in place when ops change that may be among that:
+        the caller's own session object then sees the edit, and keeps its values. `renew="never"` leaves it alone.
+        Raises GraphEditError, and everything is as it was, when the edit cannot be right.
+        """
+        site = self.room.site
+        command = settled(command, site.index)
+        patch = site.fitted(planned(command, site.index))
+        history, fresh = self._history, self.fresh
+
+        def remember() -> None:
+            self._remember(command, patch, site, (), renewed=renew != "never")
+
+        try:
+            lost = self._carry_out(command, patch, site, remember, renew != "never")
+        except BaseException:
+            self._history, self.fresh = history, fresh
+            raise
+        self.lost = lost
+        self.changed()
+        return Edits.of(patch, lost, self._notes(patch, renew))
+
+    def _carry_out(
+        self,
+        command: Command,  # noqa: ARG002
+        patch: Patch,
+        site: Site,
+        then: Callable[[], None],
+        renew: bool,
+    ) -> tuple[str, ...]:
+        """Carry a patch out; a sentence for each thing that was lost by it. What has new state begins it too."""
+        return site.carry_out(patch, then, renew=renew)
+
+    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
+        """What TensorFlow cannot follow."""
+        if self.room.site is not self._live or self._source.graph is None:
+            return ()
+        notes = [_STALE.format(len(patch.shapes))] if patch.shapes else []
+        if patch.changed and (renew == "never" or self._source.session is None):
+            some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
+            notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
+        return tuple(notes)
+
+
+def planned(command: Command, index: GraphIndex) -> Patch:
+    """The patch of a command, with the static shapes that follow.
+
+    Raises GraphEditError; of what the refusal or the command proposes instead it carries, as `mends`, what would do,
+    and the sentence ends with the first of it.
+    """
+    try:
+        return shaped(index, command.plan(index))
+    except GraphEditError as error:
+        offered = error.mends or (command.mends(index) if hasattr(command, "mends") else ())
+        error.mends = tuple(mend for mend in offered if _would_do(mend, index))
+        if error.mends:
+            kind, call = getattr(error.mends[0], "mend", ""), code.line(error.mends[0])
+            way_out = f"or insert a {kind}: {call}." if kind else f"such as {call}."
+            error.why = f"{error.why.rstrip('.')}, {way_out}"
+            error.args = (error.why,)
+        raise
+
+
+def _would_do(command: Command, index: GraphIndex) -> bool:
+    try:
+        shaped(index, command.plan(index))
+    except GraphEditError:
+        return False
+    return True

@@ -1,0 +1,237 @@
+"""The graph as a patch leaves it, asked op by op: what stays as it is, is not read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.names import split_input
+
+Tensor = tuple[str, int]
+Rank = tuple[int, int]
+
+_MOST_NUMBERS = 1024
+_DEEPEST = 100
+_OF_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+_OF_PARTS = frozenset({"Pack", "Concat", "ConcatV2"})
+# What stands between a tensor's shape and the numbers that another op takes for one, as tf.shape(x)[0] * 2 does.
+_ARITHMETIC = frozenset(
+    {
+        *("Add", "AddV2", "BroadcastArgs", "BroadcastGradientArgs", "Cast", "Ceil", "Concat", "ConcatOffset"),
+        *("ConcatV2", "Div", "DynamicStitch", "Equal", "ExpandDims", "Fill", "Floor", "FloorDiv", "FloorMod", "Gather"),
+        *("GatherV2", "Greater", "GreaterEqual", "Identity", "InvertPermutation", "Less", "LessEqual", "LogicalAnd"),
+        *("LogicalNot", "LogicalOr", "Max", "Maximum", "Min", "Minimum", "Mod", "Mul", "Neg", "NotEqual", "OnesLike"),
+        *("Pack", "Prod", "Range", "RealDiv", "Reshape", "Select", "SelectV2", "Slice", "Split", "SplitV", "Squeeze"),
+        *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
+    }
+)
+# Attributes that say nothing of shapes.
+_KEYS = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
+
+
+class After:
+    """The ops of `index` after `patch`, by name; `shapes` are the static shapes that are others then."""
+
+    def __init__(self, index: GraphIndex, patch: Patch | None = None) -> None:
+        patch = patch or Patch()
+        self.index, self.patch = index, patch
+        self.shapes: dict[Tensor, Shape] = {}
+        self._before = {edited.name: edited.before for edited in patch.changed}
+        self.own = {node.name: node for node in (*patch.add.nodes, *(edited.after for edited in patch.changed))}
+        self._gone = frozenset(node.name for node in patch.remove.nodes)
+        self._original = {copy: of for of, copy in patch.add.copies if copy in self.own and of in index.ids}
+        self._functions = {function.signature.name: function for function in patch.add.functions}
+        self._tells: dict[str, bool] = {}
+
+    def node(self, op: str) -> Any:
+        """The NodeDef of an op."""
+        own = self.own.get(op)
+        return self.index.nodes[self.index.ids[op]] if own is None else own
+
+    def inputs(self, op: str) -> list[Tensor]:
+        """The tensors that an op reads, in slot order."""
+        return _inputs(self.node(op))
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output, as far as it is known by now."""
+        if (op, port) in self.shapes:
+            return self.shapes[op, port]
+        at = self.index.ids.get(self._original.get(op, op))
+        return None if at is None else self.index.shape(at, port)
+
+    def dtypes(self, op: str) -> tuple[str, ...]:
+        """The dtypes of an op's outputs."""
+        return self.index.typing.dtypes(self.node(op))
+
+    def dtype(self, tensor: Tensor) -> str:
+        """The dtype of a tensor; "" when it is not known."""
+        told = self.dtypes(tensor[0])
+        return told[tensor[1]] if tensor[1] < len(told) else ""
+
+    def functions(self) -> frozenset[str]:
+        """The names of the functions in the graph's library."""
+        return self.index.functions | self._functions.keys()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name."""
+        return self._functions.get(name) or self.index.beside.function(name)
+
+    def readers(self, op: str) -> list[str]:
+        """The ops that read an op, each once."""
+        at = self.index.ids.get(op)
+        old = [] if at is None else [self.index.names[i] for i in dict.fromkeys(self.index.consumer_lists[at])]
+        return [r for r in old if r not in self.own and r not in self._gone] + self._own_readers.get(op, [])
+
+    @cached_property
+    def _own_readers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.own:
+            for source in dict.fromkeys(op for op, _ in self.inputs(name)):
+                found.setdefault(source, []).append(name)
+        return found
+
+    def slots(self, op: str) -> list[tuple[Tensor, Tensor]] | None:
+        """For each tensor that an op reads what it read before, and what it reads now.
+
+        None for an op that was not there, was of another type, or had other attributes that shapes may hang on.
+        """
+        now, before = self.node(op), self._before.get(op)
+        if before is None and op in self._original:
+            before = self.index.nodes[self.index.ids[self._original[op]]]
+        elif before is None:
+            return None if op in self.own else [(tensor, tensor) for tensor in _inputs(now)]
+        old, new = _inputs(before), _inputs(now)
+        return list(zip(old, new, strict=True)) if len(old) == len(new) and _says_the_same(before, now) else None
+
+    def same(self, before: Tensor, now: Tensor) -> bool:
+        """Whether a tensor is the one that was there before, or its copy."""
+        return now[1] == before[1] and before[0] in (now[0], self._original.get(now[0]))
+
+    def tells(self, op: str, depth: int = 0) -> bool:
+        """Whether TensorFlow may know something of the numbers that an op gives while nothing runs."""
+        known = self._tells.get(op)
+        if known is None:
+            self._tells[op] = False  # round a loop nothing is known
+            known = self._tells[op] = depth < _DEEPEST and self._may_tell(op, depth)
+        return known
+
+    def _may_tell(self, op: str, depth: int) -> bool:
+        if op not in self.own and op not in self.index.ids:
+            return False
+        node = self.node(op)
+        if node.op == "Const":
+            return is_small(const_shape(node))
+        if not all(is_small(self.shape(op, port)) for port in range(len(self.dtypes(op)))):
+            return False
+        read = _inputs(node)
+        if node.op in _OF_SHAPES:
+            return any(self.shape(*tensor) is not None for tensor in read)
+        told = (self.tells(source, depth + 1) for source, _ in read)
+        if node.op in _OF_PARTS:
+            return any(told)
+        return bool(read) and all(told) and not self._is_stateful(node.op)
+
+    def _is_stateful(self, op_type: str) -> bool:
+        definition = self.index.typing.definition(op_type)
+        return definition is None or definition.is_stateful
+
+    def computes(self, op: str) -> bool:
+        """Whether an op is one of those that compute shapes, and runs in no time."""
+        return self.node(op).op in _ARITHMETIC
+
+    def learn(self, op: str, port: int, shape: Shape) -> None:
+        """The static shape of an output is another one now."""
+        self.shapes[op, port] = shape
+        self._tells.clear()
+
+    # The order in which shapes follow from each other
+
+    def ranks(self) -> dict[str, Rank]:
+        """A rank for every op that is higher than those of what it reads, but for what comes round in v1 loops."""
+        ranks: dict[str, Rank] = {name: (i, 0) for i, name in enumerate(self.index.names)}
+        new = [node.name for node in self.patch.add.nodes]
+        for name in self.sorted(new):
+            at, level = max((ranks[op] for op, _ in self.inputs(name) if op in ranks), default=(-1, 0))
+            ranks[name] = (at, level + 1)
+        own = ((op, name) for name in self.own for op, _ in self.inputs(name))
+        if _in_order(self.index) and all(ranks[op] < ranks[name] for op, name in own):
+            return ranks
+        return {name: (i, 0) for i, name in enumerate(self.sorted([*self.index.names, *new]))}
+
+    def sorted(self, names: Iterable[str]) -> list[str]:
+        """Some ops, each behind those of them that it reads; what comes round in a loop is read later."""
+        names = [name for name in dict.fromkeys(names) if name not in self._gone or name in self.own]
+        known = set(names)
+        sources = {name: self._sources(name, known) for name in names}
+        waiting = {name: len(read) for name, read in sources.items()}
+        readers: dict[str, list[str]] = {name: [] for name in names}
+        for name, read in sources.items():
+            for source in read:
+                readers[source].append(name)
+        done = [name for name in names if not waiting[name]]
+        for name in done:  # grows
+            for reader in readers[name]:
+                waiting[reader] -= 1
+                if not waiting[reader]:
+                    done.append(reader)
+        return done if len(done) == len(names) else list(dict.fromkeys([*done, *names]))
+
+    def _sources(self, name: str, among: set[str]) -> set[str]:
+        node = self.node(name)
+        found = {op for op, _ in _inputs(node) if op in among}
+        return {op for op in found if self.node(op).op not in _ROUND} if node.op in _MERGES else found
+
+
+_MERGES, _ROUND = frozenset({"Merge", "RefMerge"}), frozenset({"NextIteration", "RefNextIteration"})
+
+
+def _inputs(node: Any) -> list[Tensor]:
+    return [split_input(text) for text in node.input if text[:1] != "^"]
+
+
+def _says_the_same(before: Any, now: Any) -> bool:
+    """Whether two NodeDefs are of one type, with the same attributes as far as shapes may hang on them."""
+    if before is now:
+        return True
+    a, b = _shaping(before), _shaping(now)
+    return before.op == now.op and a.keys() == b.keys() and all(a[key] == b[key] for key in a)
+
+
+def _shaping(node: Any) -> Mapping[str, Any]:
+    return {key: value for key, value in node.attr.items() if key[:1] != "_" and key not in _KEYS}
+
+
+def const_shape(node: Any) -> Shape:
+    """The shape of a Const, as its NodeDef says."""
+    dims = node.attr["value"].tensor.tensor_shape.dim if "value" in node.attr else None
+    return None if dims is None else tuple(dim.size for dim in dims)
+
+
+def is_small(shape: Shape) -> bool:
+    """Whether a shape is known, and of few numbers."""
+    return shape is not None and None not in shape and prod(n or 0 for n in shape) <= _MOST_NUMBERS
+
+
+def _in_order(index: GraphIndex) -> bool:
+    """Whether every op stands behind what it reads, but for what comes round in a v1 loop."""
+    owner = index.inputs.owner
+    back = np.unique(owner[index.inputs.values >= owner])
+    return all(index.types[i] in _MERGES for i in back.tolist())
+
+
+def joined(a: Shape, b: Shape) -> Shape:
+    """What is known of a tensor that has the one shape or the other.
+
+    >>> joined((2, 3), (5, 3)), joined((2,), (2, 2))
+    ((None, 3), None)
+    """
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(m if m == n else None for m, n in zip(a, b, strict=True))

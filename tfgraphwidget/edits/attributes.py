@@ -1,0 +1,173 @@
+"""Attributes of ops, set to other values: checked against what the op's type takes, and against what reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.edits.leading import Leading
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.slots import slots
+from tfgraphwidget.edits.wires import Wires
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import did_you_mean
+
+
+@dataclass(frozen=True)
+class SetAttr:
+    """Give an op's attribute another value: a number, a text, a dtype's name, a shape, or a list of these."""
+
+    op: str
+    name: str
+    value: Any = field(metadata={"always": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
+        op = index.op(self.op)
+        definition = index.typing.definition(index.types[op])
+        if definition is None:
+            raise GraphEditError(
+                f"TensorFlow does not know {index.types[op]!r}, the type of op {self.op!r}, so nobody can say which "
+                "attributes it takes; load its library first (tf.load_op_library).",
+                [self.op],
+            )
+        known = {attr.name: attr for attr in definition.attr}
+        if self.name not in known:
+            hint = did_you_mean(self.name, known)
+            raise GraphEditError(f"{index.types[op]} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
+        leading = Leading(index)
+        node = leading.node(op)
+        value = node.attr[self.name]
+        value.Clear()
+        if not _write(value, known[self.name].type, self.value, index):
+            raise GraphEditError(
+                f"{self.value!r} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{_called(known[self.name].type)}; give one.",
+                [self.op],
+            )
+        _check_allowed(self, known[self.name], value)
+        _check_ends(index, op, node)
+        return Patch(changed=leading.changed(f"has {self.name}={self.value!r}", self.op))
+
+
+_WORDS = {"type": "dtype (its name)", "func": "function of the graph's library (its name)", "string": "text"}
+
+
+def _called(kind: str) -> str:
+    inner = kind.removeprefix("list(").removesuffix(")")
+    word = _WORDS.get(inner, inner)
+    return f"list, each entry a {word}" if kind != inner else word
+
+
+def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
+    """Write what was given into an AttrValue of that kind; whether it suits."""
+    inner = kind[5:-1] if kind.startswith("list(") else kind
+    if inner not in _KINDS or (inner != kind and not isinstance(given, tuple | list)):
+        return False
+    suits, write = _KINDS[inner]
+    if inner == kind:
+        if suits(given, index):
+            write(value, given, index)
+        return suits(given, index)
+    value.list.SetInParent()
+    for item in given:
+        if not suits(item, index):
+            return False
+        one = type(value)()
+        write(one, item, index)
+        held = one.WhichOneof("value")
+        getattr(value.list, held).extend([getattr(one, held)])
+    return True
+
+
+def _is_number(given: Any, kinds: tuple[type, ...]) -> bool:
+    return isinstance(given, kinds) and not isinstance(given, bool)
+
+
+def _is_shape(given: Any, index: GraphIndex) -> bool:  # noqa: ARG001
+    sizes = given if isinstance(given, tuple | list) else ()
+    return (given is None or isinstance(given, tuple | list)) and all(
+        size is None or (_is_number(size, (int,)) and size >= 0) for size in sizes
+    )
+
+
+def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: ARG001
+    value.shape.SetInParent()
+    if given is None:
+        value.shape.unknown_rank = True
+    for size in given or ():
+        value.shape.dim.add(size=-1 if size is None else size)
+
+
+_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[[Any, Any, GraphIndex], None]]
+_KINDS: dict[str, _Kind] = {
+    "bool": (lambda given, _: isinstance(given, bool), lambda value, given, _: setattr(value, "b", given)),
+    "int": (lambda given, _: _is_number(given, (int,)), lambda value, given, _: setattr(value, "i", given)),
+    "float": (lambda given, _: _is_number(given, (int, float)), lambda value, given, _: setattr(value, "f", given)),
+    "string": (
+        lambda given, _: isinstance(given, str | bytes),
+        lambda value, given, _: setattr(value, "s", given.encode() if isinstance(given, str) else given),
+    ),
+    "type": (
+        lambda given, index: isinstance(given, str) and index.typing.number(given) > 0,
+        lambda value, given, index: setattr(value, "type", index.typing.number(given)),
+    ),
+    "shape": (_is_shape, _write_shape),
+    "func": (
+        lambda given, index: given in index.functions,
+        lambda value, given, _: setattr(value.func, "name", given),
+    ),
+}
+
+
+def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
+    """Raise when the OpDef does not allow a value."""
+    allowed = told.allowed_values.list
+    known = list(allowed.s) or list(allowed.type)
+    kind = value.WhichOneof("value")
+    given = list(value.list.s) or list(value.list.type) if kind == "list" else [value.s if kind == "s" else value.type]
+    if known and not set(given) <= set(known):
+        words = [item.decode(errors="replace") for item in allowed.s]
+        some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
+        raise GraphEditError(
+            f"{command.value!r} is not allowed for attribute {command.name!r} of op {command.op!r}{some}", [command.op]
+        )
+    number = len(command.value) if kind == "list" else value.i
+    if told.has_minimum and number < told.minimum:
+        what = "entries" if kind == "list" else "least"
+        raise GraphEditError(
+            f"Attribute {command.name!r} of op {command.op!r} needs {told.minimum} at {what}, and {number} was given.",
+            [command.op],
+        )
+
+
+def _check_ends(index: GraphIndex, op: int, node: Any) -> None:
+    """Raise when the op could no longer read what it reads, or its readers it."""
+    name, wires = index.names[op], Wires(index)
+    wanted, ends = slots(index, node) or (), wires.inputs(op)
+    if len(wanted) != len(ends):
+        raise GraphEditError(
+            f"Op {name!r} would take {len(wanted)} tensors, and reads {len(ends)}; make a new op of its type and "
+            "editor.replace this one.",
+            [name],
+        )
+    for slot, source in zip(wanted, ends, strict=True):
+        given, read = wires.dtype(source).removesuffix("_ref"), wires.told(source)
+        if slot.dtype and given and slot.dtype != index.typing.number(given):
+            raise GraphEditError(
+                f"Op {name!r} reads {read!r}, which is {given}, and would take another dtype; cast that first: "
+                f'editor.insert({read!r}, "Cast", dtype=…).',
+                [name, index.names[source[0]]],
+            )
+    before, after = index.dtypes(op), index.typing.dtypes(node)
+    for reader in sorted(set(index.consumer_lists[op])):
+        for source in wires.inputs(reader):
+            now = after[source[1]] if source[1] < len(after) else "gone"
+            if source[0] == op and before[source[1]] != now:
+                raise GraphEditError(
+                    f"{wires.told(source)!r} is {before[source[1]]} and would be {now}, and op "
+                    f"{index.names[reader]!r} reads it; let it read another tensor first (editor.reroute).",
+                    [name, index.names[reader]],
+                )

@@ -1,0 +1,87 @@
+"""Following: what those who name tensors from outside, signatures and the callers of functions, find after edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import keyed
+from tfgraphwidget.names import split_tensor
+
+Ends = tuple[tuple[str, ...], dict[str, str]]
+"""The arguments of a function, and the tensor of each result by its key."""
+
+
+def follow(name: str, moved: Mapping[str, str]) -> str:
+    """The tensor that stands for one of this name after an edit; "" when there is none.
+
+    `moved` maps ops and tensors, as `Patch.fed` and `Patch.given` do.
+
+    >>> follow("a:1", {"a": "b"}), follow("a:1", {"a:0": "c:0"}), follow("a:0", {"a": ""})
+    ('b:1', 'a:1', '')
+    """
+    op, port = split_tensor(name)
+    if name in moved or op not in moved:
+        return moved.get(name, name)
+    return f"{moved[op]}:{port or 0}" if moved[op] else ""
+
+
+def ends_now(arguments: Iterable[str], returns: Mapping[str, str], patches: Iterable[Patch]) -> Ends:
+    """The arguments and results of a function's body as edits have left them."""
+    arguments, returns = tuple(arguments), dict(returns)
+    for patch in patches:
+        fed, given = dict(patch.fed), dict(patch.given)
+        arguments = tuple(follow(name, fed) for name in arguments)
+        returns = {key: follow(name, given) for key, name in returns.items()}
+    return arguments, returns
+
+
+def check_called(index: GraphIndex, ends: Ends, patch: Patch) -> None:
+    """Raise GraphEditError when a patch takes from a function's body what its callers give it or get from it.
+
+    State goes by its name there, so what stands for it keeps that.
+    """
+    gone = {node.name for node in patch.remove.nodes}
+    fed, given = dict(patch.fed), dict(patch.given)
+    for name in ends[0]:
+        if split_tensor(name)[0] in gone and follow(name, fed) in ("", name):
+            op = split_tensor(name)[0]
+            raise GraphEditError(
+                f"{op!r} is an argument of the function, which its callers give; let its readers read another tensor, "
+                "and leave it.",
+                [op],
+            )
+    for key, name in ends[1].items():
+        if split_tensor(name)[0] in gone and follow(name, given) in ("", name):
+            op = split_tensor(name)[0]
+            raise GraphEditError(
+                f"{op!r} is what the function gives as {key!r}; let another op give it first: editor.replace.", [op]
+            )
+    for old, _ in patch.renamed:
+        if keyed(index)[index.ids[old]]:
+            raise GraphEditError(
+                f"{old!r} stands for state that the function shares with its callers, by that name; rename it where it "
+                "is made.",
+                [old],
+            )
+
+
+def renamed_keys(signatures: Iterable[Any], patches: Iterable[Patch]) -> Iterator[Any]:
+    """Signatures (with name, inputs, outputs) as they are after some patches, those without an output left out."""
+    held = list(signatures)
+    for patch in patches:
+        held = [_signed(signature, patch) for signature in held]
+    return (signature for signature in held if signature.outputs)
+
+
+def _signed(signature: Any, patch: Patch) -> Any:
+    keys = {old: new for name, old, new in patch.keys if name == signature.name}
+    sides = (signature.inputs, dict(patch.fed)), (signature.outputs, dict(patch.given))
+    inputs, outputs = (
+        tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, moved))) for side, moved in sides
+    )
+    return replace(signature, inputs=inputs, outputs=outputs)

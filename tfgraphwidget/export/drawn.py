@@ -1,0 +1,32 @@
+"""What is written for people and for other tools: pictures, graph formats, the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tfgraphwidget.export.what import Export
+from tfgraphwidget.graph import dot
+from tfgraphwidget.view import draw
+
+
+def write_picture(path: Path, what: Export) -> None:
+    """The drawing, as the end of `path` says."""
+    scene, paint = what.picture()
+    draw.save(scene, path, paint=paint)
+
+
+def write_dot(path: Path, what: Export) -> None:
+    """The ops and edges in Graphviz's language, name scopes as clusters."""
+    path.write_text(dot.text(what.index), encoding="utf-8")
+
+
+def write_graphml(path: Path, what: Export) -> None:
+    """The ops and edges with what is known of them, for networkx, Gephi, yEd."""
+    from tfgraphwidget.graph import nx
+
+    nx.write_graphml(what.index, path)
+
+
+def write_code(path: Path, what: Export) -> None:
+    """The Python script that does the edits again."""
+    path.write_text(what.code().rstrip("\n") + "\n", encoding="utf-8")

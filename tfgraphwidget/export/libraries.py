@@ -1,0 +1,58 @@
+"""The function library that goes along with what is written, and the GraphDef of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.what import Export
+from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.index import GraphIndex
+
+
+def whole(what: Export) -> tf.compat.v1.GraphDef:
+    """Every op the editor shows, with all functions; ops hidden by undo are left out."""
+    graph_def = what.envelope()
+    graph_def.node.extend(what.index.nodes)
+    there = {function.signature.name for function in graph_def.library.function}
+    graph_def.library.function.extend(function_of(what.index, name) for name in sorted(what.index.functions - there))
+    if not graph_def.library.ByteSize():
+        graph_def.ClearField("library")  # as TensorFlow leaves it out
+    return graph_def
+
+
+def called(index: GraphIndex, nodes: Iterable[Any]) -> Any:
+    """A FunctionDefLibrary of the functions that NodeDefs call, those that these call, and their gradients."""
+    found: dict[str, Any] = {}
+    gradients: dict[str, str] = {}
+    stack = list(nodes)
+    while stack:
+        wanted = [door.function for door in doors(stack.pop(), index.functions)]
+        while wanted:
+            name = wanted.pop()
+            if name in found:
+                continue
+            found[name] = function_of(index, name)
+            stack += found[name].node_def
+            if gradient := index.beside.gradient(name):
+                gradients[name] = gradient
+                wanted.append(gradient)
+    return function_pb2.FunctionDefLibrary(
+        function=[found[name] for name in sorted(found)],
+        gradient=[function_pb2.GradientDef(function_name=f, gradient_func=g) for f, g in sorted(gradients.items())],
+    )
+
+
+def function_of(index: GraphIndex, name: str) -> Any:
+    """The FunctionDef of that name."""
+    try:
+        return index.beside.function(name)
+    except KeyError:
+        raise GraphEditError(
+            f"The graph calls function {name!r}, which its library does not hold; import the graph again with its "
+            "function library."
+        ) from None

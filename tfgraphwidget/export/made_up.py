@@ -1,0 +1,52 @@
+"""Values to try a graph with, when nobody has given any: of the right dtypes and static shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.graph.tensors import Shape
+
+# (size of unknown dimensions, rank of what has no known one, how it is filled), the likeliest first.
+_WAYS = (
+    (2, 1, "random"), (1, 1, "random"), (2, 1, "ones"), (1, 1, "ones"), (1, 1, "zeros"), (2, 2, "random"),
+    (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (0, 1, "zeros"),
+)  # fmt: skip
+
+
+class Wanted(NamedTuple):
+    """An input that wants a value."""
+
+    key: str
+    dtype: tf.DType
+    shape: Shape
+
+
+def made_up(wanted: Sequence[Wanted]) -> Iterator[dict[str, Any]]:
+    """Values by key, one way after the other; the same ones each time."""
+    known = all(shape is not None and None not in shape for _, _, shape in wanted)
+    for size, rank, way in _WAYS:
+        # Of shapes that are wholly known only the filling differs.
+        if not known or (size == 1 and rank == 1):
+            random = np.random.default_rng(0)
+            yield {key: _value(dtype, _sizes(shape, size, rank), way, random) for key, dtype, shape in wanted}
+
+
+def _sizes(shape: Shape, size: int, rank: int) -> tuple[int, ...]:
+    return (size,) * rank if shape is None else tuple(size if known is None else known for known in shape)
+
+
+def _value(dtype: tf.DType, shape: tuple[int, ...], way: str, random: np.random.Generator) -> Any:
+    """An array; whole numbers are small and not negative, since they are often indices."""
+    if dtype == tf.string:
+        return np.array(random.choice([b"a", b"b"], shape), dtype=object)
+    if way != "random":
+        return np.full(shape, way == "ones").astype(dtype.as_numpy_dtype)
+    if dtype.is_bool:
+        return random.integers(0, 2, shape).astype(bool)
+    if dtype.is_floating or dtype.is_complex:
+        return random.normal(size=shape).astype(dtype.as_numpy_dtype)
+    return random.integers(0, 3, shape).astype(dtype.as_numpy_dtype)

@@ -1,0 +1,162 @@
+"""MetaGraphDefs: the whole graph with its collections, and a checkpoint of its variables beside.
+
+No op is added for saving and restoring: `tf.compat.v1.train.import_meta_graph` makes a Saver where there is none, and
+one of the graph's own is told of when it is for all of the variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import meta_graph
+
+from tfgraphwidget.applying import checkpointed, values
+from tfgraphwidget.applying.apart import exact
+from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.export.libraries import whole
+from tfgraphwidget.export.membership import add_collections
+from tfgraphwidget.export.original import Original
+from tfgraphwidget.export.parts import needed_by
+from tfgraphwidget.export.proving import Run, check, difference
+from tfgraphwidget.export.savers import key_of, saver_of
+from tfgraphwidget.export.signed import signature_def
+from tfgraphwidget.export.sizes import check_size
+from tfgraphwidget.export.states import State, assigned, present_values, state_of
+from tfgraphwidget.export.what import Export
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.sources.body import Signature
+
+v1 = tf.compat.v1
+_CHECKPOINT = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
+_WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
+_TOLD = "The MetaGraphDef with its checkpoint"
+
+
+def siblings(path: Path) -> list[Path]:
+    """The MetaGraphDef and the files of its checkpoint that are there: the new ones take the place of all of them."""
+    beside = (entry for entry in path.parent.iterdir() if _CHECKPOINT.sub("", entry.name) == path.stem)
+    return [path, *sorted(entry for entry in beside if _CHECKPOINT.search(entry.name))]
+
+
+def write_meta_graph(path: Path, what: Export) -> None:
+    """Write a MetaGraphDef to `path`, and beside it the checkpoint of that name, if there are variables; try both."""
+    if what.read_only:
+        raise NotRunnable(what.read_only)
+    graph = what.graph()
+    variables = _saved(what)
+    present = present_values(what, variables)
+    variables, more = assigned(what.index, variables)
+    graph_def = whole(what)
+    graph_def.node.extend(more)
+    check_size("The MetaGraphDef", graph_def.node, graph_def.library, _WAY_OUT)
+    saver = saver_of(what.index, variables)
+    made = meta_graph.create_meta_graph_def(graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver)
+    for key in add_collections(made, graph, what.index, variables):
+        what.notice(f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out.")
+    what = what.called_by(_signatures(what))
+    for signature in what.signatures:
+        made.signature_def[signature.name].CopyFrom(signature_def(what.index, signature, signature))
+    path.write_bytes(made.SerializeToString(deterministic=True))
+    if variables:
+        checkpointed.write(str(path.with_suffix("")), [(key_of(v), v, _array(present[v.handle])) for v in variables])
+    if what.verify:
+        _check_values(path, variables, present)
+        _check_runs(path, what, present)
+
+
+def _saved(what: Export) -> tuple[VariableDef, ...]:
+    """The variables to save: the global ones, and of those in no collection the ones that have a value."""
+    index = what.index
+    told = {member.name: key for key, held in index.collections.items() for member in held if member.kind == "variable"}
+    first = [m.name for m in index.collections.get(v1.GraphKeys.GLOBAL_VARIABLES, ())]
+    found = {v.name: v for v in definitions(index, handles(index)).values()}
+    chosen = [found[name] for name in dict.fromkeys(first) if name in found]
+    others = [v for name, v in found.items() if name not in told]
+    session = what.session() if others else None
+    if session is None:
+        return (*chosen, *others)
+    return (*chosen, *(v for v in others if values.has_value(session, v.snapshot or v.name)))
+
+
+def _signatures(what: Export) -> tuple[Signature, ...]:
+    """The signatures that are meant, if there are any that can be called: this file is more than these."""
+    try:
+        needed_by(what.index, what.signatures)
+    except GraphEditError as error:
+        what.notice(f"What was written has no signature and was not run: {error.why}")
+        return ()
+    return what.signatures
+
+
+def _array(value: Any) -> Any:
+    """A value as an array; as one of texts, numpy would drop the zeros that a text ends with."""
+    return np.array(value, dtype=object) if isinstance(value, bytes) else value
+
+
+def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping[str, Any]) -> None:
+    """Raise unless the file restores every variable to the value that it has."""
+    with _restored(path) as session:
+        got = session.run({v.handle: v.snapshot or v.name for v in variables}) if variables else {}
+    for handle, value in got.items():
+        if difference(present[handle], value):
+            raise GraphEditError(
+                f"{_TOLD} restores variable {handle!r} to something else: it {difference(present[handle], value)}; "
+                "nothing was written.",
+                [handle],
+            )
+
+
+def _check_runs(path: Path, what: Export, saved: Mapping[str, Any]) -> None:
+    """Raise unless what the signatures give is what the graph gives; local variables are given the values they have."""
+    if not what.signatures:
+        return
+    try:
+        state = state_of(what, np.logical_or.reduce(needed_by(what.index, what.signatures)))
+        _check_restorable(what, state, saved)
+    except GraphEditError as error:
+        what.notice(f"What was written was not run: {error.why}")
+        return
+
+    @contextmanager
+    def loaded() -> Iterator[Run]:
+        with _restored(path) as session:
+            values.load(session, [v for v in state.variables if v.handle not in saved], state.values)
+            session.run(list(state.starters))
+
+            def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
+                fed = dict(signature.inputs)
+                got: dict[str, Any] = session.run(
+                    dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
+                )
+                return got
+
+            yield run
+
+    check(Original(what, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", loaded)])
+
+
+def _check_restorable(what: Export, state: State, saved: Mapping[str, Any]) -> None:
+    """Raise for state that the signatures need and the file does not hold."""
+    ids = what.index.ids
+    if any(name not in ids for name in state.starters):
+        raise GraphEditError("hash tables hold what was put into them in the session, which no checkpoint has.")
+    lacking = [v.handle for v in state.variables if v.handle not in saved and v.initializer not in ids]
+    if lacking:
+        raise GraphEditError(f"local variable {lacking[0]!r} has no initialiser of its own.", lacking)
+
+
+@contextmanager
+def _restored(path: Path) -> Iterator[Any]:
+    """A session on what is read back, its variables restored."""
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact()) as session:
+        saver = v1.train.import_meta_graph(str(path), clear_devices=True)
+        if saver is not None:
+            saver.restore(session, str(path.with_suffix("")))
+        yield session

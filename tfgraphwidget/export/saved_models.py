@@ -1,0 +1,105 @@
+"""SavedModels: what some signatures need, with the values of variables, the tables and the files that these read.
+
+Built in a graph of its own, since TensorFlow's builder adds a Saver's ops to the graph it is given. A SavedModel names
+the ends of its signatures and keeps no order of them.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.applying import values
+from tfgraphwidget.applying.apart import placed_here
+from tfgraphwidget.applying.importing import import_proven
+from tfgraphwidget.applying.proof import prove
+from tfgraphwidget.applying.rebuild import rebuild
+from tfgraphwidget.applying.variables import make_variable
+from tfgraphwidget.edits.contexts import renamed
+from tfgraphwidget.edits.patch import Change
+from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.export.libraries import called
+from tfgraphwidget.export.modules import save_module
+from tfgraphwidget.export.original import Original
+from tfgraphwidget.export.parts import Part, cut, needed_by
+from tfgraphwidget.export.proving import check_saved_model
+from tfgraphwidget.export.signed import signature_def
+from tfgraphwidget.export.sizes import check_size
+from tfgraphwidget.export.states import State, state_of
+from tfgraphwidget.export.what import Export
+from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
+from tfgraphwidget.names import split_tensor
+
+v1 = tf.compat.v1
+TAG = "serve"
+# What is run when the model is loaded is told in another way, and all its variables are restored.
+_LEFT_OUT = frozenset({
+    v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.ASSET_FILEPATHS,
+    "saved_model_main_op", "legacy_init_op", "saved_model_train_op", "saved_model_assets",
+})  # fmt: skip
+
+
+def write_saved_model(path: Path, what: Export) -> None:
+    """Write a SavedModel of what the signatures need to the folder `path`, and try it."""
+    if what.read_only:
+        if what.module is None:
+            raise NotRunnable(what.read_only)
+        save_module(path, what, what.module)
+        return
+    if not what.signatures:
+        raise GraphEditError(
+            "A SavedModel needs a signature: choose a boundary first, or give inputs=[…] and outputs=[…]."
+        )
+    need = np.logical_or.reduce(needed_by(what.index, what.signatures))
+    state = state_of(what, need)
+    part = cut(what.index, what.signatures, state.ops)
+    _write(path, what, part, state)
+    if what.verify:
+        check_saved_model(path, Original(what, state))
+
+
+def _write(path: Path, what: Export, part: Part, state: State) -> None:
+    nodes = [placed_here(node) for node in (*part.nodes, *state.nodes)]
+    library = called(what.index, nodes)
+    way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
+    check_size("The graph of the SavedModel", nodes, library, way_out)
+    graph = tf.Graph()
+    gradients = [(told.function_name, told.gradient_func) for told in library.gradient]
+    import_proven(graph, prove(graph, nodes, library.function, gradients))
+    config = v1.ConfigProto(allow_soft_placement=True)
+    with graph.as_default(), closing(v1.Session(graph=graph, config=config)) as session:
+        variables = {v.name: make_variable(graph, v) for v in state.variables}
+        values.load(session, state.variables, state.values)
+        _add_collections(graph, what, {node.name for node in nodes}, variables)
+        pairs = zip(what.signatures, part.signatures, strict=True)
+        signatures = {asked.name: signature_def(what.index, asked, called) for asked, called in pairs}
+        builder = v1.saved_model.Builder(str(path))
+        starters = list(map(graph.get_operation_by_name, state.starters))
+        builder.add_meta_graph_and_variables(
+            session,
+            [TAG],
+            signatures,
+            assets_collection=list(map(graph.get_tensor_by_name, state.assets)) or None,
+            main_op=tf.group(*starters) if starters else None,
+        )
+        builder.save()
+
+
+def _add_collections(graph: tf.Graph, what: Export, inside: set[str], variables: dict[str, tf.Variable]) -> None:
+    """What the collections hold of the part, all variables in the global ones, and the contexts of loops."""
+    for variable in variables.values():
+        graph.add_to_collection(v1.GraphKeys.GLOBAL_VARIABLES, variable)
+    for key, members in what.index.collections.items():
+        for kind, name in members if key not in _LEFT_OUT else ():
+            if kind == "variable" and name in variables:
+                graph.add_to_collection(key, variables[name])
+            elif kind != "variable" and split_tensor(name)[0] in inside:
+                graph.add_to_collection(key, graph.as_graph_element(name))
+    if V1_CONTROL_FLOW.isdisjoint(what.index.kinds[0]):
+        return
+    ops = [node for node in what.index.nodes if node.name in inside]
+    contexts = renamed(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    rebuild(graph, Change(nodes=tuple(ops), contexts=contexts))

@@ -1,0 +1,53 @@
+"""Export: all that writing a graph to a file can need, handed in by the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.view.scene import Paint, Scene
+
+
+def _silent(_: str) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Export:
+    """The visible graph, the ways to call it, its picture and its code.
+
+    `index` is what is written; `envelope` gives the versions and the function library around its ops, `ask` the
+    signatures that are meant. `graph` and `session` are asked for when values are needed: a file is imported into
+    TensorFlow then. `read_only` is the sentence that says why there is no graph that can run, or "": then `module` may
+    give a tf.Module that does the same. `feeds` are values by the name of an input, its tensor or its op, to try what
+    was written with; `notice` is told the sentences that a person should read.
+    """
+
+    index: GraphIndex
+    envelope: Callable[[], tf.compat.v1.GraphDef]
+    graph: Callable[[], tf.Graph]
+    session: Callable[[], tf.compat.v1.Session | None]
+    ask: Callable[[], tuple[Signature, ...]]
+    picture: Callable[[], tuple[Scene, Paint]]
+    code: Callable[[], str]
+    module: Callable[[], tf.Module] | None = None
+    read_only: str = ""
+    frozen: bool = False
+    verify: bool = True
+    feeds: Mapping[str, Any] = field(default_factory=dict)
+    notice: Callable[[str], None] = _silent
+
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The ways to call what is written; asked for once, and only where they matter: a picture needs none."""
+        return self.ask()
+
+    def called_by(self, signatures: tuple[Signature, ...]) -> Export:
+        """The same with other signatures."""
+        return replace(self, ask=lambda: signatures)

@@ -1,0 +1,104 @@
+"""Writes what an editor holds to files. Each is written beside its place and moved into it when it is whole."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.drawn import write_code, write_dot, write_graphml, write_picture
+from tfgraphwidget.export.frozen import write_frozen
+from tfgraphwidget.export.graph_defs import write_graph_def
+from tfgraphwidget.export.meta_graphs import siblings, write_meta_graph
+from tfgraphwidget.export.saved_models import write_saved_model
+from tfgraphwidget.export.what import Export
+
+Write = Callable[[Path, Export], None]
+_KINDS: dict[str, Write] = {
+    ".pb": write_graph_def,
+    ".pbtxt": write_graph_def,
+    ".meta": write_meta_graph,
+    ".dot": write_dot,
+    ".graphml": write_graphml,
+    ".svg": write_picture,
+    ".png": write_picture,
+    ".pdf": write_picture,
+    ".py": write_code,
+    "": write_saved_model,
+}
+
+
+def save(path: Path, what: Export, *, folder: bool) -> Path:
+    """Write `what` to `path` in the kind that its suffix names; a folder is a SavedModel. The path written.
+
+    What was there is kept until the new is whole and, with `what.verify`, was loaded back and tried. Raises
+    GraphEditError; all files are then as they were.
+    """
+    try:
+        write = _writer(path, what, folder=folder)
+        _check_place(path, is_folder=write is write_saved_model)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:60]}-") as beside:
+            new, old = Path(beside) / "new", Path(beside) / "old"
+            new.mkdir()
+            old.mkdir()
+            write(new / (path.name or "saved_model"), what)
+            gone = siblings(path) if write is write_meta_graph else [path]
+            _move({path.parent / made.name if path.name else path: made for made in sorted(new.iterdir())}, gone, old)
+    except OSError as error:  # no permission, no room, a name too long
+        raise GraphEditError(
+            f"{str(path)[:200]!r} cannot be written: {error.strerror or error}; give another place."
+        ) from error
+    return path
+
+
+def _writer(path: Path, what: Export, *, folder: bool) -> Write:
+    """What writes the kind of file that a path names."""
+    write = write_saved_model if folder or path.is_dir() else _KINDS.get(path.suffix.lower())
+    if write is None:
+        known = ", ".join(kind for kind in _KINDS if kind)
+        raise GraphEditError(
+            f"{path.suffix!r} is no kind of file that can be written; use {known}, or a folder for a SavedModel."
+        )
+    if what.frozen and write is not write_graph_def:
+        raise GraphEditError("A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file.")
+    return write_frozen if what.frozen else write
+
+
+def _check_place(path: Path, *, is_folder: bool) -> None:
+    if "\0" in str(path):
+        raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; leave the NUL out.")
+    if not path.parent.is_dir():
+        raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
+    if is_folder and path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
+        raise GraphEditError(
+            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a new one."
+        )
+    if is_folder and path.is_file():
+        raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
+
+
+def _move(new: dict[Path, Path], gone: Iterable[Path], old: Path) -> None:
+    """Move files or folders to their places, and what was there, and what is `gone`, into the folder `old`.
+
+    When any of it fails, everything is put back. A file alone takes the place of another in one step.
+    """
+    there = [place for place in dict.fromkeys((*gone, *new)) if place.is_symlink() or place.exists()]
+    if len(new) == 1 and not any(place.is_dir() or place not in new for place in there):
+        there = []
+    kept: list[tuple[Path, Path]] = []
+    placed: list[Path] = []
+    try:
+        for place in there:
+            away = old / f"{place.name} before"
+            place.replace(away)
+            kept.append((place, away))
+        for place, made in new.items():
+            made.replace(place)
+            placed.append(place)
+    except BaseException:
+        for place in placed:
+            place.replace(old / f"{place.name} after")
+        for place, away in kept:
+            away.replace(place)
+        raise

@@ -1,0 +1,100 @@
+"""Freezing: the edits that leave less of a graph, and parts taken out of it. GraphEditor is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.applying import present
+from tfgraphwidget.editing import Renew
+from tfgraphwidget.edits.fold import FoldBatchNorm
+from tfgraphwidget.edits.freeze import Freeze, StripTraining, results
+from tfgraphwidget.edits.report import Edits
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.reworking import Reworking
+from tfgraphwidget.room import Names
+from tfgraphwidget.sources import open_source
+
+
+class Freezing(Reworking):
+    """Freezes, strips, folds and extracts."""
+
+    _show: Callable[[Any], Any]
+
+    def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: Renew = "always") -> Edits:
+        """Make constants of the variables that `outputs` need, with their present values; the rest of the graph goes.
+
+        `outputs` are ops or tensors; without them the chosen ones are taken, those of the signature, or what nobody
+        reads. What stands before `inputs` goes too, when nothing else needs it. Loops and conditionals stay what they
+        are. On a live graph the rest is hidden, and undo brings it back.
+        """
+        index = self.index
+        names, cut = self._results(outputs), self._names(inputs)
+        need = np.flatnonzero(needed(index, cut, names)).tolist()
+        variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
+        values = present.present(self._source, self.room.body, variables) if variables else {}
+        dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
+        tensors = {name: present.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+        return self.edit(Freeze(names, cut, tensors), renew=renew)
+
+    def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
+        """Let go of what `outputs` do not need: gradients, optimisers with their slots, savers, summaries.
+
+        The default is that of `freeze`. The variables that are needed stay, with what initialises them.
+        """
+        return self.edit(StripTraining(self._results(outputs)), renew=renew)
+
+    def fold_batch_norm(self, what: Any = (), *, renew: Renew = "always") -> Edits:
+        """Fold batch normalisations, those in `what` or all, into the weights of the convolution before them.
+
+        Their numbers must be constants (`freeze` makes them so), and they must be in inference mode.
+        """
+        index = self.index
+        ops = self._each(what) if what else ()
+        return self.edit(FoldBatchNorm(ops, partial(present.numbers, index), present.constant), renew=renew)
+
+    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
+        """A part as a graph of its own, in an editor of its own, with the values of its variables.
+
+        The part is what `outputs` need, up to `inputs`; by default the chosen boundary. Ops keep their names, inputs
+        become placeholders. The graph here stays as it is.
+        """
+        if self.in_function:
+            raise GraphEditError(
+                "A part of a function's body is taken out as a tf.Module: editor.clone(inputs, outputs, into='part')."
+            )
+        ends = self._names(self.inputs if inputs is None else inputs), self._results(outputs)
+        part = self.upstream(*ends[1], stop_at=ends[0])
+        behind = [name for name in ends[0] if self.index.op(name) in part.ids and ":" not in name]
+        graph, session = present.empty()
+        init = self.default_init()
+        command = self.command(
+            part - self.ops(*behind) if behind else part, into="", init=init, graph=graph, session=session
+        )
+        history, fresh = self._history, self.fresh
+        try:
+            self.do(command)
+        except BaseException:
+            session.close()
+            raise
+        finally:
+            self._history, self.fresh = history, fresh
+        taken = type(self)(open_source(graph, session), self._show)
+        there = taken.index.ids
+        taken.mark(*([n for n in side if n.partition(":")[0] in there] for side in ends))
+        return taken
+
+    def _results(self, given: Names | None) -> tuple[str, ...]:
+        """What is wanted of a graph: as said, as chosen, as the signature has it, or as it seems to be for."""
+        if given is not None:
+            return self._names(given)
+        body, signature = self.room.body, self._source.signature
+        told = self.outputs or tuple(body.returns.values())
+        if not told and signature is not None and body is self._source.body:
+            told = tuple(name for _, name in signature.outputs)
+        return tuple(name for name in told if name.partition(":")[0] in self.index.ids) or results(self.index)

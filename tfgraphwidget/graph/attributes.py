@@ -1,0 +1,165 @@
+"""Attributes of ops compared as TensorFlow means them: what is left out is at its default, a function is its body."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import DTYPES, attr_value
+from tfgraphwidget.graph.tensors import shape_text
+
+IGNORED = frozenset({"_output_shapes"})
+"""What is only told of an op, and changes nothing."""
+
+NAMES = frozenset({"_class", "shared_name", "frame_name"})
+"""What names ops, or is a name."""
+
+_NOT_COMPARED = (*IGNORED, *NAMES)
+_NOT_KIND = ("name", "input", "device", "experimental_debug_info")
+_LARGE = 4096  # bytes of a NodeDef that is not remembered
+_LONGEST = 80
+_MOST_ELEMENTS = 6
+
+
+class Attributes:
+    """The attributes of an index's ops in a form that is equal when they mean the same."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self._index = index
+        self._begun: set[str] = set()
+        self.default = cache(self._default)
+        self.function = cache(self._function)
+        self.kind = cache(self._kind)
+        self._kinds: dict[bytes, bytes] = {}
+
+    def _kind(self, op: int) -> bytes:
+        """A digest of an op's type and of its attributes but NAMES; made once for ops that are alike."""
+        node = self._index.nodes[op]
+        bare = type(node)()
+        bare.CopyFrom(node)
+        for field in _NOT_KIND:
+            bare.ClearField(field)
+        held = bare.attr
+        for name in _NOT_COMPARED:
+            if name in held:
+                del held[name]
+        key = bare.SerializeToString(deterministic=True)
+        found = self._kinds.get(key)
+        if found is None:
+            told = repr((node.op, sorted(self.meant(bare).items())))
+            found = blake2b(told.encode(), digest_size=16).digest()
+            if len(key) < _LARGE:
+                self._kinds[key] = found
+        return found
+
+    def meant(self, node: Any) -> dict[str, bytes]:
+        """Name of each attribute that is not at its default -> bytes that say what it is."""
+        known = self.default(node.op)
+        found = {name: self._meant(value) for name, value in node.attr.items() if name not in IGNORED}
+        return {name: held for name, held in found.items() if known.get(name, (b"", None))[0] != held}
+
+    def value(self, node: Any, name: str) -> bytes:
+        """What says one attribute, the default where the op has none."""
+        known: bytes = self.default(node.op).get(name, (b"", None))[0]
+        return self._meant(node.attr[name]) if name in node.attr else known
+
+    def text(self, node: Any, name: str) -> str:
+        """An attribute for people, the default where the op has none."""
+        value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
+        return "" if value is None else attribute_text(value)
+
+    def _default(self, op_type: str) -> dict[str, tuple[bytes, Any]]:
+        """What the OpDef gives where a NodeDef says nothing, as bytes and as it is."""
+        definition = self._index.typing.definition(op_type)
+        told = [] if definition is None else [a for a in definition.attr if a.HasField("default_value")]
+        return {a.name: (self._meant(a.default_value), a.default_value) for a in told}
+
+    def _meant(self, value: Any) -> bytes:
+        kind = value.WhichOneof("value")
+        if kind == "func":
+            return self._call(value.func)
+        if kind == "list" and value.list.func:
+            return b" ".join(map(self._call, value.list.func))
+        if kind == "list" and not value.list.ListFields():
+            return b"[]"
+        return bytes(value.SerializeToString(deterministic=True))
+
+    def _call(self, named: Any) -> bytes:
+        arguments = [(name, self._meant(value)) for name, value in sorted(named.attr.items()) if name not in IGNORED]
+        return self.function(named.name) + repr(arguments or "").encode()
+
+    def _function(self, name: str) -> bytes:
+        """A digest of what a function of the library does; its name when the library lacks it."""
+        if name in self._begun or name not in self._index.functions:
+            return name.encode()
+        try:
+            function = self._index.beside.function(name)
+        except KeyError:  # an edit has just brought it
+            return name.encode()
+        self._begun.add(name)
+        ends = [_ends(function.signature.input_arg), _ends(function.signature.output_arg)]
+        nodes = sorted((n.name, n.op, n.device, *_inputs(n), sorted(self.meant(n).items())) for n in function.node_def)
+        told = ends, sorted(function.ret.items()), sorted(function.control_ret.items()), nodes
+        self._begun.discard(name)
+        return blake2b(repr(told).encode(), digest_size=16).digest()
+
+
+def _ends(arguments: Any) -> list[tuple[Any, ...]]:
+    return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
+
+
+def _inputs(node: Any) -> tuple[list[str], list[str]]:
+    """Data inputs in order, control inputs in any."""
+    texts = list(node.input)
+    return [t for t in texts if t[:1] != "^"], sorted(t for t in texts if t[:1] == "^")
+
+
+def attribute_text(value: Any) -> str:
+    """An AttrValue for people, at most 80 characters."""
+    held = attr_value(value)
+    if hasattr(held, "tensor_shape"):
+        text = _tensor_text(held)
+    elif hasattr(held, "unknown_rank"):
+        text = _shape_text(held)
+    elif isinstance(held, list):
+        text = f"[{', '.join(_shape_text(v) if hasattr(v, 'unknown_rank') else _plain(v) for v in held)}]"
+    else:
+        text = _plain(held)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _plain(held: Any) -> str:
+    if isinstance(held, bytes):
+        return repr(held[:_LONGEST].decode("utf-8", "backslashreplace"))
+    return str(held.name) if hasattr(held, "DESCRIPTOR") and hasattr(held, "attr") else str(held)
+
+
+def _shape_text(proto: Any) -> str:
+    return shape_text(None if proto.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in proto.dim))
+
+
+def _tensor_text(proto: Any) -> str:
+    """Dtype and shape of a constant, and its elements when there are few."""
+    known = proto.DESCRIPTOR.fields_by_name["dtype"].enum_type.values_by_number.get(proto.dtype)
+    dtype = known.name.removeprefix("DT_").lower() if known else str(proto.dtype)
+    dtype = DTYPES.get(dtype, dtype)
+    sizes = [int(d.size) for d in proto.tensor_shape.dim]
+    head = f"{dtype} {_shape_text(proto.tensor_shape)}"
+    if np.prod(sizes, dtype=float) > _MOST_ELEMENTS:
+        return head
+    return f"{head} {_elements(proto, dtype)}".rstrip()
+
+
+def _elements(proto: Any, dtype: str) -> str:
+    values = {f.name: list(v) for f, v in proto.ListFields() if f.name.endswith("_val") and f.name != "half_val"}
+    held = next(iter(values.values()), [])
+    if proto.tensor_content:
+        try:
+            held = np.frombuffer(proto.tensor_content, dtype).tolist()
+        except (TypeError, ValueError):  # bfloat16 and its like, or a damaged file
+            held = []
+    return str([round(v, 7) if isinstance(v, float) else v for v in held]) if held else ""

@@ -1,0 +1,62 @@
+"""An index in Graphviz's language, for `dot -Tsvg`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.names import last_part
+
+
+def text(index: GraphIndex) -> str:
+    """The whole graph: a cluster for each name scope, a box for each op, dashed edges for control inputs."""
+    return "\n".join(["digraph {", *_head(), *_scope(index), *_edges(index), "}", ""])
+
+
+def quoted(value: str) -> str:
+    """A string as Graphviz reads it: `"a"`; nothing in it means anything to Graphviz."""
+    plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\r", "").replace("\n", "\\n").replace("\0", "")
+    return f'"{plain}"'
+
+
+def _head() -> Iterator[str]:
+    yield "  graph [compound=true, rankdir=BT, fontname=sans, style=rounded, color=gray];"
+    yield "  node [shape=box, style=rounded, fontname=sans];"
+    yield "  edge [fontname=sans, fontsize=9, color=gray40];"
+
+
+def _scope(index: GraphIndex) -> Iterator[str]:
+    """The ops, inside the clusters of their scopes."""
+    tree = index.scopes
+    stack: list[tuple[int, int, bool]] = [(0, 0, False)]
+    while stack:
+        scope, depth, closes = stack.pop()
+        indent = "  " * (depth + 1)
+        if closes:
+            yield "  " * depth + "}"
+            continue
+        if scope:
+            yield f"{'  ' * depth}subgraph {quoted(f'cluster_{tree.names[scope]}')} {{"
+            yield f"{indent}label={quoted(last_part(tree.names[scope]))};"
+            stack.append((scope, depth, True))
+        for i in tree.own_ops(scope).tolist():
+            name, label = quoted(index.names[i]), quoted(f"{last_part(index.names[i])}\n{index.types[i]}")
+            yield f"{indent}{name} [label={label}, tooltip={name}];"
+        stack += [(inner, depth + 1, False) for inner in reversed(tree.children[scope])]
+
+
+def _edges(index: GraphIndex) -> Iterator[str]:
+    start, to, port = (column.tolist() for column in index.sources)
+    for i, reader in enumerate(index.names):
+        for edge in range(start[i], start[i + 1]):
+            source = quoted(index.names[to[edge]])
+            if port[edge] == CONTROL:
+                yield f"  {source} -> {quoted(reader)} [style=dashed];"
+            else:
+                shape = shape_text(index.shape(to[edge], port[edge]))
+                label = f"{index.dtypes(to[edge])[port[edge]]} {shape}".strip()
+                at = f":{port[edge]}" if port[edge] else ""
+                tip = quoted(f"{index.names[to[edge]]}{at or ':0'}")
+                yield f"  {source} -> {quoted(reader)} [label={quoted(label)}, edgetooltip={tip}];"

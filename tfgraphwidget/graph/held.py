@@ -1,0 +1,33 @@
+"""Held: what the ops of a function's body that stand for state stand for, as those who clone the body ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+Pairs = Iterable[tuple[int, int]]
+Table = tuple[Any, Any]
+
+
+class Held(Protocol):
+    """State of one body, by the names of the ops that stand for it there; `sources.held` knows it."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ops that stand for state or captured values which can be told."""
+
+    @property
+    def graph(self) -> Any:
+        """The FuncGraph that the body was read from; None for one that is known as a FunctionDef only."""
+
+    def shown(self, tensor: str) -> str:
+        """The name in the body of a tensor of `graph`."""
+
+    def live(self, name: str) -> Any:
+        """The `tf.Variable`, or the eager tensor, that an op stands for; None for what is in a session or a file."""
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
+        """Present ("current") or initial values of variables that are not live. Raises SessionRefused."""
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told."""

@@ -1,0 +1,57 @@
+"""What a graph's collections hold: ops, tensors, and what TensorFlow says of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+
+class Member(NamedTuple):
+    """One entry of a collection; `name` is an op's, a tensor's, or a variable's handle tensor."""
+
+    kind: Literal["op", "tensor", "variable"]
+    name: str
+
+    @classmethod
+    def of(cls, item: Any) -> Member | None:
+        """The member that an object of a TensorFlow collection is; None for what is neither op, tensor nor variable.
+
+        Told by class names, since this package reads without TensorFlow. An _UnreadVariable is what assigning to a
+        resource variable gives: it stands for the assign op.
+        """
+        kinds = {kind.__name__ for kind in type(item).__mro__ if kind.__module__.partition(".")[0] == "tensorflow"}
+        if "EagerTensor" in kinds:
+            return None
+        if kinds & {"Operation", "_UnreadVariable"}:
+            found = "op", item if "Operation" in kinds else item.op
+        elif kinds & {"RefVariable", "BaseResourceVariable"}:
+            found = "variable", item
+        elif kinds & {"Tensor", "_LazyEvalTensor"}:
+            # get_variable(regularizer=...) wraps its loss in an object of its own.
+            found = "tensor", item
+        else:
+            return None
+        # Another thread may be making a variable: it is in its collection before it has a name.
+        name = getattr(found[1], "name", None)
+        return cls(found[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class VariableDef:
+    """What TensorFlow's VariableDef says, by name; None where a graph has no such op."""
+
+    handle: str
+    initial_value: str | None
+    initializer: str | None
+    snapshot: str | None
+    resource: bool = False
+    trainable: bool = True
+    synchronization: int = 0
+    aggregation: int = 0
+    slice_info: Any = None
+    constraint: Any = None
+
+    @property
+    def name(self) -> str:
+        """The variable's name as TensorFlow prints it, for example "net/w:0"."""
+        return f"{self.handle}:0"

@@ -1,0 +1,213 @@
+"""Pairing: which op of one graph is which of another: by name, and where names differ, by what is around it.
+
+Ops are told apart by labels, as Weisfeiler and Lehman do it: first by type and attributes, then, round after round, by
+the labels of those they read, wait for and feed. An op that has its name in both graphs is a landmark: its label says
+which it is. Where one op of each graph has a label, the two are one; and what stands at the same place beside such a
+pair, and is of the same kind, is one too. Where several are alike none is paired: nothing is guessed. Linear in edges.
+Before all that go names that differ in their outer scopes alone: a graph that was imported under a scope.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from itertools import repeat
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.attributes import Attributes
+from tfgraphwidget.graph.edges import Ids, Mask, Rows
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import key_of, keyed
+from tfgraphwidget.names import last_part
+
+Labels = npt.NDArray[np.uint64]
+Pair = tuple[int, int]
+_ROUNDS = (12, 3, 1)  # first what is alike far around, then what is alike nearby
+_DROPPED = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))  # outer scopes of names, before and after
+_UP, _DOWN, _OWN = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+
+
+def paired(before: GraphIndex, after: GraphIndex, attributes: tuple[Attributes, Attributes]) -> Ids:
+    """For each op of `before` the number of the op of `after` that it is; -1 for none."""
+    forth = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
+    back = np.full(len(after), -1, np.int32)
+    back[forth[forth >= 0]] = np.flatnonzero(forth >= 0)
+    both = _Both(_Side(before, attributes[0], forth), _Side(after, attributes[1], back))
+    if both.is_done():
+        return forth
+    both.unite(both.by_state())
+    for dropped in _DROPPED:
+        if not both.is_done():
+            both.unite(both.by_tail(*dropped))
+    for own_names in (True, False):
+        for rounds in _ROUNDS:
+            if not both.is_done():
+                both.unite(both.alone(rounds, own_names=own_names))
+                both.spread(own_names=own_names)
+    return forth
+
+
+class _Side:
+    """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet."""
+
+    def __init__(self, index: GraphIndex, attributes: Attributes, pair: Ids) -> None:
+        self.index, self.pair, self._attributes = index, pair, attributes
+        inputs, controls = index.inputs, index.controls
+        slots = np.arange(len(inputs.values), dtype=np.uint64) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
+        self._reader = np.concatenate([inputs.owner, controls.owner])
+        self._source = np.concatenate([inputs.values, controls.values])
+        # Where an edge ends and begins: the slot and the port, 0 for a control edge.
+        place = slots * np.uint64(1 << 20) + index.ports.astype(np.uint64) + np.uint64(1)
+        self._place = np.concatenate([place.astype(np.uint64), np.zeros(len(controls.values), np.uint64)])
+
+    @property
+    def left(self) -> Mask:
+        """The ops without a pair."""
+        return np.asarray(self.pair < 0)
+
+    @cached_property
+    def kinds(self) -> dict[int, int]:
+        """For each op that has no name in the other graph, what its type and attributes are."""
+        return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.left).tolist()}
+
+    def tails(self, dropped: int) -> dict[Hashable, int]:
+        """The ops that have no pair by kind and name without so many outer scopes; -1 where several have the same."""
+        found: dict[Hashable, int] = {}
+        for i in np.flatnonzero(self.left).tolist():
+            parts = self.index.names[i].split("/", dropped)
+            if len(parts) > dropped:
+                key = self.kinds[i], parts[dropped]
+                found[key] = -1 if key in found else i
+        return found
+
+    def labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
+        """A label for each op; of those that are paired the numbers `landmarks` say which they are."""
+        first = _mixed(landmarks.astype(np.uint64) + np.uint64(1))
+        names = self.index.names
+        for i, kind in self.kinds.items():
+            if self.pair[i] < 0:
+                told = hash((kind, last_part(names[i]))) if own_names else kind
+                first[i] = told % (1 << 64)
+        held, fixed = first, ~self.left
+        for _ in range(rounds):
+            near = self._sums(self._by_reader, held[self._source], _UP)
+            near += self._sums(self._by_source, held[self._reader], _DOWN)
+            held = np.where(fixed, first, _mixed(first * _OWN + near))
+        return held
+
+    def _sums(self, order: tuple[Ids, Ids], told: Labels, way: np.uint64) -> Labels:
+        """For each op the sum, which has no order, of what its edges carry."""
+        start, places = order
+        carried = _mixed(told * way + self._place)[places]
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
+        return np.asarray(total[start[1:]] - total[start[:-1]])
+
+    @cached_property
+    def _by_reader(self) -> tuple[Ids, Ids]:
+        return self._grouped(self._reader)
+
+    @cached_property
+    def _by_source(self) -> tuple[Ids, Ids]:
+        return self._grouped(self._source)
+
+    def _grouped(self, owner: Ids) -> tuple[Ids, Ids]:
+        count = np.bincount(owner, minlength=len(self.index))
+        start = np.concatenate([[0], np.cumsum(count)])
+        return start.astype(np.int32), np.argsort(owner, kind="stable").astype(np.int32)
+
+    @cached_property
+    def _rows(self) -> tuple[tuple[Rows, Rows], ...]:
+        """For each op those it reads, and those that read it, with the places."""
+        found = []
+        for (start, order), ends in ((self._by_reader, self._source), (self._by_source, self._reader)):
+            starts = start.tolist()
+            found.append((Rows(ends[order].tolist(), starts), Rows(self._place[order].tolist(), starts)))
+        return tuple(found)
+
+    def border(self) -> Ids:
+        """The paired ops that have one without a pair beside them."""
+        near, left = np.zeros(len(self.index), bool), self.left
+        near[self._source[left[self._reader]]] = True
+        near[self._reader[left[self._source]]] = True
+        return np.flatnonzero(near & ~left).astype(np.int32)
+
+    def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
+        """The ops beside one that have no pair, by place and kind; -1 where several have the same."""
+        names = self.index.names
+        found: dict[Hashable, int] = {}
+        for way, (ends, places) in enumerate(self._rows):
+            for other, place in zip(ends[op], places[op], strict=True):
+                if self.pair[other] < 0:
+                    key = way, place, self.kinds[other], last_part(names[other]) if own_names else ""
+                    found[key] = other if found.get(key, other) == other else -1
+        return found
+
+
+class _Both:
+    """The two graphs."""
+
+    def __init__(self, before: _Side, after: _Side) -> None:
+        self.before, self.after = before, after
+
+    def is_done(self) -> bool:
+        """Whether there is nothing left to pair."""
+        return not (self.before.left.any() and self.after.left.any())
+
+    def unite(self, pairs: Iterable[Pair]) -> None:
+        """Let some ops be pairs."""
+        for a, b in pairs:
+            self.before.pair[a], self.after.pair[b] = b, a
+
+    def by_state(self) -> list[Pair]:
+        """The ops that hold the same state: of one type, and of one key, which one op has in each graph."""
+        held = []
+        for side in (self.before, self.after):
+            ops = np.flatnonzero(keyed(side.index) & side.left).tolist()
+            keys = [(side.index.types[i], *key_of(side.index, i)) for i in ops]
+            count = Counter(keys)
+            held.append({key: i for key, i in zip(keys, ops, strict=True) if count[key] == 1})
+        return [(i, held[1][key]) for key, i in held[0].items() if key in held[1]]
+
+    def alone(self, rounds: int, *, own_names: bool) -> list[Pair]:
+        """The ops of which each graph has one with that label."""
+        matched = np.flatnonzero(~self.before.left)
+        theirs = np.zeros(len(self.after.index), np.int32)
+        theirs[self.before.pair[matched]] = matched
+        numbers = np.arange(len(self.before.index), dtype=np.int32), theirs
+        found = []
+        for side, number in zip((self.before, self.after), numbers, strict=True):
+            ops = np.flatnonzero(side.left)
+            label, at, count = np.unique(
+                side.labels(number, rounds, own_names=own_names)[ops], return_index=True, return_counts=True
+            )
+            found.append((label[count == 1], ops[at[count == 1]]))
+        _, a, b = np.intersect1d(found[0][0], found[1][0], assume_unique=True, return_indices=True)
+        return list(zip(found[0][1][a].tolist(), found[1][1][b].tolist(), strict=True))
+
+    def by_tail(self, before: int, after: int) -> list[Pair]:
+        """The ops of one kind, and of one name but for so many outer scopes, which one op has in each graph."""
+        here, there = self.before.tails(before), self.after.tails(after)
+        return [(i, there[key]) for key, i in here.items() if i >= 0 and there.get(key, -1) >= 0]
+
+    def spread(self, *, own_names: bool) -> None:
+        """Pair what stands at the same place beside a pair, from there on too."""
+        stack = [(a, int(self.before.pair[a])) for a in self.before.border().tolist()]
+        while stack:
+            a, b = stack.pop()
+            here = self.before.beside(a, own_names=own_names)
+            there = self.after.beside(b, own_names=own_names) if here else {}
+            new = [(op, there[key]) for key, op in here.items() if op >= 0 and there.get(key, -1) >= 0]
+            for pair in new:
+                if self.before.pair[pair[0]] < 0 and self.after.pair[pair[1]] < 0:
+                    self.unite([pair])
+                    stack.append(pair)
+
+
+def _mixed(labels: Labels) -> Labels:
+    """Labels well shuffled: equal ones stay equal, others hardly ever become so."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        labels = (labels ^ (labels >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(labels ^ (labels >> np.uint64(31)))

@@ -1,0 +1,101 @@
+"""Cycles that new edges of a live graph would make. A loop's way round (NextIteration to Merge) is no cycle.
+
+The search goes up from where the new edges come from. Mostly it ends soon, since ops that come right before all the
+changed ops anyway need not be searched. Else it makes use of TensorFlow's order: an op reads ops made before it, unless
+an edge has been moved. Which is the oldest op that reads a later one is found once, by a look at all edges of the
+graph, and kept until there are new ops or a new generation of the graph's record. So the one thing that can be missed
+is an edge that somebody else has moved since then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.graph.contexts import MERGE, NEXT
+
+Edge = tuple[Any, Any]
+"""An op, and an op that it is to read or to wait for."""
+
+_KEPT_AS = "_tfgraphwidget_ascends"
+_AT_ONCE = 100
+"""How many ops are searched before it is worth to look at all edges."""
+
+
+def feeding(op: Any, inputs: Iterable[Any], control_inputs: Iterable[Any]) -> Iterator[Any]:
+    """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`."""
+    merges = op.type in MERGE
+    yield from (t.op for t in inputs if not (merges and t.op.type in NEXT))
+    yield from control_inputs
+
+
+def _before(op: Any) -> Iterator[Any]:
+    return feeding(op, op.inputs, op.control_inputs)
+
+
+def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]]) -> list[Any]:
+    """A cycle through a new edge, or [] if there is none.
+
+    It goes in the order in which values flow, and has its first op again at the end.
+
+    Args:
+        graph: The graph, not yet changed.
+        new: The new edges.
+        before: Gives the ops right before an op once the graph is changed.
+    """
+    readers = {reader for reader, _ in new}
+    # A cycle through an op before all readers would be there already. False: nothing before it is left to search.
+    on_path = dict.fromkeys(set.intersection(*(set(_before(op)) for op in readers)) if readers else (), False)
+    first = min((reader._id for reader in readers), default=0)
+    oldest = min(_known_oldest(graph), first)
+    for root in sorted({source for _, source in new}, key=lambda op: int(op._id)):
+        path: list[Any] = []
+        todo: list[Iterator[Any]] = [iter([root])]
+        while todo:
+            op = next(todo[-1], None)
+            if op is None:
+                todo.pop()
+                if path:
+                    on_path[path.pop()] = False
+            elif op not in on_path and op._id >= oldest:
+                on_path[op] = True
+                path.append(op)
+                todo.append(iter(before(op)))
+                if len(on_path) >= _AT_ONCE and oldest == -inf:
+                    oldest = min(_find_oldest(graph), first)
+            elif on_path.get(op):
+                cycle = [*path[path.index(op) :], op]
+                if not new.isdisjoint(pairwise(cycle)):  # else somebody else has made it
+                    return cycle[::-1]
+    return []
+
+
+def keep_order(graph: Any, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
+    """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then."""
+    known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
+    if known_for == stamp:
+        later = (reader._id for reader, source in new if source._id > reader._id)
+        setattr(graph, _KEPT_AS, (stamp_of(graph), min([oldest, *later])))
+
+
+def stamp_of(graph: Any) -> tuple[int, int]:
+    """Another one after each new op, and each edit by this package."""
+    record = record_of(graph)
+    return graph.version, record.generation + record.rewired
+
+
+def _known_oldest(graph: Any) -> float:
+    """The id of the oldest op that comes after one with a higher id; -infinity if that is not known."""
+    known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
+    return float(oldest) if known_for == stamp_of(graph) else -inf
+
+
+def _find_oldest(graph: Any) -> float:
+    """The same, found; infinity if there is no such op."""
+    late = (op._id for op in graph.get_operations() if any(other._id > op._id for other in _before(op)))
+    oldest = float(next(late, inf))
+    setattr(graph, _KEPT_AS, (stamp_of(graph), oldest))
+    return oldest

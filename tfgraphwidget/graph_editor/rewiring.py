@@ -1,0 +1,246 @@
+"""Edges of a live graph that are changed together: planned, checked as a whole, then made, all of them or none.
+
+Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them: until then a *hole*
+stands for each. Where TensorFlow refuses an edge for a shape that only it remembers, a *veil* goes between (see
+`applying.wiring`); who reads through one reads the tensor behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.applying.importing import check_open
+from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.applying.wiring import set_control_inputs, set_input
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph_editor.cycles import Edge, cycle_of, feeding, keep_order, stamp_of
+from tfgraphwidget.graph_editor.lists import unique
+from tfgraphwidget.graph_editor.live_ops import all_or_nothing
+from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
+
+_SHOWN = 12
+"""How many ops of a cycle a sentence names."""
+
+
+class Hole:
+    """A placeholder that is still to be made, for a tensor or for another hole; `made` is it, once it is."""
+
+    def __init__(self, of: Any) -> None:
+        self.of, self.made = of, None
+        self.dtype, self.shape, self.name = of.dtype.base_dtype, of.shape, of.name
+
+
+class Rewiring:
+    """A plan of edges for one graph.
+
+    It says who reads and waits for what once it is carried out. Ends of edges are tensors and holes, told by identity.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self._read: dict[Any, list[Any]] = {}
+        self._gained: dict[int, list[Any]] = {}
+        self._waits: dict[Any, list[Any]] = {}
+        self._holes: list[Hole] = []
+        self._veils = {} if graph is None else record_of(graph).veils
+
+    def hole(self, t: Any) -> Hole:
+        """A placeholder for `t`, a tensor or a hole, to be made when the plan is carried out."""
+        self._holes.append(Hole(self._plain(t)))
+        return self._holes[-1]
+
+    def inputs(self, op: Any) -> list[Any]:
+        """What an op reads."""
+        if op in self._read:
+            return self._read[op]
+        return list(map(self._plain, op.inputs) if self._veils else op.inputs)
+
+    def control_inputs(self, op: Any) -> list[Any]:
+        """What an op waits for."""
+        return self._waits[op] if op in self._waits else list(op.control_inputs)
+
+    def readers(self, t: Any) -> list[Any]:
+        """The ops that read a tensor or a hole, each once."""
+        t = self._plain(t)
+        known = [] if isinstance(t, Hole) else [op for reader in t.consumers() for op in self._unveiled(reader)]
+        found = unique([*known, *self._gained.get(id(t), ())])
+        return [op for op in found if any(read is t for read in self.inputs(op))]
+
+    def read(self, op: Any, held: Iterable[Any]) -> None:
+        """Let an op read these tensors and holes, one for each of its inputs."""
+        self._read[op] = list(map(self._plain, held))
+        for t in self._read[op]:
+            self._gained.setdefault(id(t), []).append(op)
+
+    def move(self, new: Any, old: Any, readers: Iterable[Any]) -> int:
+        """Let ops read `new` wherever they read `old`; how many edges that moves."""
+        new, old, moved = self._plain(new), self._plain(old), 0
+        for op in readers:
+            held = self.inputs(op)
+            edges = sum(t is old for t in held)
+            if edges:
+                self._read[op] = [new if t is old else t for t in held]
+                self._gained.setdefault(id(new), []).append(op)
+            moved += edges
+        return moved
+
+    def reroute(
+        self,
+        ts0: Iterable[Any],
+        ts1: Iterable[Any],
+        *,
+        swap: bool = False,
+        can_modify: Collection[Any] | None = None,
+        cannot_modify: Collection[Any] = (),
+    ) -> int:
+        """Let the readers of each of `ts1` read that of `ts0`, and with `swap` the other way round; how many edges.
+
+        Who reads what is asked for all pairs first, in which input an op reads it pair by pair, as in the original.
+
+        Raises:
+            ValueError: The lists are of unequal lengths, or a pair does not fit.
+        """
+        pairs = _paired(list(ts0), list(ts1))
+        readers = [(self.readers(t0), self.readers(t1)) for t0, t1 in pairs]
+
+        def changeable(ops: list[Any]) -> list[Any]:
+            return [op for op in ops if op not in cannot_modify and (can_modify is None or op in can_modify)]
+
+        moved = 0
+        for (t0, t1), (of_t0, of_t1) in zip(pairs, readers, strict=True):
+            if t0 is not t1:
+                moved += self.move(t0, t1, changeable(of_t1))
+                moved += self.move(t1, t0, changeable(of_t0)) if swap else 0
+        return moved
+
+    def wait(self, op: Any, for_ops: list[Any]) -> None:
+        """Let an op wait for these ops, and no others."""
+        self._waits[op] = for_ops
+
+    def carry_out(self) -> None:
+        """Make the placeholders and the edges.
+
+        Raises:
+            ValueError: An edge cannot be, or a cycle would come about.
+            TypeError: An op changes a variable, and was to read a placeholder.
+            GraphFinalized: The graph is finalized.
+        """
+        changes = list(self._changes())
+        waits = [(op, ops) for op, ops in self._waits.items() if set(ops) != set(op.control_inputs)]
+        if not (changes or waits or self._holes):
+            return
+        _check_edges(changes)
+        new = {(op, then.op) for op, _, _, then in changes if not isinstance(then, Hole)}
+        new |= {(op, waited) for op, ops in waits for waited in set(ops).difference(op.control_inputs)}
+        self._check_cycles(new)
+        check_open(self.graph)
+        stamp = stamp_of(self.graph)
+        try:
+            with all_or_nothing(self.graph) if self._holes else nullcontext():
+                self._fill_holes()
+                self._make(changes, waits)
+        except GraphEditError as error:
+            raise ValueError(error.why) from error
+        record_of(self.graph).rewired += 1  # editors of the graph read it anew
+        if not self._holes:
+            keep_order(self.graph, stamp, new)
+
+    def _changes(self) -> Iterator[tuple[Any, int, Any, Any]]:
+        """(op, number of the input, what it reads, what it is to read)."""
+        for op, planned in self._read.items():
+            for k, (now, then) in enumerate(zip(map(self._plain, op.inputs), planned, strict=True)):
+                if now is not then:
+                    yield op, k, now, then
+
+    def _check_cycles(self, new: set[Edge]) -> None:
+        found = cycle_of(self.graph, new, self._feeding)
+        if found:
+            names = [repr(op.name) for op in found]
+            if len(names) > _SHOWN:
+                names[_SHOWN - 2 : -1] = [f"... {len(names) - _SHOWN + 1} more ..."]
+            raise ValueError(
+                f"A cycle would come about, {' -> '.join(names)}, and no op in it could ever run; take other tensors, "
+                "or keep one of these ops as it is (cannot_modify)."
+            )
+
+    def _feeding(self, op: Any) -> Iterator[Any]:
+        held = self.inputs(op)
+        if self._holes:
+            held = [t for t in held if not isinstance(t, Hole)]
+        return feeding(op, held, self.control_inputs(op))
+
+    def _fill_holes(self) -> None:
+        with self.graph.as_default(), tf.control_dependencies(None):
+            for hole in self._holes:
+                hole.made = make_placeholder_from_tensor(live(hole.of))
+
+    def _make(self, changes: list[Any], waits: list[tuple[Any, list[Any]]]) -> None:
+        back: list[Callable[[], None]] = []
+        try:
+            for op, k, _, then in changes:
+                back.append(partial(op._update_input, k, op.inputs[k]))
+                t = live(then)
+                set_input(self.graph, op, k, t.op.name, t.value_index)
+            for op, ops in waits:
+                back.append(partial(set_control_inputs, self.graph, op, [w.name for w in op.control_inputs]))
+                set_control_inputs(self.graph, op, [waited.name for waited in ops])
+        except BaseException:
+            for take_back in reversed(back):
+                take_back()
+            raise
+
+    def _plain(self, t: Any) -> Any:
+        """The tensor behind a veil; any other as it is."""
+        return t.op.inputs[0] if self._veils and not isinstance(t, Hole) and t.op.name in self._veils else t
+
+    def _unveiled(self, reader: Any) -> list[Any]:
+        """The ops that read through a veil; for another op itself."""
+        return reader.outputs[0].consumers() if reader.name in self._veils else [reader]
+
+
+def live(end: Any) -> Any:
+    """The tensor, or the placeholder that has been made for a hole."""
+    return end.made if isinstance(end, Hole) else end
+
+
+def _paired(ts0: list[Any], ts1: list[Any]) -> list[tuple[Any, Any]]:
+    """Pairs of tensors that fit each other; raises ValueError."""
+    if len(ts0) != len(ts1):
+        raise ValueError(
+            f"The lists have different sizes, {len(ts0)} and {len(ts1)}; pair each tensor with one, as with the "
+            "remap_inputs and remap_outputs of a view."
+        )
+    for t0, t1 in zip(ts0, ts1, strict=True):
+        if not t0.dtype.is_compatible_with(t1.dtype):
+            raise ValueError(f"{_told(t0.name, t0.dtype.name, t1.name, t1.dtype.name)}; cast one of them (tf.cast).")
+        _check_shapes(t0, t1)
+    return list(zip(ts0, ts1, strict=True))
+
+
+def _check_edges(changes: Iterable[tuple[Any, int, Any, Any]]) -> None:
+    for op, k, now, then in changes:
+        _check_shapes(then, now)
+        if op._input_types[k]._is_ref_dtype and not then.dtype._is_ref_dtype:
+            if isinstance(then, Hole):
+                raise TypeError(
+                    f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand for a variable; take "
+                    f"{now.op.name!r} into the view, or {op.name!r} out of it."
+                )
+            raise ValueError(
+                f"{op.name!r} changes the variable {now.name!r} and cannot take {then.name!r}, which is none; give a "
+                f"variable, or keep {op.name!r} as it is (cannot_modify)."
+            )
+
+
+def _check_shapes(t0: Any, t1: Any) -> None:
+    if not t0.shape.is_compatible_with(t1.shape):
+        raise ValueError(f"{_told(t0.name, t0.shape, t1.name, t1.shape)}; reshape one of them (tf.reshape).")
+
+
+def _told(name0: str, what0: object, name1: str, what1: object) -> str:
+    return f"{name0!r} is {what0} and {name1!r} is {what1}, so neither fits in the other's place"

@@ -1,0 +1,152 @@
+"""Trying: graphs run on some feeds, to see what comes out, or what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget.applying import aside, probing
+from tfgraphwidget.applying.comparison import Comparison, compared
+from tfgraphwidget.applying.present import present
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.difference import difference
+from tfgraphwidget.graph.effects import side_effects
+from tfgraphwidget.graph.frames import inside_control_flow
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import key_of
+from tfgraphwidget.graph.walks import forward, mask_of
+from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.sources.body import Body, Source
+from tfgraphwidget.sources.held import held
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.held import Held
+    from tfgraphwidget.graph.index import VariableDef
+
+_OPAQUE = ("resource", "variant", "")
+Values = Mapping[Any, Any]
+Feeds = Mapping[str, Any]
+Asked = tuple[Sequence[str], Feeds]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found."""
+
+    source: Source
+    body: Body
+    index: GraphIndex
+
+    @property
+    def is_body(self) -> bool:
+        """Whether it is a function's."""
+        return self.body is not self.source.body or bool(self.source.refusal)
+
+    @cached_property
+    def held(self) -> Held:
+        """What stands for state in a function's body."""
+        return held(self.source, self.body)
+
+    def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
+        """Raise when the tensors need a placeholder that has no value."""
+        probing.check_fed(self.index, tensors, feeds, self.held.names if self.is_body else ())
+
+    def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
+        """The values of the variables that the outputs need, by state; those that are `known` are not read."""
+        if self.is_body:
+            return {}
+        wanted = {self._key(v): v for v in aside.variables_for(self.index, outputs, feeds)}
+        unknown = {key: v for key, v in wanted.items() if key not in known}
+        read = present(self.source, self.source.body, unknown.values()) if unknown else {}
+        return {**known, **{key: read[v.handle] for key, v in unknown.items()}}
+
+    def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[aside.Array]:
+        """The outputs, run aside; a function's body has the values of its variables itself."""
+        if self.is_body:
+            return aside.run_body(self.index, self.held, outputs, feeds)
+        mine = {v.handle: values[self._key(v)] for v in aside.variables_for(self.index, outputs, feeds)}
+        return aside.run_graph(self.index, outputs, feeds, mine)
+
+    def _key(self, variable: VariableDef) -> tuple[str, bytes, str]:
+        return key_of(self.index, self.index.ids[variable.handle])
+
+
+def outputs(now: Tried, feeds: Feeds, chosen: Sequence[str]) -> list[str]:
+    """The tensors to compare when nobody names any: those chosen, those returned, or what comes of the feeds."""
+    index, signature = now.index, now.source.signature
+    returned = tuple(now.body.returns.values()) if now.is_body else ()
+    signed = tuple(name for _, name in signature.outputs) if signature is not None and not now.is_body else ()
+    for given in (chosen, returned, signed):
+        there = [name for name in dict.fromkeys(given) if split_tensor(name)[0] in index.ids]
+        if there:
+            return there
+    found = _ends(index, feeds)
+    if not found:
+        raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
+    return found
+
+
+def _ends(index: GraphIndex, feeds: Feeds) -> list[str]:
+    """The tensors of ops that nobody reads, that do nothing else, and that depend on the feeds, if there are any."""
+    fed = [index.op(name) for name in feeds]
+    ends = forward(index, fed) if fed else np.ones(len(index), bool)
+    ends &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
+    ends &= ~mask_of(index, side_effects(index, np.flatnonzero(ends).tolist()))
+    names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(ends).tolist())
+    return [f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype not in _OPAQUE]
+
+
+def compare(before: Tried, now: Tried, wanted: Sequence[str], feeds: Feeds, *, must: bool) -> Comparison:
+    """How far the outputs are apart; with `must`, an output that `before` lacks is refused, else it is told of."""
+    there = _names(before.index, now.index, [*wanted, *feeds])
+    missing = tuple(name for name in wanted if name not in there)
+    if missing and (must or len(missing) == len(wanted)):
+        raise GraphEditError(
+            f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name outputs "
+            "that both have: editor.compare(feeds, outputs=[…]).",
+            [split_tensor(name)[0] for name in missing],
+        )
+    names = [name for name in wanted if name in there]
+    theirs = [there[name] for name in names], {there[name]: value for name, value in feeds.items() if name in there}
+    now.check_fed(names, feeds)
+    before.check_fed(*theirs)
+    values = _values(before, now, theirs, (names, feeds))
+    ran = compared(names, partial(before.run, *theirs, values[0]), partial(now.run, names, feeds, values[1]))
+    return replace(ran, missing=missing)
+
+
+def _values(before: Tried, now: Tried, theirs: Asked, ours: Asked) -> tuple[Values, Values]:
+    """The values of both graphs' variables; what another graph has none for is taken from this one."""
+    if before.source is now.source:
+        shared = before.values(*theirs, {})
+        return shared, now.values(*ours, shared)
+    own = now.values(*ours, {})
+    try:
+        return before.values(*theirs, {}), own
+    except SessionRefused:
+        return before.values(*theirs, own), own
+
+
+def _names(before: GraphIndex, now: GraphIndex, tensors: Sequence[str]) -> dict[str, str]:
+    """What some tensors were called before; those that were not there are left out."""
+    was: dict[str, str] = {}
+    if before is not now and any(split_tensor(name)[0] not in before.ids for name in tensors):
+        was = {after: name for name, after in difference(before, now).renamed}
+    found = {}
+    for name in tensors:
+        op, port = split_tensor(name)
+        known = op if op in before.ids else was.get(op)
+        if known is not None and (port or 0) < len(before.dtypes(before.ids[known])):
+            found[name] = f"{known}:{port or 0}"
+    return found
+
+
+def probe(now: Tried, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
+    """What some tensors are; without `run` they are run aside."""
+    probing.check_fetchable(now.index, tensors)
+    now.check_fed(tensors, feeds)
+    return probing.probe(now.index, tensors, run or (lambda names: now.run(names, feeds, {})))
