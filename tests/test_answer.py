@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, v1
+from tests.test_golden import texts
 from tfgraphwidget import protocol as p
 from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
@@ -202,7 +203,7 @@ def test_history_goes_to_and_fro(answers: Answers) -> None:
     done = drawn(answers.to(p.Open())).state.code
     reply = drawn(answers.to(p.Jump(1)))
     assert reply.state.code + reply.state.ahead == done
-    assert reply.state.notice == "Now 1 of 3 edits are done."
+    assert reply.state.notice == "Now after edit 1 of 3."
     assert drawn(answers.to(p.Jump(3))).state.code == done
     with pytest.raises(GraphEditError, match="from 0 to 3"):
         answers.to(p.Jump(4))
@@ -223,6 +224,76 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: Answers, editor
     assert isinstance(of_one, p.Targeted)
     assert of_one.slots[0].tensor == "net/two/MatMul:0"
     assert of_one.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        (p.Change("detach", ("net/two/",)), 'editor.detach(what="net/two/")'),
+        (p.Change("place", ("net/one/",), ("device",), ('"/device:CPU:0"',)), "device="),
+        (p.Change("rename", ("net/one/",), ("new",), ('"net/first"',)), 'editor.rename(old="net/one/"'),
+        (p.Change("insert", ("net/one/out:0",), ("function",), ('"Identity"',)), 'function="Identity"'),
+        (
+            p.Change("insert", ("net/one/out:0",), ("function", "options"), ('"CheckNumerics"', '{"message": "bad"}')),
+            'options={"message": "bad"}',
+        ),
+        (p.Change("set_constant", ("x:0",), ("value",), ("[[1, 2, 3]]",)), "value=[[1, 2, 3]]"),
+        (p.Change("replace_input", ("x:0",), ("shape",), ("(8, 3)",)), "shape=[8, 3]"),
+        (p.Change("set_attr", ("net/one/MatMul",), ("name", "value"), ('"grad_a"', "true")), "set_attr("),
+        (p.Change("add_control_inputs", ("net/logits",), ("ops",), ('"x:0"',)), "add_control_inputs("),
+        (p.Change("freeze"), "editor.freeze("),
+    ],
+    ids=lambda value: value.verb if isinstance(value, p.Change) else "",
+)
+def test_the_panel_s_forms_are_calls(answers: Answers, asked: p.Change, line: str) -> None:
+    reply = drawn(answers.to(asked))
+    assert line in reply.state.code[0]
+
+
+def test_differences_are_painted_and_follow_edits(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two")
+    answers.to(p.Open())
+    reply, _ = answers.to(p.Compare(show=True))
+    assert isinstance(reply, p.Painted)
+    assert (reply.state.comparing, reply.state.changes) == (True, ())
+    answers.to(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
+    compared = answers.to(p.Open())
+    assert {group.kind: group.total for group in drawn(compared).state.changes} == {"added": 1, "changed": 1}
+    differs = dict(zip(texts(arrays(compared), "name"), arrays(compared)["differs"].tolist(), strict=True))
+    assert (differs["net/logits"], differs["x"]) == (2, 0)
+    assert 1 in differs.values()
+    hidden, _ = shown = answers.to(p.Compare(show=False))
+    assert isinstance(hidden, p.Painted)
+    assert not hidden.state.comparing
+    assert not arrays(shown)["differs"].any()
+
+
+def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Compare(show=True))
+    answers.to(p.Change("bypass", ("net/two/out",)))
+    editor.difference = mine = editor.diff()
+    answers.to(p.Change("bypass", ("net/one/out",)))
+    assert editor.difference is mine
+
+
+def test_what_an_op_gives_is_looked_at_in_a_run(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two", "net/one")
+    editor.probe(["net/logits", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
+    painted = arrays(answers.to(p.Open()))
+    probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
+    assert (probed["net/logits"], probed["x"]) == (2, 0)
+    told, _ = answers.to(p.Inspect("net/logits"))
+    assert isinstance(told, p.Inspected)
+    seen = told.outputs[0].seen
+    assert seen is not None
+    assert (seen.shape, seen.nans) == ("(2, 4)", 4)
+    assert "nan" in seen.value
+    with pytest.raises(GraphEditError, match="feeds="):
+        answers.to(p.Probe("net/logits"))
+    answers.to(p.Probe("net/one/b"))
+    told, _ = answers.to(p.Inspect("net/one/b"))
+    assert isinstance(told, p.Inspected)
+    assert told.outputs[0].seen is not None
 
 
 def test_the_script_is_the_editor_s(answers: Answers, editor: GraphEditor) -> None:

@@ -15,7 +15,6 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf1_saved_model, tf2_saved_model
-from tfgraphwidget import export
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.export import proving
@@ -150,6 +149,16 @@ def test_a_table_that_holds_what_was_inserted_by_hand(tmp_path: Path) -> None:
         session.run(insert)
         tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
     assert both(tmp_path / "sm", {"x": np.array([b"b", b"?"], object)})["y"].tolist() == [6, -1]
+
+
+def test_a_table_that_a_placeholder_fills_is_refused(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.string, [None], name="x")
+        pairs = tf.lookup.KeyValueTensorInitializer(v1.placeholder(tf.string, [1], name="keys"), tf.constant([1]))
+        tf.identity(tf.lookup.StaticHashTable(pairs, -1).lookup(x), name="y")
+    with pytest.raises(GraphEditError, match="which fills a table or an iterator, needs placeholder 'keys'"):
+        tgw.edit(graph).save(tmp_path / "sm", "x", "y")
 
 
 def test_v1_loops_and_conditionals_run_in_both_loaders_and_can_be_differentiated_again(tmp_path: Path) -> None:
@@ -327,7 +336,7 @@ def test_the_person_s_own_feeds_are_tried(tmp_path: Path) -> None:
     editor = tgw.edit(graph)
     with pytest.warns(UserWarning, match=r"not run: signature 'serving_default' runs on no values .* give feeds="):
         editor.save(tmp_path / "sm", "x", "y")
-    assert editor.notices[0].startswith("What was written was read back but not run")
+    assert editor.notices[0].startswith("What was written was loaded but not run")
     for key in ("x", "x:0", graph.get_tensor_by_name("x:0")):
         editor.save(tmp_path / "sm", "x", "y", feeds={key: [40.0, 2.0]})
         assert editor.notices == ()
@@ -361,29 +370,43 @@ def test_saving_runs_nothing_in_the_person_s_session(tmp_path: Path) -> None:
         assert session.run("w:0") == 1
 
 
-def test_of_a_function_the_refusal_stays_until_there_is_a_module(affine: Affine, tmp_path: Path) -> None:
-    with pytest.raises(GraphEditError, match="is a function's graph"):
-        tgw.edit(affine.__call__).save(tmp_path / "sm")
-    assert not list(tmp_path.iterdir())
+def test_a_function_is_written_with_the_table_that_it_captured(affine: Affine, tmp_path: Path) -> None:
+    tgw.edit(affine.__call__).save(tmp_path / "sm")
+    got = both(tmp_path / "sm", {"x": ONES})
+    wanted = affine(tf.constant(ONES))
+    assert np.allclose(got["y"], wanted["y"])
+    assert got["found"].tolist() == [1]
 
 
-def test_a_module_is_written_with_its_signature_and_tried(tmp_path: Path) -> None:
-    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4), keras.layers.BatchNormalization()])
+def test_an_edited_keras_model_is_written_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu", name="first")])
     editor = tgw.edit(model)
-    module = editor.clone()
-    what = export.Export(
-        editor.index, editor.room.body.envelope, lambda: editor.graph, lambda: None, lambda: (), editor._picture,
-        editor.code, lambda: module, editor.read_only(),
-    )  # fmt: skip
-    export.save(tmp_path / "sm", what, folder=True)
-    ((key, got),) = both(tmp_path / "sm", {module.parameters[0]: ONES}).items()
-    assert np.allclose(got, module(tf.constant(ONES)))
+    relu = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu")
+    editor.bypass(relu)
+    editor.save(tmp_path / "sm")
+    (name,) = editor.module().parameters
+    ((key, got),) = both(tmp_path / "sm", {name: -ONES}).items()
+    kernel, bias = model.get_weights()
+    assert np.allclose(got, -ONES @ kernel + bias)
+    difference_of(lambda value: value - 1, monkeypatch, "_eagerly")
+    with pytest.raises(GraphEditError, match="gives something else than the graph does"):
+        editor.save(tmp_path / "sm")
+    assert np.array_equal(both(tmp_path / "sm", {name: -ONES})[key], got)
 
-    with pytest.MonkeyPatch.context() as patched:
-        difference_of(lambda value: value - 1, patched, "_eagerly")
-        with pytest.raises(GraphEditError, match="gives something else than the graph does"):
-            export.save(tmp_path / "sm", what, folder=True)
-    assert np.array_equal(both(tmp_path / "sm", {module.parameters[0]: ONES})[key], got)
+
+def test_trying_a_function_leaves_its_variables_as_they_were(tmp_path: Path) -> None:
+    class Counter(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.n = tf.Variable(0.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return x + self.n.assign_add(1.0)
+
+    counter = Counter()
+    tgw.edit(counter.__call__).save(tmp_path / "sm")
+    assert counter.n.numpy() == 0
 
 
 def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path) -> None:
@@ -412,3 +435,30 @@ def test_a_copy_s_values_and_a_renamed_graph_s(tmp_path: Path) -> None:
     got = both(tmp_path / "sm", {"x": ONES})
     assert np.array_equal(got["old"], wanted[0])
     assert np.array_equal(got["new"], wanted[1])
+
+
+def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        scale = v1.get_variable("scale", initializer=2.0, use_resource=True)
+        numbers = tf.data.Dataset.from_tensor_slices([1.0, 2.0, 3.0])
+        initializable = v1.data.make_initializable_iterator(numbers)
+        tf.multiply(initializable.get_next(), scale, name="y")
+        tf.identity(v1.data.make_one_shot_iterator(numbers).get_next(), name="z")
+        fed = v1.data.make_initializable_iterator(numbers.skip(v1.placeholder(tf.int64, [], name="first")))
+        tf.identity(fed.get_next(), name="w")
+    with initialised(graph) as session:
+        session.run(initializable.initializer)
+        session.run("y:0")
+        editor = tgw.edit(graph, session=session)
+        editor.save(tmp_path / "sm", outputs="y")
+        assert session.run("y:0") == 4
+        with pytest.raises(GraphEditError, match=r"need iterator 'IteratorV2_1'.*inputs=\['IteratorGetNext_2:0'\]"):
+            editor.save(tmp_path / "sm", outputs="w")
+        with pytest.raises(GraphEditError, match=r"through tf\.saved_model\.load: OneShotIteratorOp does not"):
+            editor.save(tmp_path / "sm", outputs="z")
+        with pytest.warns(UserWarning, match="keeps iterator"):
+            assert editor.save(tmp_path / "f.pb", outputs="z", frozen=True).exists()
+    with v1.Session(graph=tf.Graph()) as session:
+        v1.saved_model.load(session, ["serve"], str(tmp_path / "sm"))
+        assert [session.run("y:0") for _ in range(2)] == [2, 4]

@@ -102,7 +102,8 @@ class Answers:
                 notice = f"Done again: {editor.redo()}"
             case p.Jump(to):
                 editor.jump(to)
-                notice = f"Now {to:,} of {len(editor.history.done) + len(editor.history.undone):,} edits are done."
+                edits = len(editor.history.done) + len(editor.history.undone)
+                notice = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
         return self._drawn(notice=" ".join([notice, *editor.lost]))
 
     def _cloned(self, asked: p.Clone) -> Answer:

@@ -127,15 +127,17 @@ class Asked:
 
     def paint(self, scene: scenes.Scene) -> dict[str, Any]:
         """The fields of a Paint that differences and probes decide."""
-        told, index, fields = self._editor.difference, scene.index, {}
+        told, index = self._editor.difference, scene.index
+        fields: dict[str, Any] = {}
         if told is not None:
-            masks = told.ops(index)
-            fields["differs"] = scenes.differs(scene, masks["added"], masks["changed"])
+            differ = told.ops(index)
+            fields["differs"] = scenes.differs(scene, differ["added"], differ["changed"])
         probed = {op: held for op, held in self._editor.probed.items() if op in index.ids}
         if probed:
             broken = {op for op, held in probed.items() if any(stats.nans or stats.infs for stats in held)}
-            masks = [mask_of(index, (index.ids[op] for op in ops)) for ops in (probed, broken)]
-            fields["probed"] = scenes.probed(scene, *masks)
+            ran = {op for op, held in probed.items() if any(stats.value is not None for stats in held)}
+            fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
+            fields["probed"] = scenes.probed(scene, fine, bad)
         return fields
 
     def seen(self, tensor: str) -> p.Seen | None:
@@ -185,7 +187,8 @@ def _words(mend: Any) -> str:
 
 def _ports(index: GraphIndex, op: int) -> list[int]:
     start = index.inputs.start
-    return index.ports[start[op] : start[op + 1]].tolist()
+    ports: list[int] = index.ports[start[op] : start[op + 1]].tolist()
+    return ports
 
 
 def _seen(stats: Stats) -> p.Seen:

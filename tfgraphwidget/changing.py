@@ -54,11 +54,11 @@ class Changing(Looking):
         return len(self.breadcrumb) > 1 or bool(self._source.refusal)
 
     def read_only(self) -> str:
-        """Why the graph one stands in cannot be changed, as a sentence with a way out; "" when it can."""
+        """Why what one stands in cannot run and grow as a graph does, with a way out; "" when it can."""
         if len(self.breadcrumb) > 1:
             return (
-                f"{self.room.title!r} is a function that the graph calls, and its ops cannot be changed in place; "
-                "leave it (editor.leave(0)) to edit the graph itself."
+                f"{self.room.title!r} is a function that the graph calls: edits here make a new function "
+                "(editor.module()); leave it (editor.leave(0)) for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self._source.refusal or ("" if self._source.graph is not None else self._source.stopped)

@@ -85,8 +85,8 @@ class Comparing(Reducing):
         """
         now = self._now()
         before = Tried(now.source, now.body, self.room.site.first) if other is None else self._tried(other)
-        given = {self._tensor(key): value for key, value in (feeds or {}).items()}
-        wanted = trying.outputs(now, given, self.outputs) if outputs is None else self._tensors(outputs)
+        given = {self._fed(key): value for key, value in (feeds or {}).items()}
+        wanted = trying.outputs(now, given, self._fetched(self.outputs)) if outputs is None else self._fetched(outputs)
         return trying.compare(before, now, wanted, given, must=outputs is not None)
 
     def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
@@ -98,8 +98,8 @@ class Comparing(Reducing):
 
         Raises GraphEditError for tensors inside a v1 while loop, SessionRefused when the graph cannot run.
         """
-        given = {self._tensor(key): value for key, value in (feeds or {}).items()}
-        wanted = self._tensors(tensors)
+        given = {self._fed(key): value for key, value in (feeds or {}).items()}
+        wanted = self._fetched(tensors)
         run = None if self.in_function else probing.running(self._live.graph(), self._source.session, given)
         found = trying.probe(self._now(), wanted, given, run)
         self._probed = self.breadcrumb, self.history, found
@@ -130,7 +130,7 @@ class Comparing(Reducing):
             there.leave(0)
         return Tried(there._source, there.room.body, there.index)
 
-    def _tensors(self, given: Any) -> tuple[str, ...]:
+    def _fetched(self, given: Any) -> tuple[str, ...]:
         """The tensors that were meant; an op stands for all of its own, if it has any."""
         found: dict[str, None] = {}
         for name in self._names(given):
@@ -138,6 +138,6 @@ class Comparing(Reducing):
             found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in self.index.ids else [name])
         return tuple(found)
 
-    def _tensor(self, given: Any) -> str:
+    def _fed(self, given: Any) -> str:
         name = self._one(given)
         return name if split_tensor(name)[1] is not None and name not in self.index.ids else f"{name}:0"

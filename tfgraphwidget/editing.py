@@ -71,7 +71,8 @@ class Editing(Cloning):
         """What TensorFlow cannot follow."""
         if self.room.site is not self._live or self._source.graph is None:
             return ()
-        notes = [_STALE.format(len(patch.shapes))] if patch.shapes else []
+        stale = patch.known_shapes
+        notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (renew == "never" or self._source.session is None):
             some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
             notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))

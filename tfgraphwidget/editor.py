@@ -93,7 +93,8 @@ class GraphEditor(Comparing):
             session=lambda: self.session,
             ask=lambda: self._asked(inputs, outputs, signatures),
             picture=self._picture,
-            code=self.code,
+            code=self.script,
+            module=self._whole_function(inputs, outputs, signatures) if self.in_function else None,
             read_only=self.read_only(),
             frozen=frozen,
             verify=verify,
@@ -104,6 +105,19 @@ class GraphEditor(Comparing):
         for sentence in self._told:
             warnings.warn(sentence, stacklevel=2)
         return written
+
+    def _whole_function(self, *given: Any) -> Callable[[], Any]:
+        """What gives the function one stands in as a tf.Module: the whole of it can be saved."""
+
+        def made() -> Any:
+            if any(end is not None for end in given):
+                raise GraphEditError(
+                    "Of a function's body the whole is saved; a part is a tf.Module of its own: "
+                    "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."
+                )
+            return self.module()
+
+        return made
 
     def _asked(self, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
         """The signatures that are meant: those given, or the boundary, or those that the file was opened with."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tfgraphwidget.applying import modules
+from tfgraphwidget.applying import modules, rewritten
+from tfgraphwidget.draft import Draft
 from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.following import Ends, ends_now
+from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Room
-from tfgraphwidget.sources.body import Source
+from tfgraphwidget.rooms import Rooms
+from tfgraphwidget.sources.body import Body, Source
 from tfgraphwidget.sources.held import held
 
 _TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
@@ -38,6 +44,43 @@ def told(command: Clone, source: Source, room: Room) -> Preview:
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
     return modules.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
+
+
+def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> modules.ModuleCopy:
+    """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
+
+    `index` is the body as edits have left it.
+    """
+    state = held(source, body)
+    arguments, returns = ends
+    given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
+    is_live = all(state.live(name) is not None for name in state.names)
+    return modules.as_module(
+        *(index, state, given, (), into),
+        variables="shared" if is_live else "own",
+        also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
+        arguments=arguments,
+        returns=returns,
+    )
+
+
+def taken_along(rooms: Rooms, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:
+    """The graph of the room of that path with calls of the functions behind its ops as edits have left them."""
+    for title, room in rooms.inside(path).items():
+        inner, patches = taken_along(rooms, (*path, title), room.index), _patches(room)
+        if patches or inner is not room.index:
+            op, _, label = title.partition(":")
+            ends = ends_now(room.body.arguments, room.body.returns, patches)
+            renamed: dict[str, str] = {}
+            for patch in patches:
+                now = dict(patch.renamed)
+                renamed = {**now, **{old: now.get(name, name) for old, name in renamed.items()}}
+            index = rewritten.taken_along(index, op, label, rewritten.Edition(room.body, inner, ends, renamed))
+    return index
+
+
+def _patches(room: Room) -> tuple[Patch, ...]:
+    return room.site.patches if isinstance(room.site, Draft) else ()
 
 
 def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -135,10 +136,8 @@ class Rewiring(Editing):
         return self.edit(RemoveControlInputs(self._op(op), self._each(ops)), renew=renew)
 
     def _rewire(self, command: Any, renew: Renew) -> Edits:
-        try:
+        with contextlib.suppress(GraphEditError):  # `edit` says more
             command = command.settled(self.index)
-        except GraphEditError:
-            pass  # `edit` says more
         return self.edit(command, renew=renew)
 
     # What was given, as commands hold it

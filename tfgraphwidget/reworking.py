@@ -167,7 +167,8 @@ class Reworking(Rewiring):
 
         `tgw.edit(path, signature=name)` opens one.
         """
-        patches = (step.patch for step in self._history.done if step.place is self._live)
+        done = ((step.patch, step.place is self._live) for step in self._history.done)
+        patches = (patch if here else Patch(keys=patch.keys) for patch, here in done)
         return tuple(renamed_keys(self._source.signatures, patches))
 
     # Commands made whole: what only TensorFlow knows, or the graph's surroundings

@@ -66,6 +66,10 @@ class Rooms:
             self._known[path] = Room(title, lambda: body, Draft(held))
         self._way.append(self._known[path])
 
+    def inside(self, path: tuple[str, ...]) -> dict[str, Room]:
+        """The rooms right behind the one of that path that one has been in, by their titles."""
+        return {known[-1]: room for known, room in self._known.items() if known[:-1] == path}
+
     def go(self, path: tuple[str, ...]) -> None:
         """Stand in the room of that path, in which one was before; in the outermost when there is none."""
         known = [self._known[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._known]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy as np
 from tfgraphwidget.applying import aside, probing
 from tfgraphwidget.applying.comparison import Comparison, compared
 from tfgraphwidget.applying.present import present
+from tfgraphwidget.applying.values import check_session, no_value
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.difference import difference
 from tfgraphwidget.graph.effects import side_effects
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.held import Held
     from tfgraphwidget.graph.index import VariableDef
 
+_EMPTY = "no value in this session"
 _OPAQUE = ("resource", "variant", "")
 Values = Mapping[Any, Any]
 Feeds = Mapping[str, Any]
@@ -61,8 +63,20 @@ class Tried:
             return {}
         wanted = {self._key(v): v for v in aside.variables_for(self.index, outputs, feeds)}
         unknown = {key: v for key, v in wanted.items() if key not in known}
-        read = present(self.source, self.source.body, unknown.values()) if unknown else {}
+        read = self._read(unknown.values()) if unknown else {}
         return {**known, **{key: read[v.handle] for key, v in unknown.items()}}
+
+    def _read(self, variables: Iterable[VariableDef]) -> Values:
+        graph, session = self.source.graph, self.source.session
+        if graph is not None and session is not None:
+            check_session(session, graph)
+        try:
+            return present(self.source, self.source.body, variables)
+        except SessionRefused as error:
+            if _EMPTY not in error.why:
+                raise
+            why = f"{no_value(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
+            raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[aside.Array]:
         """The outputs, run aside; a function's body has the values of its variables itself."""

@@ -4,7 +4,7 @@
 /** The part of CodeMirror that takes text; it is found on the element that it draws. */
 interface EditorView {
   readonly state: { readonly doc: { readonly length: number } };
-  dispatch(change: { changes: { from: number; to: number; insert: string } }): void;
+  dispatch(change: { changes: { from: number; insert: string } }): void;
 }
 type Content = HTMLElement & {
   cmView?: { view?: EditorView };
@@ -25,9 +25,9 @@ export async function insertCell(from: Element, text: string): Promise<boolean> 
   // The notebook makes the cell that has the focus the active one, and leaves editing for commands.
   cell.focus({ preventScroll: true });
   press(document.activeElement ?? cell);
-  const made = await awaited(() =>
-    [...notebook.querySelectorAll(".jp-Cell")].find((one) => !before.has(one)),
-  );
+  // Of a long notebook only some cells are on the page, and scrolling brings others: the new one is the active one.
+  const isMade = (one: Element) => !before.has(one) && one.classList.contains("jp-mod-active");
+  const made = await awaited(() => [...notebook.querySelectorAll(".jp-Cell")].find(isMade));
   const content = made && (await awaited(() => made.querySelector<Content>(".cm-content") ?? undefined));
   return content ? write(content, text) : false;
 }
@@ -40,7 +40,8 @@ function press(target: Element): void {
 function write(content: Content, text: string): boolean {
   const view = content.cmView?.view ?? content.cmTile?.view ?? content.cmTile?.root?.view;
   if (view) {
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    if (view.state.doc.length > 0) return false; // someone else's
+    view.dispatch({ changes: { from: 0, insert: text } });
     return true;
   }
   content.focus();

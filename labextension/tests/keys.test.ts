@@ -49,6 +49,8 @@ describe("keys", () => {
     ["o", "mark", INPUT, "outputs"],
     ["r", "refresh"],
     ["Backspace", "leave"],
+    ["Delete", "removeSelected"],
+    ["c", "compare"],
     ["Escape", "back"],
     ["f", "fit"],
   ])("%s", (key, ...expected) => {

@@ -141,7 +141,7 @@ def test_a_refusal_names_reader_source_and_both_shapes(chain):
     assert refused.value.why == (
         "Op 'product' cannot take 'wide:0' of shape (None, 7) in place of 'x:0' of shape (None, 3), beside "
         "'product/ReadVariableOp:0' of shape (3, 4): dimensions must be equal, but are 7 and 3; choose a tensor of "
-        "another shape, or put a Reshape between."
+        "another shape."
     )
     assert refused.value.ops == ("product", "wide")
 

@@ -256,3 +256,21 @@ def test_jump_goes_to_any_point_of_the_history(line: tf.Graph) -> None:
         assert shown(editor) == states[to]
     with pytest.raises(GraphEditError, match="3 edits"):
         editor.jump(4)
+
+
+def test_dropout_is_bypassed_where_gradients_were_taken_through_it() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        hidden = tf.nn.relu(x, name="hidden")
+        dropped = v1.nn.dropout(hidden, rate=0.5, name="dropout")
+        y = tf.reduce_sum(dropped, name="y")
+        tf.gradients(y, x)
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        feeds = {"x:0": np.ones((3, 4))}
+        report = editor.bypass(editor.scope("dropout"))
+        assert session.run("y:0", feeds) == 12
+        assert "y" in report.changed
+        assert editor.index.consumer_lists[editor.index.op("dropout/GreaterEqual")]
+        assert any("make them anew" in note for note in report.notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,17 @@ def test_a_table_of_the_function_is_filled(opened: tuple[tgw.GraphEditor, v1.Ses
     editor, session = opened
     editor.insert("a:0", looked_up)
     assert session.run("c:0", X).tolist() == [[80, 80]]
+
+
+def test_python_that_an_op_calls_is_kept_alive(opened: tuple[tgw.GraphEditor, v1.Session]) -> None:
+    editor, session = opened
+    editor.insert("a:0", lambda tensor: tf.numpy_function(lambda array: array + 1, [tensor], tf.float32), "python")
+    editor.undo()
+    editor.redo()
+    history = editor._history
+    editor._history = type(history)()  # as when the editor is gone
+    gc.collect()
+    assert session.run("c:0", X).tolist() == [[12, 12]]
 
 
 def test_a_v2_loop_brings_its_functions(opened: tuple[tgw.GraphEditor, v1.Session], tmp_path: Path) -> None:

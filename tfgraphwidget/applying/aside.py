@@ -22,9 +22,10 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import keyed, of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.graph.walks import readers_of
+from tfgraphwidget.graph.walks import forward, readers_of
 from tfgraphwidget.names import colocated_with
 
+_ARGUMENTS = ("Placeholder", "_Arg")
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
 
@@ -91,21 +92,28 @@ def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Value
 
     Raises GraphEditError when a part of it cannot stand alone, SessionRefused when it cannot run.
     """
-    wanted = [name for name in dict.fromkeys(outputs) if name not in feeds]
     found = {name: np.asarray(value) for name, value in feeds.items()}
-    if wanted:
-        used = _used(index, wanted, feeds)
-        module = as_module(index, held, used, wanted, "aside", variables="own")
-        with tf.init_scope():
-            given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
-            try:
-                results = module(**given)
-            except (tf.errors.OpError, ValueError, TypeError) as error:
-                why = told(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
-                raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
-        results = results if len(module.outputs) > 1 else (results,)
-        found |= {name: np.asarray(value) for name, value in zip(module.outputs, results, strict=True)}
+    inner = [name for name in feeds if index.types[index.op(name)] not in _ARGUMENTS]
+    behind = forward(index, readers_of(index, pairs(index, inner)))
+    wanted = [name for name in dict.fromkeys(outputs) if name not in feeds]
+    for some in ([o for o in wanted if behind[index.op(o)]], [o for o in wanted if not behind[index.op(o)]]):
+        if some:
+            # What hangs on no argument is no end of a path that begins at one.
+            used = _used(index, some, feeds) if behind[index.op(some[0])] else []
+            module = as_module(index, held, used, some, "aside", variables="own", arguments=tuple(feeds))
+            found |= zip(module.outputs, _called(index, module, feeds), strict=True)
     return [found[name] for name in outputs]
+
+
+def _called(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
+    with tf.init_scope():
+        given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
+        try:
+            results = module(**given)
+        except (tf.errors.OpError, ValueError, TypeError) as error:
+            why = told(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
+            raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
+    return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
 
 
 def _dtype(index: GraphIndex, tensor: str) -> Any:

@@ -25,6 +25,7 @@ from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.traced import first_line
 
 _TABLES = "table_initializer"
+_PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
 Options = Mapping[str, Any]
@@ -57,7 +58,7 @@ def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options |
         except Exception as error:
             raise GraphEditError(
                 f"{name} raised {type(error).__name__} when it was called on {_described(specs)}: "
-                f"{first_line(error)}; the graph is as it was."
+                f"{first_line(error)}; let it make tensors of what it is given, and of nothing else."
             ) from error
         outputs = _after(graph, outputs, effects)
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
@@ -130,10 +131,9 @@ def _index(graph: tf.Graph) -> GraphIndex:
 
 def keep_alive(graph: tf.Graph, made: Made) -> None:
     """Let a graph keep the Python functions that ops of `made` call, as it does for its own."""
-    held = getattr(made.alive, "_py_funcs_used_in_graph", ())
+    held, kept = (list(getattr(of, _PYTHON, ())) for of in (made.alive, graph))
     if held:
-        kept = graph.__dict__.setdefault("_py_funcs_used_in_graph", [])
-        kept += [function for function in held if function not in kept]
+        setattr(graph, _PYTHON, [*kept, *held])
 
 
 def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:

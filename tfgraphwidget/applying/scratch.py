@@ -44,6 +44,7 @@ class Scratch:
         self._graph = tf.Graph()
         self._built: dict[str, Sequence[Any]] = {}
         self._stand_ins: dict[str, dict[int, Any]] = {}
+        self._shared: dict[tuple[str, Shape, str], Any] = {}
         self._known: set[str] = set()
 
     def shapes(self, op: str) -> list[Shape]:
@@ -86,7 +87,7 @@ class Scratch:
         if op not in self._built and self._view.tells(op) and depth < _DEEPEST:
             with suppress(Refused, Unknown):
                 self._built[op] = self._build(op, depth + 1)
-                self.sharpen(op)
+                self.sharpen(op, [self._view.shape(op, k) for k in range(len(self._built[op]))])
         if op in self._built:
             return self._built[op][port]
         made = self._stand_ins.setdefault(op, {})
@@ -94,11 +95,12 @@ class Scratch:
             made[port] = self._stand_in(tensor)
         return made[port]
 
-    def sharpen(self, op: str) -> None:
+    def sharpen(self, op: str, shapes: Sequence[Shape]) -> None:
         """Tell what is known of an op's outputs beside what its inputs say; somebody may have called `set_shape`."""
-        for port, output in enumerate(self._built.get(op, ())):
-            with suppress(ValueError):
-                output.set_shape(self._view.shape(op, port))
+        for output, shape in zip(self._built.get(op, ()), shapes, strict=False):
+            if shape is not None and _shape(output) != shape:
+                with suppress(ValueError):
+                    output.set_shape(shape)
 
     def _stand_in(self, tensor: Tensor) -> Any:
         dtype, shape = self._view.dtype(tensor), self._view.shape(*tensor)
@@ -109,13 +111,18 @@ class Scratch:
         return self._placeholder(dtype, shape)
 
     def _placeholder(self, dtype: str, shape: Shape, op_type: str = "Placeholder") -> Any:
-        number = self._view.index.typing.number(dtype)
+        number, key = self._view.index.typing.number(dtype), (dtype, shape, op_type)
         if not number:
             raise Unknown(f"a tensor of no known dtype {dtype!r}")
+        if key in self._shared:
+            return self._shared[key]
         node = tf.compat.v1.NodeDef(op=op_type)
         node.attr["dtype"].type = number
         node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
-        return self._made(node, [])[0]
+        made = self._made(node, [])[0]
+        if shape is not None and None not in shape:  # unknown dimensions are the same ones in one tensor only
+            self._shared[key] = made
+        return made
 
     def _handle(self, tensor: Tensor) -> Any:
         """A handle of a variable of the same dtype and shape, as far as these are told."""

@@ -20,6 +20,7 @@ from tfgraphwidget.applying.scratch import BRANCHING, LOOPS, Refused, Scratch
 from tfgraphwidget.edits.after import After, Rank, Tensor, joined
 from tfgraphwidget.edits.patch import Edited, NewShape, Patch
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import listed
@@ -40,6 +41,12 @@ def shaped(index: GraphIndex, patch: Patch) -> Patch:
     """
     if not patch.add.nodes and not patch.changed:
         return patch
+    with no_collections():
+        after = _inferred(index, patch)
+    return replace(patch, shapes=tuple(_new_shapes(after)), changed=_told_by_attributes(after))
+
+
+def _inferred(index: GraphIndex, patch: Patch) -> After:
     after = After(index, patch)
     try:
         # Mostly no shape changes but those of the ops that the patch names, and no other needs a place in an order.
@@ -48,7 +55,7 @@ def shaped(index: GraphIndex, patch: Patch) -> Patch:
     except _Further:
         after = After(index, patch)
         _Inference(after, after.ranks(), is_whole=True).run()
-    return replace(patch, shapes=tuple(_new_shapes(after)), changed=_told_by_attributes(after))
+    return after
 
 
 def _new_shapes(after: After) -> Iterable[NewShape]:
@@ -139,7 +146,7 @@ class _Inference:
         try:
             shapes = self._scratch.shapes(name)
         except Refused as reason:
-            if not self._is_whole:  # what it reads may still become something else
+            if not self._is_whole and len(after.own) > 1:  # what it reads may still become something else
                 raise _Further from reason
             if not known or self._were(name) is not None:
                 raise self._refusal(name, slots, str(reason)) from reason
@@ -148,9 +155,10 @@ class _Inference:
             shapes = [joined(after.shape(name, k), shape) for k, shape in enumerate(shapes)]
             self._scratch.forget(name)
         elif known and slots:
-            shapes = self._kept(name, slots, shapes)
+            inferred, shapes = shapes, self._kept(name, slots, shapes)
+            if shapes != inferred:
+                self._scratch.sharpen(name, shapes)
         self._move(name, shapes, first=first)
-        self._scratch.sharpen(name)
 
     def _kept(self, name: str, slots: list[tuple[Tensor, Tensor]], shapes: list[Shape]) -> list[Shape]:
         """The shapes, and what Python said of them beside, as far as that holds still."""
@@ -163,24 +171,24 @@ class _Inference:
 
     def _move(self, name: str, shapes: list[Shape], *, first: bool) -> None:
         """Go on to the readers of what is something else now."""
-        after, moved = self._after, []
-        tells = first and (after.tells(name) or self._before.tells(name))
-        for port, shape in enumerate(shapes):
-            new = shape != after.shape(name, port)
-            if new:
-                after.learn(name, port, shape)
-            if new or tells or (first and after.dtype((name, port)) in _HOLDING):
-                moved.append((name, port))
+        after = self._after
+        moved = [port for port, shape in enumerate(shapes) if shape != after.shape(name, port)]
+        for port in moved:
+            after.learn(name, port, shapes[port])
+        if first:
+            held = [port for port, dtype in enumerate(after.dtypes(name)) if dtype in _HOLDING]
+            moved = list(range(len(shapes))) if after.tells(name) or self._before.tells(name) else moved + held
         if moved:
-            self._moved.update(moved)
+            self._moved.update((name, port) for port in moved)
             for reader in after.readers(name):
                 self._push(reader)
 
     def _only_numbers(self, name: str, slots: list[tuple[Tensor, Tensor]]) -> bool:
         """Whether what an op reads differs in numbers at most, neither in shape nor in what a handle holds."""
         after, before = self._after, self._before
-        held = [now for was, now in slots if after.dtype(now) in _HOLDING and self._differs(name, was, now)]
-        return not held and all(after.shape(*now) == before.shape(*was) for was, now in slots)
+        if any(after.shape(*now) != before.shape(*was) for was, now in slots):
+            return False
+        return not any(after.dtype(now) in _HOLDING and self._differs(name, was, now) for was, now in slots)
 
     def _were(self, name: str) -> list[Shape] | None:
         """What TensorFlow would infer of an op as it was."""
@@ -204,7 +212,7 @@ class _Inference:
         beside = (beside and f", beside {beside}") + whence
         return GraphEditError(
             f"Op {name!r} cannot take {told or 'its attributes'}{beside}: {_plain(reason)}; choose a tensor of another "
-            "shape, or put a Reshape between.",
+            "shape.",
             dict.fromkeys([name, *(read[k][0] for k in wrong), *(edited if whence else ())]),
         )
 

@@ -149,7 +149,7 @@ class After:
     def learn(self, op: str, port: int, shape: Shape) -> None:
         """The static shape of an output is another one now."""
         self.shapes[op, port] = shape
-        self._tells.clear()
+        self._tells.pop(op, None)
 
     # The order in which shapes follow from each other
 

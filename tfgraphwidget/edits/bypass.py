@@ -29,8 +29,9 @@ class Bypass(Rewire):
 
     `by` names the tensor to read, or pairs of (tensor that it gives, tensor to read), for these tensors alone. Without
     it, inputs and outputs go pairwise where they are equally many and fit, else each output goes to the only input of
-    its dtype and static shape, or the only such one that is no constant or variable. Who waits for an op of the part waits for what the part reads and waits for. `mend` puts
-    an op between where dtypes or static shapes differ.
+    its dtype and static shape, or the only such one that is no constant or variable. What only ops read that come after
+    the readers of another output, as gradients do, is read as before. Who waits for an op of the part waits for what
+    the part reads and waits for. `mend` puts an op between where dtypes or static shapes differ.
     """
 
     what: str | Selection
@@ -50,9 +51,13 @@ class Bypass(Rewire):
         ways = self._ways(wires, border)
         for tensor, way in ways.items():
             wires.reads.update(dict.fromkeys(border.leaving[tensor], way))
-        left = [wires.told(tensor) for tensor in border.leaving if tensor not in ways]
+        left = [tensor for tensor in border.leaving if tensor not in ways]
         if left:
-            wires.notes.append(f"{listed(left)} of {self.what!r} is read as before.")
+            wires.notes.append(f"{listed([wires.told(tensor) for tensor in left])} of {self.what!r} is read as before.")
+            if not self.by and not set(left) & set(_first(index, border)):
+                wires.notes.append(
+                    "What reads it comes after; if these are gradients, make them anew before you train with them."
+                )
         else:
             self._go_round(wires, border, chosen, {op for op, _ in ways.values()})
             wires.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
@@ -60,10 +65,11 @@ class Bypass(Rewire):
 
     def _ways(self, wires: Wires, border: Border) -> dict[Tensor, Tensor]:
         """For each output the tensor to read in its place."""
-        entering, leaving = list(border.entering), list(border.leaving)
+        entering, leaving = list(border.entering), _first(wires.index, border)
         if isinstance(self.by, str):
             return dict.fromkeys(leaving, self._one(wires, self.by))
         if self.by:
+            leaving = list(border.leaving)
             named = {self._one(wires, out): self._one(wires, way) for out, way in self.by}
             wrong = next((out for out in named if out not in border.leaving), None)
             if wrong is not None:
@@ -168,6 +174,20 @@ class Detach(Rewire):
                 [wires.name(wrong), wires.name(tensor[0])],
             )
         wires.reads.update(dict.fromkeys(slots, (placeholder(wires, tensor), 0)))
+
+
+def _first(index: GraphIndex, border: Border) -> list[Tensor]:
+    """The tensors that leave a part, without those that are read only after others have been."""
+    leaving = list(border.leaving)
+    if len(leaving) < 2:
+        return leaving
+    readers = {tensor: sorted({op for op, _ in slots}) for tensor, slots in border.leaving.items()}
+    behind = {tensor: walks.forward(index, ops) for tensor, ops in readers.items()}
+
+    def is_after(tensor: Tensor, other: Tensor) -> bool:
+        return bool(behind[other][readers[tensor]].all() and not behind[tensor][readers[other]].any())
+
+    return [tensor for tensor in leaving if not any(is_after(tensor, other) for other in leaving)]
 
 
 def _fed(index: GraphIndex, found: list[Tensor]) -> list[Tensor]:

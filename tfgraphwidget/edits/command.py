@@ -78,18 +78,19 @@ def arguments(command: Any, wording: Wording | None = None) -> str:
         elif field.name == "selection":
             parts.insert(0, wording.selection(value))  # the first argument of the call
         else:
-            parts.append(f"{field.name}={_written(value, field, wording)}")
+            called = str(getattr(command, "tensor", field.name))
+            parts.append(f"{field.name}={_written(value, field, wording, called)}")
     return ", ".join(parts)
 
 
-def _written(value: object, field: Any, wording: Wording) -> str:
+def _written(value: object, field: Any, wording: Wording, called: str) -> str:
     if "called" in field.metadata and not isinstance(value, str):
         return wording.given(value, str(field.metadata["called"]))
     if "spoken" in field.metadata and callable(value):
         return wording.function(value)
     if "pairs" in field.metadata and isinstance(value, tuple):
         return "{" + ", ".join(f"{literal(key)}: {literal(held, str(key), wording)}" for key, held in value) + "}"
-    return literal(value, field.name, wording)
+    return literal(value, called, wording)
 
 
 def literal(value: object, called: str = "", wording: Wording | None = None) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 
 from tfgraphwidget.names import split_tensor
 
+# What a context is called, and the tensors outside that it hangs on.
+_NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
+
 
 def renamed(
     contexts: Iterable[Any], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
@@ -115,7 +118,7 @@ def structure(context: Any) -> Iterator[str]:
     for field, value in context.ListFields():
         if field.name.endswith("_names"):
             yield from value
-        elif field.name.endswith("_name") and field.name not in ("context_name", "pred_name"):
+        elif field.name.endswith("_name") and field.name not in _NOT_INSIDE:
             yield value
 
 

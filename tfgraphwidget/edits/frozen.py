@@ -21,7 +21,7 @@ from tfgraphwidget.graph.contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.resources import of_type, resources
+from tfgraphwidget.graph.resources import keyed, of_type, resources
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.names import as_input, colocated_with, free_name, split_tensor
 
@@ -69,13 +69,13 @@ def frozen(
         if node.name in values:
             constant(node, values[node.name].dtype, tensor(node.name))
         _leave(node, inside)
-    others = [(index.names[i], kind) for i, kind in resources(index, np.flatnonzero(kept).tolist())]
+    others = resources(index, np.flatnonzero(kept & keyed(index)).tolist())
     return Frozen(
         tuple(made),
         functions.called(made),
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
-        tuple((name, kind) for name, kind in others if name not in values),
+        tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
     )
 
 

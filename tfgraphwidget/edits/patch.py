@@ -99,6 +99,12 @@ class Patch:
         """The static shapes by op and port."""
         return {(shape.op, shape.port): shape.after for shape in self.shapes}
 
+    @property
+    def known_shapes(self) -> tuple[NewShape, ...]:
+        """The static shapes of ops that were there before."""
+        added = {node.name for node in self.add.nodes}
+        return tuple(shape for shape in self.shapes if shape.op not in added)
+
     def inverse(self) -> Patch:
         """The patch that takes this one back."""
         return replace(

@@ -16,13 +16,16 @@ import sys
 import sysconfig
 import textwrap
 from collections.abc import Collection, Iterator, Mapping
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfgraphwidget.graph.spoken import lambda_of
+
 _LARGEST = 1 << 20  # bytes of an array that is written into the source
 _LONGEST = 10_000  # characters of a value
+_NOT_KEYS = ("file", "allow_pickle")  # of arrays in a file: np.savez has parameters of these names
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 _PARTS = ("", "nn.", "math.", "linalg.", "debugging.", "image.", "strings.", "random.", "signal.", "keras.")
 _INSTALLED = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -55,7 +58,8 @@ def array_text(array: np.ndarray[Any, Any], name: str, arrays: Arrays, file: str
         needs["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
-        key = next(key for key in _numbered(name) if key not in arrays or arrays[key] is array)
+        free = (key for key in _numbered(name) if key not in _NOT_KEYS and key not in arrays)
+        key = next((key for key, known in arrays.items() if known is array), None) or next(free)
         arrays[key] = array
         return Quoted(f'np.load("{file}")[{key!r}]{view}', needs)
     held = io.BytesIO()
@@ -197,10 +201,7 @@ def _source(function: FunctionType) -> tuple[Any, str]:
     """The syntax tree and the source of a function; (None, "") when nobody has it, or it is not clear which it is."""
     try:
         if function.__name__ == "<lambda>":
-            tree = ast.parse("".join(inspect.findsource(function)[0]))
-            lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)]
-            found = {ast.dump(node): node for node in lambdas}
-            node: Any = next(iter(found.values())) if len(found) == 1 else None
+            node: Any = lambda_of(function)
             text = ""
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
@@ -212,22 +213,6 @@ def _source(function: FunctionType) -> tuple[Any, str]:
         return None, ""
     changed = _with_given(node, function)
     return node, ast.unparse(node) if changed or not text else text
-
-
-def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether a lambda begins on the line that the code does, and reads and calls the same."""
-    if node.lineno != code.co_firstlineno:
-        return False
-    free = ", ".join(code.co_freevars)
-    around = ast.parse(f"def _({free}):\n    return 0")
-    around.body[0].body[0].value = node  # type: ignore[attr-defined]  # it is a def with a return
-    outer = next(c for c in compile(around, "<lambda>", "exec").co_consts if isinstance(c, CodeType))
-    alike = next(c for c in outer.co_consts if isinstance(c, CodeType))
-    return (alike.co_code, _plain(alike), alike.co_names) == (code.co_code, _plain(code), code.co_names)
-
-
-def _plain(code: CodeType) -> list[Any]:
-    return [const for const in code.co_consts if not isinstance(const, CodeType | str)]
 
 
 def _with_given(node: Any, function: FunctionType) -> bool:

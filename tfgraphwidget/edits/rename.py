@@ -153,11 +153,16 @@ def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) ->
         }
         left = sorted(((hangs | held) & index.ids.keys()) - names.keys())  # hidden ops have contexts too
         if left:
-            first = min(touched)
+            scope = context.context_name.rpartition("/")[0]
+            # The gradient of a loop has ops in it, under names of its own.
+            is_apart = all(not name.startswith(f"{scope}/") for name in left)
+            way = (
+                'save it as a file without contexts (".pb") and rename that' if is_apart else f"rename all of {scope!r}"
+            )
             raise GraphEditError(
-                f"Op {first!r} holds {context.context_name!r} together, of which {left[0]!r} would keep its name; "
-                f"rename all of it: editor.rename({context.context_name.rpartition('/')[0] + '/'!r}, …).",
-                [first, left[0]],
+                f"Op {min(touched)!r} holds {context.context_name!r} together, of which {left[0]!r} would keep its "
+                f"name; {way}.",
+                [min(touched), left[0]],
             )
     for inner in contexts.nested(context):
         _check_context(index, inner, names)

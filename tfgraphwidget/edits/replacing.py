@@ -130,10 +130,10 @@ def _paired(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[t
 def _check_way(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
     """Raise when what comes out of the part goes into it again: no function can stand for both halves."""
     round_ = walks.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
-    behind = walks.forward(index, reading, within=~(part.mask | round_))
+    behind = walks.forward(index, [op for op in reading if not round_[op]], within=~(part.mask | round_))
     for name in part.inputs:
         op, _ = tensor(index, name)
-        if behind[op] and not round_[op]:
+        if behind[op]:
             raise GraphEditError(
                 f"{name!r} goes into the selection and depends on what comes out of it; select what lies between too.",
                 [index.names[op], *part.ops[:1]],

@@ -29,12 +29,11 @@ class Edits:
     @classmethod
     def of(cls, patch: Patch, lost: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Edits:
         """What a patch has done."""
-        added = tuple(node.name for node in patch.add.nodes)
         return cls(
-            added=added,
+            added=tuple(node.name for node in patch.add.nodes),
             removed=tuple(node.name for node in patch.remove.nodes),
             changed=tuple(edited.name for edited in patch.changed),
-            shapes=tuple(shape for shape in patch.shapes if shape.op not in added),
+            shapes=patch.known_shapes,
             lost=lost,
             notes=(*patch.notes, *notes),
             constants=patch.constants,

@@ -13,11 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tfgraphwidget.edits.encoded import encoded
 from tfgraphwidget.edits.fixing import Fixing
 from tfgraphwidget.edits.leading import Leading, readers, tensor
 from tfgraphwidget.edits.patch import Change, Patch, patched
 from tfgraphwidget.edits.placeholders import Spec, respecify
-from tfgraphwidget.edits.sizes import Encoded, Moved, Tensor, encoded
+from tfgraphwidget.edits.sizes import Encoded, Moved
+from tfgraphwidget.edits.wires import Tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.index import GraphIndex
@@ -25,7 +27,7 @@ from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import free_name, listed, split_input
 
 Infer = Callable[[GraphIndex, Patch], Patch]
-_SAME = "same"
+_SAME: Literal["same"] = "same"
 _ROUNDS = 50
 
 
@@ -51,7 +53,7 @@ class ReplaceInput:
         """
         op, _ = tensor(index, self.tensor)
         old: Spec = index.shape(op, 0), index.dtypes(op)[0]
-        spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]  # type: ignore[assignment]
+        spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
         leading = Leading(index)
         respecify(index, leading.node(op), spec)
         cast = self._cast(index, op, (old[1], spec[1]), leading)
@@ -131,7 +133,9 @@ class _Resizing:
         except GraphEditError as error:
             refusal, told = error, self._up_to(error, patch)
         ids = self._after(patch).ids
-        shapes = {(ids[s.op], s.port): (s.before, s.after) for s in told.shapes if s.op in ids and s.before is not None}
+        shapes: dict[Tensor, tuple[Shape, Shape]] = {
+            (ids[s.op], s.port): (s.before, s.after) for s in told.shapes if s.op in ids and s.before is not None
+        }
         return shapes, refusal
 
     def _up_to(self, refusal: GraphEditError, patch: Patch) -> Patch:

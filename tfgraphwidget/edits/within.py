@@ -48,13 +48,13 @@ class Within:
         why = next(filter(None, (self._crossing(op, self.loop(place), t) for t in waited)), "")
         if why:
             return why
-        new = [t for t in after if t not in before]
-        why = next(filter(None, (self._opposite(op, place, t) for t in new)), "")
+        added = [t for t in after if t not in before]
+        why = next(filter(None, (self._opposite(op, place, t) for t in added)), "")
         if why:
             return why
         if self._innermost(after) != place:
             here = (0, *self.contexts.path(place))
-            deeper = next((t for t in new if self.given(t) not in here), None)
+            deeper = next((t for t in added if self.given(t) not in here), None)
             return self._other_branch(op, deeper) if deeper else self._leaving(op, place)
         return self._phase(op, place, before, after)
 
@@ -154,8 +154,8 @@ class Within:
             return ""
         if new[0] >= len(self.index):
             return (
-                f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no placeholder can be fed; "
-                "cut outside of it."
+                f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no placeholder can be "
+                "fed; cut outside of it."
             )
         if other in self.contexts.path(loop) or not other:
             return (

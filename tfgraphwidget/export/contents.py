@@ -50,7 +50,7 @@ def content(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequen
         before = len(starters) + len(exports)
         for key, ops in by_key(index).items():
             if need[ops].any():
-                _fill(index, key[0], [i for i in ops if need[i]], ops, starters, exports)
+                _fill(index, key[0], need, ops, starters, exports)
         need = need | needed(index, (), starters)
         if len(starters) + len(exports) == before:
             break
@@ -71,12 +71,13 @@ def _handles(index: GraphIndex, starter: str) -> list[int]:
 def _fill(
     index: GraphIndex,
     kind: str,
-    wanted: Sequence[int],
+    need: Mask,
     ops: Sequence[int],
     starters: dict[str, None],
     exports: dict[str, int],
 ) -> None:
-    """Find what fills one state, which all of `ops` hold and the `wanted` ones are needed of."""
+    """Find what fills one state, which all of `ops` hold."""
+    wanted = [i for i in ops if need[i]]
     fills = dict.fromkeys(index.names[i] for op in ops for i in initializers(index, op))
     first = index.names[wanted[0]]
     if fills:
@@ -90,8 +91,8 @@ def _fill(
                 [first],
             )
         exports[first] = export
-    elif kind in _FILLED_BY_RUNNING or kind == "iterator":
-        taken = [i for op in wanted for i in users(index, op) if index.dtypes(i)]
+    elif kind in _FILLED_BY_RUNNING or (kind == "iterator" and index.types[wanted[0]] != "OneShotIterator"):
+        taken = [i for op in wanted for i in users(index, op) if need[i] and index.dtypes(i)]
         out = f"{index.names[taken[0]]}:0" if taken else f"{first}:0"
         raise GraphEditError(
             f"The outputs need {kind} {first!r}, which only a running session fills; give what comes out of it as an "
@@ -105,9 +106,8 @@ def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) 
         for op in np.flatnonzero(needed(index, (), [name])).tolist():
             if index.types[op] in PLACEHOLDERS:
                 raise GraphEditError(
-                    f"{name!r}, which fills {index.names[_handles(index, name)[0]]!r}, needs placeholder "
-                    f"{index.names[op]!r}, which nobody feeds where the model is loaded; give what is looked up there "
-                    "as an input.",
+                    f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
+                    "nobody feeds where the model is loaded; give what is taken out of there as an input.",
                     [name, index.names[op]],
                 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from tfgraphwidget.export.what import Export
 from tfgraphwidget.graph import dot
 from tfgraphwidget.view import draw
@@ -28,5 +30,9 @@ def write_graphml(path: Path, what: Export) -> None:
 
 
 def write_code(path: Path, what: Export) -> None:
-    """The Python script that does the edits again."""
-    path.write_text(what.code().rstrip("\n") + "\n", encoding="utf-8")
+    """The Python script that does the edits again, and beside it the large arrays that it reads, if there are any."""
+    beside = path.with_suffix(".npz")
+    script = what.code(beside.name)
+    path.write_text(script.text, encoding="utf-8")
+    if script.arrays:
+        np.savez(beside, **script.arrays)  # type: ignore[arg-type]  # its last keyword is a bool

@@ -15,9 +15,10 @@ from tensorflow.core.framework import function_pb2
 from tfgraphwidget.applying.apart import Apart
 from tfgraphwidget.edits.frozen import Frozen
 from tfgraphwidget.edits.frozen import frozen as freeze
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.graph_defs import read, write
 from tfgraphwidget.export.libraries import called
+from tfgraphwidget.export.modules import standing_alone
 from tfgraphwidget.export.original import Original
 from tfgraphwidget.export.parts import PLACEHOLDERS, Part, cut, needed_by
 from tfgraphwidget.export.proving import Run, check
@@ -38,7 +39,9 @@ _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables'
 def write_frozen(path: Path, what: Export) -> None:
     """Write a GraphDef without variables, and try it."""
     if what.read_only:
-        raise NotRunnable(what.read_only)
+        with standing_alone(what) as alone:
+            write_frozen(path, alone)
+        return
     what = what.called_by(_asked(what))
     need = np.logical_or.reduce(needed_by(what.index, what.signatures))
     try:

@@ -18,9 +18,10 @@ from tensorflow.python.framework import meta_graph
 
 from tfgraphwidget.applying import checkpointed, values
 from tfgraphwidget.applying.apart import exact
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.libraries import whole
 from tfgraphwidget.export.membership import add_collections
+from tfgraphwidget.export.modules import standing_alone
 from tfgraphwidget.export.original import Original
 from tfgraphwidget.export.parts import needed_by
 from tfgraphwidget.export.proving import Run, check, difference
@@ -48,7 +49,9 @@ def siblings(path: Path) -> list[Path]:
 def write_meta_graph(path: Path, what: Export) -> None:
     """Write a MetaGraphDef to `path`, and beside it the checkpoint of that name, if there are variables; try both."""
     if what.read_only:
-        raise NotRunnable(what.read_only)
+        with standing_alone(what) as alone:
+            write_meta_graph(path, alone)
+        return
     graph = what.graph()
     variables = _saved(what)
     present = present_values(what, variables)

@@ -2,29 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context
+from tensorflow.python.trackable.base import Trackable
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.ends import DEFAULT
 from tfgraphwidget.export.made_up import Wanted, made_up
 from tfgraphwidget.export.original import NOT_RUN, Tried, unasked
 from tfgraphwidget.export.proving import check_saved_model, first_line, unoptimised
 from tfgraphwidget.export.what import Export
+from tfgraphwidget.graph.index import build
+from tfgraphwidget.sources import open_source
 from tfgraphwidget.sources.body import Signature
+
+# They change what the function shares with others, and which nobody can put back.
+_SHARED = re.compile(
+    r"LookupTable(Insert|Remove|Import)\w*|Queue\w+|Barrier\w+|\w*Stage|\w*Unstage\w*|IteratorGetNext\w*"
+)
 
 
 def save_module(path: Path, what: Export, module: Callable[[], Any]) -> None:
     """Write the SavedModel of a tf.Module, called by its `signature`, to the folder `path`, and try it."""
     with context.eager_mode():
         made = module()
-        tf.saved_model.save(made, str(path), signatures={DEFAULT: made.signature})
+        made.resources = _resources(made)
+        try:
+            tf.saved_model.save(made, str(path), signatures={DEFAULT: made.signature})
+        except (AssertionError, TypeError, ValueError, tf.errors.OpError) as error:
+            raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
     if what.verify:
         check_saved_model(path, OfModule(what, made))
+
+
+def _resources(module: Any) -> list[Any]:
+    """The tables that a module reads and does not hold: what does not hold them cannot be saved.
+
+    A function knows their handles only. Who holds a handle is asked of Python, as TensorFlow does for its own message.
+    """
+    known = {id(variable.handle) for variable in module.variables}
+    captured = module.signature.get_concrete_function().captured_inputs
+    found = []
+    for handle in captured:
+        if handle.dtype != tf.resource or id(handle) in known:
+            continue
+        near = (holder for first in gc.get_referrers(handle) for holder in (first, *gc.get_referrers(first)))
+        found += [held for held in near if isinstance(held, Trackable) and _handle(held) is handle][:1]
+    return found
+
+
+def _handle(resource: Any) -> Any:
+    return getattr(resource, "resource_handle", None)
+
+
+@contextmanager
+def standing_alone(what: Export) -> Iterator[Export]:
+    """The function of `what.module` as a graph of its own: as TensorFlow 1 loads the SavedModel of it."""
+    if what.module is None:
+        raise NotRunnable(what.read_only)
+    with TemporaryDirectory() as folder:
+        save_module(Path(folder) / "function", replace(what, verify=False), what.module)
+        source = open_source(Path(folder) / "function")
+        graph, body = source.live(), source.body
+        with source.session:
+            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
+            yield replace(
+                what,
+                index=build(body.nodes(), *body.collections(), **known),
+                envelope=body.envelope,
+                graph=lambda: graph,
+                session=lambda: source.session,
+                ask=lambda: source.signatures,
+                read_only="",
+            )
 
 
 class OfModule:
@@ -39,15 +98,14 @@ class OfModule:
 
     def tried(self) -> list[Tried]:
         """The signature with feeds on which it runs, and what comes out; a notice where there are none."""
-        nodes = self._function.graph.as_graph_def()
-        inside = (node for function in nodes.library.function for node in function.node_def)
-        if not self._what.feeds and (blocked := unasked([*nodes.node, *inside])):
+        whole = self._function.graph.as_graph_def()
+        nodes = [*whole.node, *(node for function in whole.library.function for node in function.node_def)]
+        blocked = next((node.name for node in nodes if _SHARED.fullmatch(node.op)), "")
+        if not self._what.feeds and (blocked := blocked or unasked(nodes)):
             self._what.notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
         given = {key: value for key, value in self._what.feeds.items() if key in self._specs}
-        wanted = [
-            Wanted(key, s.dtype, s.shape.rank and tuple(s.shape)) for key, s in self._specs.items() if key not in given
-        ]
+        wanted = [_wanted(key, spec) for key, spec in self._specs.items() if key not in given]
         complaints = []
         for feeds in made_up(wanted):
             try:

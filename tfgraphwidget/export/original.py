@@ -26,11 +26,11 @@ from tfgraphwidget.sources.body import Signature
 Tried = tuple[Signature, dict[str, Any], dict[str, Any]]
 """A signature, what it was fed by key, and what it gave by key."""
 
-NOT_RUN = "What was written was read back but not run: {}; give feeds={{input: value}} to run it."
-# They do something outside of the graph's own state: nobody asked for that.
+NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
+# They do something outside of the process, or run Python: nobody asked for that.
 _REACHES_OUT = re.compile(
-    r"PyFunc\w*|EagerPyFunc|WriteFile|\w*Summary\w*|Save(V2|Slices)?|MergeV2Checkpoints|_?(Send|Recv)|_Host\w+|Print(V2)?"
-    r"|Collective\w+|\w+DatasetToTFRecord|RpcCall|RemoteCall"
+    r"PyFunc\w*|EagerPyFunc|WriteFile|Write\w*Summary|ImportEvent|Save(V2|Slices)?|MergeV2Checkpoints|RpcCall|RemoteCall"
+    r"|_?(Send|Recv)|_Host\w+|Collective\w+|\w+DatasetToTFRecord"
 )
 
 
@@ -83,7 +83,8 @@ class Original:
         index = self.what.index
         if self.what.feeds:
             return ""
-        nodes = [index.nodes[i] for i in self._work]
+        starters = needed(index, (), [name for name in self._state.starters if name in index.ids])
+        nodes = [index.nodes[i] for i in [*self._work, *np.flatnonzero(starters).tolist()]]
         inside = (node for function in called(index, nodes).function for node in function.node_def)
         return unasked([*nodes, *inside])
 

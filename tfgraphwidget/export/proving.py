@@ -45,7 +45,7 @@ def check(original: Original, kind: str, loaded: Sequence[tuple[str, Callable[[]
     `loaded` are the ways to load it, each a name and what opens a context in which a `Run` can run.
     """
     tried = original.tried()
-    for way, opened in loaded if tried else ():
+    for way, opened in loaded:
         try:
             with opened() as run:
                 got = [run(signature, feeds) for signature, feeds, _ in tried]

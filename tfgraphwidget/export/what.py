@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.edits.code import Script
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources.body import Signature
 from tfgraphwidget.view.scene import Paint, Scene
@@ -26,7 +27,8 @@ class Export:
     signatures that are meant. `graph` and `session` are asked for when values are needed: a file is imported into
     TensorFlow then. `read_only` is the sentence that says why there is no graph that can run, or "": then `module` may
     give a tf.Module that does the same. `feeds` are values by the name of an input, its tensor or its op, to try what
-    was written with; `notice` is told the sentences that a person should read.
+    was written with; `notice` is told the sentences that a person should read. `code` gives the script, by the
+    name of the file that it reads its large arrays from.
     """
 
     index: GraphIndex
@@ -35,7 +37,7 @@ class Export:
     session: Callable[[], tf.compat.v1.Session | None]
     ask: Callable[[], tuple[Signature, ...]]
     picture: Callable[[], tuple[Scene, Paint]]
-    code: Callable[[], str]
+    code: Callable[[str], Script]
     module: Callable[[], tf.Module] | None = None
     read_only: str = ""
     frozen: bool = False

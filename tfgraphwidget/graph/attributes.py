@@ -12,8 +12,10 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import DTYPES, attr_value
 from tfgraphwidget.graph.tensors import shape_text
 
-IGNORED = frozenset({"_output_shapes"})
-"""What is only told of an op, and changes nothing."""
+IGNORED = frozenset(
+    {"_output_shapes", "_has_manual_control_dependencies", "_read_only_resource_inputs", "_collective_manager_ids"}
+)
+"""What TensorFlow notes for itself, and what changes nothing."""
 
 NAMES = frozenset({"_class", "shared_name", "frame_name"})
 """What names ops, or is a name."""

@@ -186,9 +186,13 @@ def exchanged(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) ->
 
     `along` are pairs of arrays (of `csr`, of `rows`) with an entry for each value, exchanged in the same way.
     """
-    counts = np.diff(csr.start)
-    counts[order] = np.diff(rows.start)
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    held, counts = csr.start[np.asarray(order) + 1] - csr.start[order], np.diff(rows.start)
+    if np.array_equal(held, counts):  # nearly always, since most edits change which op an input reads
+        places = np.arange(len(rows.values), dtype=np.int32) + np.repeat(csr.start[order] - rows.start[:-1], counts)
+        return Csr(csr.start, _with(csr.values, places, rows.values)), [_with(old, places, new) for old, new in along]
+    longer = np.diff(csr.start)
+    longer[order] = counts
+    start = np.concatenate([[0], np.cumsum(longer)]).astype(np.int32)
 
     def spliced(old: Ids, new: Ids) -> Ids:
         parts, at = [], 0
@@ -198,6 +202,15 @@ def exchanged(csr: Csr, order: list[int], rows: Csr, *along: tuple[Ids, Ids]) ->
         return np.concatenate([*parts, old[at:]])
 
     return Csr(start, spliced(csr.values, rows.values)), [spliced(old, new) for old, new in along]
+
+
+def _with(old: Ids, places: Ids, new: Ids) -> Ids:
+    """An array with other numbers in some places; itself, if they are the same."""
+    if np.array_equal(old[places], new):
+        return old
+    changed = old.copy()
+    changed[places] = new
+    return changed
 
 
 def selected(csr: Csr, kept: Mask, number: Ids, *along: Ids) -> tuple[Csr, list[Ids]]:

@@ -195,7 +195,9 @@ class GraphIndex:
         inputs, (ports,) = exchanged(self.inputs, order, rows.inputs, (self.ports, rows.ports))
         controls, _ = exchanged(self.controls, order, rows.controls)
         after = replace(self, nodes=nodes, types=types, inputs=inputs, ports=ports, controls=controls)
-        return after._with_known(self, "ids", "scopes", *(["kinds"] if types is self.types else []))
+        same = ["kinds"] if types is self.types else []
+        same += ["control_consumers"] if controls.values is self.controls.values else []
+        return after._with_known(self, "ids", "scopes", *same)
 
     def renamed(self, nodes: Mapping[int, Any]) -> GraphIndex:
         """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.

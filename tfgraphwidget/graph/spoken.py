@@ -19,21 +19,30 @@ def written(function: Callable[..., Any]) -> str:
         return ""
     if function.__name__ != "<lambda>":
         return function.__name__
+    node = lambda_of(function)
+    return "" if node is None else ast.unparse(node)
+
+
+def lambda_of(function: Callable[..., Any]) -> ast.Lambda | None:
+    """The syntax tree of a lambda; None when nobody has its source, or when it is not clear which it is."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))
     except (OSError, TypeError, SyntaxError, ValueError):
-        return ""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and _compiles_to(node, code)]
-    return ast.unparse(found[0]) if len({ast.dump(node) for node in found}) == 1 else ""
+        return None
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_source_of(n, function.__code__)]
+    return found[0] if len({ast.dump(node) for node in found}) == 1 else None
 
 
-def _compiles_to(node: ast.Lambda, code: Any) -> bool:
-    """Whether a lambda begins on the line that the code does, and reads and calls the same."""
+def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
+    """Whether a lambda stands where the code does, and reads and calls the same: the file may be another by now."""
     if node.lineno != code.co_firstlineno:
         return False
-    compiled = compile(ast.Expression(node), "<lambda>", "eval")  # compiled only: nothing of it runs
-    alike = next(held for held in compiled.co_consts if isinstance(held, CodeType))
-    return (alike.co_code, alike.co_consts, alike.co_names) == (code.co_code, code.co_consts, code.co_names)
+    inner = list(ast.walk(node))
+    names = {n.id for n in inner if isinstance(n, ast.Name)} | {n.attr for n in inner if isinstance(n, ast.Attribute)}
+    body = node.body
+    spans = set(getattr(code, "co_positions", tuple)())  # Python 3.10 has none
+    place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
+    return names.issuperset((*code.co_names, *code.co_freevars)) and (not spans or place in spans)
 
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:

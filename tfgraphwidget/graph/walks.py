@@ -160,7 +160,8 @@ def _walk(edges: Edges, seeds: Iterable[int], kept: Mask | None) -> Mask:
     first = _numbers(seeds)
     n = len(start) - 1
     to, start = np.concatenate([to, first]), np.append(start, start[-1] + len(first)).astype(np.int32)
-    return _reached(csr_matrix((np.ones(len(to), dtype=bool), to, start), shape=(n + 1, n + 1)))
+    # As floats: SciPy would make them so, and sum edges that are there twice, which takes longer than the walk.
+    return _reached(csr_matrix((np.ones(len(to)), to, start), shape=(n + 1, n + 1)))
 
 
 def _less(edges: Edges, kept: Mask) -> tuple[Ids, Ids]:

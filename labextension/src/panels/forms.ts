@@ -121,8 +121,13 @@ function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLEle
   return [list, pick];
 }
 
-/** Buttons for edits, and below them the form of the one that was clicked. */
-export function verbButtons(label: string, verbs: readonly Verb[], parts: Parts): HTMLElement {
+/** Buttons for edits, and others; below them the form of the one that was clicked. */
+export function verbButtons(
+  label: string,
+  verbs: readonly Verb[],
+  parts: Parts,
+  ...others: HTMLElement[]
+): HTMLElement {
   const slot = element("div", { class: "tgw-form-slot" });
   const group = element("div", { class: "tgw-derive", role: "group", "aria-label": label });
   const openers: HTMLButtonElement[] = [];
@@ -154,6 +159,7 @@ export function verbButtons(label: string, verbs: readonly Verb[], parts: Parts)
     openers.push(opener);
     group.append(opener);
   }
+  group.append(...others);
   return element("div", { class: "tgw-verbs" }, group, slot);
 }
 

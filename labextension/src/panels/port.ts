@@ -7,19 +7,15 @@ import { at, OP } from "../scene";
 import type { Parts } from "./parts";
 import type { Tooltip } from "./tooltip";
 
-/** Smaller ops, in pixels, have no port. */
-const LEAST = 14;
+/** Lower ops, in pixels, have no port: it would be where one clicks. */
+const LEAST = 20;
 /** Milliseconds that it stays after the pointer has left the op, so that it can be reached. */
 const LINGER = 250;
 /** Pixels that a hand may shake while it clicks. */
 const STILL = 4;
 
 export function createPort({ store, stage }: Parts, aiming: Aiming, tooltip: Tooltip): HTMLElement {
-  const port = element("div", {
-    class: "tgw-port",
-    hidden: true,
-    title: "Drag to the op that shall read this",
-  });
+  const port = handle();
   let item = -1;
   let leaving = 0;
   const hide = () => {
@@ -64,6 +60,15 @@ export function createPort({ store, stage }: Parts, aiming: Aiming, tooltip: Too
     cancel: () => aiming.cancel(),
   });
   return port;
+}
+
+function handle(): HTMLElement {
+  return element("div", {
+    class: "tgw-port",
+    hidden: true,
+    title: "Drag to the op that shall read this",
+    "aria-hidden": "true", // the pencils of the inspector do the same
+  });
 }
 
 interface Drag {

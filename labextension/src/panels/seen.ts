@@ -15,8 +15,9 @@ export function seenEntry(seen: Seen): HTMLElement {
 }
 
 /** "(2, 3) · −1 … 2, mean 0.5" */
-export function rangeText({ shape, low, mean, high }: Seen): string {
-  const range = low === "" ? "" : low === high ? `all ${low}` : `${low} … ${high}, mean ${mean}`;
+export function rangeText({ shape, low, mean, high, nans, infs }: Seen): string {
+  const all = nans + infs > 0 ? "all others" : "all";
+  const range = low === "" ? "" : low === high ? `${all} ${low}` : `${low} … ${high}, mean ${mean}`;
   return [shape, range].filter(Boolean).join(" · ");
 }
 

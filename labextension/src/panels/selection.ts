@@ -1,6 +1,6 @@
 // The selection: its boundary as chips, its size; as Python; what can be made of it.
 import type { Side } from "../actions";
-import { breakable, button, disable, element, ICONS, icon, releaseFocus } from "../dom";
+import { breakable, button, disable, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
 import type { State } from "../protocol";
 import { sizeText } from "../scene";
 import { isSelecting, whyNot } from "../selecting";
@@ -33,7 +33,12 @@ export function createSelection(parts: Parts): HTMLElement {
     releaseFocus(body);
     if (state) body.replaceChildren(...contents(state, go, remove));
   });
-  const verbs = verbButtons("Edit the selection", partVerbs([]), parts);
+  const values = taskButton(
+    { class: "tgw-button", title: "Run the graph, and look at what these ops give" },
+    () => actions.edits.probe(),
+    "Values",
+  );
+  const verbs = verbButtons("Edit the selection", partVerbs([]), parts, values);
   store.watch(["state"], ({ state }) => {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
   });

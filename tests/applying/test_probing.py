@@ -1,0 +1,213 @@
+"""Probing: numbers about tensors of every kind, in graphs, files and functions; nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget.applying.probing import Stats
+from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
+
+
+@pytest.fixture
+def kinds() -> tf.Graph:
+    """Tensors of many kinds."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        tf.math.log(x, name="log")
+        tf.cast(x, tf.bool, name="truth")
+        tf.strings.as_string(x, name="text")
+        tf.cast(x, tf.bfloat16, name="brief")
+        tf.complex(x, x, name="complex")
+        tf.cast(x, tf.int64, name="whole")
+        tf.split(x, 2, name="halves")
+        tf.no_op(name="nothing")
+        tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="table")
+    return graph
+
+
+def test_numbers_are_summed_up(kinds: tf.Graph) -> None:
+    editor = tgw.edit(kinds, session=v1.Session(graph=kinds))
+    found = editor.probe("log:0", {"x:0": [1.0, 0.0, -1.0, np.e]})["log"]
+    assert (found.dtype, found.shape, found.nans, found.infs) == ("float32", (4,), 1, 1)
+    assert (found.least, found.mean, found.most) == (0.0, pytest.approx(0.5), pytest.approx(1.0))
+    assert sum(found.histogram) == 2
+    assert found.histogram[0] == found.histogram[-1] == 1
+    assert found.value is not None
+    assert np.isnan(found.value[2])
+    assert "1 NaN 1 Inf" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "least", "mean", "most"),
+    [
+        ("truth", "bool", 0.0, 0.75, 1.0),
+        ("text", "string", None, None, None),
+        ("brief", "bfloat16", 0.0, 1.5, 3.0),
+        ("whole", "int64", 0, 1.5, 3),
+        ("complex", "complex64", 0.0, pytest.approx(1.5 * 2**0.5), pytest.approx(3 * 2**0.5)),
+    ],
+)
+def test_every_dtype_has_what_it_can_have(
+    kinds: tf.Graph, op: str, dtype: str, least: Any, mean: Any, most: Any
+) -> None:
+    editor = tgw.edit(kinds, session=v1.Session(graph=kinds))
+    (found,) = editor.probe(op, {"x": [0.0, 1.0, 2.0, 3.0]}).values()
+    assert (found.dtype, found.shape) == (dtype, (4,))
+    assert (found.least, found.mean, found.most) == (least, mean, most)
+    assert (found.nans, found.infs) == (0, 0)
+    assert sum(found.histogram) == (0 if op == "text" else 4)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.zeros((0, 3), np.float32),
+        np.array(7, np.uint8),
+        np.full(5, np.nan),
+        np.array([np.finfo(np.float64).max, np.finfo(np.float64).min]),
+        np.array([2**63 - 1, -(2**63)]),
+        np.ones(3, ml_dtypes.float8_e4m3fn),
+        np.array(["ü" * 90], dtype=object),
+    ],
+)
+def test_extreme_values_make_no_trouble(value: np.ndarray[Any, Any]) -> None:
+    stats = Stats("a:0", "what", value)
+    assert stats.shape == value.shape
+    assert len(repr(stats)) < 200
+    finite = value.size if value.dtype.kind != "O" else 0
+    assert sum(stats.histogram) == finite - stats.nans
+
+
+def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Graph) -> None:
+    editor = tgw.edit(kinds, session=v1.Session(graph=kinds))
+    found = editor.probe(["halves", "nothing", "table"], {"x": [1.0, 2.0]})
+    assert list(found) == ["halves:0", "halves:1", "table:0"]
+    assert found["table"].value is None
+    assert "a resource, which has no value in Python" in repr(found)
+    assert set(found.by_op) == {"halves", "table"}
+    assert len(editor.probe(editor.of_type("Log"), {"x": [1.0]})) == 1
+
+
+def test_a_variable_stands_for_its_value(editor: tgw.GraphEditor) -> None:
+    (found,) = editor.probe("net/one/w").values()
+    assert (found.dtype, found.shape) == ("float32", (3, 4))
+    assert found.least < found.mean < found.most
+
+
+def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
+    told: list[int] = []
+    editor.listeners.append(lambda: told.append(1))
+    before = editor.graph.version, editor.history
+    editor.probe("net/logits", {"x": np.ones((2, 3))})
+    assert (editor.graph.version, editor.history) == before
+    assert list(editor.probed) == ["net/logits"]
+    assert editor.probed["net/logits"][0].shape == (2, 4)
+    editor.unprobe()
+    assert editor.probed == {}
+    assert len(told) == 2
+
+
+def test_what_was_probed_before_an_edit_is_not_shown_after_it(editor: tgw.GraphEditor) -> None:
+    editor.probe("net/logits", {"x": np.ones((2, 3))})
+    editor.reroute("net/two/out:0", to="net/one/out:0")
+    assert editor.probed == {}
+    changed = editor.probe("net/logits", {"x": np.ones((2, 3))})["net/logits"].value
+    assert changed is not None
+    assert np.array_equal(changed, editor.session.run("net/one/out:0", {"x:0": np.ones((2, 3))}))
+
+
+def test_what_cannot_run_is_refused_in_one_sentence(editor: tgw.GraphEditor, mlp: tf.Graph) -> None:
+    with pytest.raises(GraphEditError, match="Placeholder 'x' is needed and not fed"):
+        editor.probe("net/logits")
+    with pytest.raises(SessionRefused, match=r"Cannot feed value of shape \(2, 2\)"):
+        editor.probe("net/logits", {"x": np.ones((2, 2))})
+    with pytest.raises(UnknownName):
+        editor.probe("net/logit")
+    with pytest.raises(SessionRefused, match="no session"):
+        tgw.edit(mlp).probe("net/logits", {"x": np.ones((2, 3))})
+    editor.session.close()
+    with pytest.raises(SessionRefused, match="closed"):
+        editor.probe("net/logits", {"x": np.ones((2, 3))})
+    assert editor.probed == {}
+
+
+def test_the_inside_of_a_while_loop_is_refused_and_its_end_is_not(while_loop: tf.Graph) -> None:
+    editor = tgw.edit(while_loop, session=v1.Session(graph=while_loop))
+    for inside in ("while/mul:0", "while/Enter_1:0"):
+        with pytest.raises(GraphEditError, match=r"inside while loop .*; look at what comes out of it, 'while/Exit"):
+            editor.probe(inside, {"x": 1.0})
+    assert editor.probe("while/Exit_1", {"x": 1.0})["while/Exit_1"].most == 32.0
+
+
+def test_the_branch_that_was_not_taken_says_so() -> None:
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.identity(v1.cond(x > 0, lambda: x * 2.0, lambda: x * 3.0), name="y")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    found = editor.probe(["cond/mul", "cond/mul_1", "y"], {"x": 1.0})
+    assert [stats.most for stats in found.values()] == [2.0, None, 2.0]
+    assert "other branch was taken" in found["cond/mul_1"].note
+    assert len(graph._unfetchable_ops) == len({"cond/mul", "cond/mul_1"} | {o.name for o in graph._unfetchable_ops})
+    with pytest.raises(Exception, match="not fetchable"):
+        editor.session.run("cond/mul:0", {"x:0": 1.0})
+
+
+def test_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path) -> None:
+    graph = build_mlp(resource=True)
+    with graph.as_default(), initialised(graph) as session:
+        expected = session.run("net/logits:0", {"x:0": np.ones((2, 3))})
+        v1.train.Saver().save(session, str(tmp_path / "m"))
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    found = editor.probe("net/logits", {"x": np.ones((2, 3))})["net/logits"]
+    assert np.array_equal(found.value, expected)
+
+
+class Counter(tf.Module):
+    """A function that changes its state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = tf.Variable(0.0, name="count")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="rows")])
+    def __call__(self, rows: tf.Tensor) -> tf.Tensor:
+        """Counts how often it was called."""
+        with tf.control_dependencies([self.count.assign_add(1.0)]):
+            return tf.identity(rows * self.count, name="counted")
+
+
+def test_a_functions_body_runs_aside_and_its_variables_stay() -> None:
+    module = Counter()
+    editor = tgw.edit(module.__call__)
+    found = editor.probe(["counted", "rows", "count"], {"rows": [1.0, 2.0]})
+    assert found["rows"].most == 2.0
+    assert found["counted"].shape == (2,)
+    assert found["count"].value is not None
+    assert module.count.numpy() == 0.0
+    with pytest.raises(GraphEditError, match="Placeholder 'rows' is needed"):
+        editor.probe("counted")
+
+
+def test_rooms_are_probed_apart(editor: tgw.GraphEditor) -> None:
+    @tf.function
+    def inner(x: tf.Tensor) -> tf.Tensor:
+        return tf.square(x, name="squared")
+
+    with tf.Graph().as_default() as graph:
+        inner(v1.placeholder(tf.float32, [2], name="x"))
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
+    editor.enter(call)
+    editor.probe("squared", {"x": [2.0, 3.0]})
+    assert editor.probed["squared"][0].most == 9.0
+    editor.leave()
+    assert editor.probed == {}

@@ -1,0 +1,166 @@
+"""Replace: a part by what a function makes, or by another part; the old ops stay or go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, v1
+from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.errors import GraphEditError
+
+X = {"x:0": np.ones((1, 2), np.float32)}
+
+
+@pytest.fixture
+def blocks() -> tf.Graph:
+    """x -> block (x * 2 + x) -> y; beside it other (x - 1), of the same ends."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        double = tf.multiply(x, 2.0, name="block/double")
+        tf.identity(tf.add(double, x, name="block/sum"), name="y")
+        tf.subtract(x, 1.0, name="other/less")
+    return graph
+
+
+def test_a_function_takes_the_place_of_a_scope_in_the_session(blocks: tf.Graph) -> None:
+    with v1.Session(graph=blocks) as session:
+        assert session.run("y:0", X).tolist() == [[3, 3]]
+        editor = tgw.edit(blocks, session=session)
+        done = editor.replace("block/", lambda x: x * 10.0, "new")
+        assert done.changed == ("y",)
+        assert session.run("y:0", X).tolist() == [[10, 10]]
+        assert session.run("block/sum:0", X).tolist() == [[3, 3]]
+        editor.undo()
+        assert session.run("y:0", X).tolist() == [[3, 3]]
+
+
+def test_the_old_ops_go_if_asked_and_come_back(blocks: tf.Graph, tmp_path: Path) -> None:
+    for editor in (tgw.edit(written(blocks, tmp_path)), tgw.edit(blocks)):
+        before = saved(editor, tmp_path)
+        editor.replace("block/", lambda x: x * 10.0, "new", remove=True)
+        assert not [name for name in editor.index.names if name.startswith("block/")]
+        assert ran(editor, tmp_path, "y:0", X).tolist() == [[10, 10]]
+        editor.undo()
+        assert saved(editor, tmp_path) == before
+        editor.redo()
+        assert ran(editor, tmp_path, "y:0", X).tolist() == [[10, 10]]
+
+
+def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(written(blocks, tmp_path))
+    editor.replace("block/", editor.scope("other/"))
+    assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
+    editor.undo()
+    editor.replace("block/sum", "other/", ends={"block/sum:0": "other/less:0"}, remove=True)
+    assert "block/sum" not in editor.index.ids
+    assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
+
+
+def test_inputs_of_the_other_part_become_those_of_the_old_one(line: tf.Graph, tmp_path: Path) -> None:
+    with line.as_default():
+        other = v1.placeholder(tf.float32, [None, 2], name="other")
+        tf.negative(other, name="negative")
+    editor = tgw.edit(written(line, tmp_path))
+    editor.replace(editor.ops("b", "b/y"), "negative")
+    assert ran(editor, tmp_path, "c:0", X).tolist() == [[-4, -4]]
+
+
+def test_an_op_with_several_inputs_is_replaced_by_a_function_of_them(mlp: tf.Graph, tmp_path: Path) -> None:
+    editor = tgw.edit(mlp)
+    inputs = editor.ops("net/one/MatMul").inputs
+    editor.replace("net/one/MatMul", lambda x, w: tf.einsum("ij,jk->ik", x, w))
+    made = editor.history.done[-1].patch.add.nodes
+    assert {text for node in made for text in node.input} >= {name.removesuffix(":0") for name in inputs}
+
+
+def test_of_several_outputs_those_that_are_read_are_enough() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2, 2, 2, 1], name="x")
+        y, *_ = tf.compat.v1.nn.fused_batch_norm(x, [1.0], [0.0], name="norm")
+        tf.identity(y, name="y")
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.replace("norm", lambda x, *_: x + 1.0)
+        assert session.run("y:0", {"x:0": np.zeros((2, 2, 2, 1))}).max() == 1
+        editor.undo()
+        with pytest.raises(
+            GraphEditError, match=r"2 tensors cannot take the place of the 1 that come out \('norm:0'\)"
+        ):
+            editor.replace("norm", lambda x, *_: (x, x))
+
+
+def test_a_new_head_has_variables_that_train(editor: tgw.GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+    def head(features: tf.Tensor) -> tf.Tensor:
+        kernel = v1.get_variable("kernel", [4, 4], initializer=v1.ones_initializer())
+        return features @ kernel
+
+    body = editor.ops("net/logits")
+    editor.replace(body, head, "head", remove=True)
+    assert editor.graph.get_collection("trainable_variables")[-1].name == "head/kernel:0"
+    features = session.run("net/two/out:0", {"x:0": batch})
+    assert np.allclose(session.run("head/matmul:0", {"x:0": batch}), features @ np.ones((4, 4)))
+    fill(editor.graph.get_collection("trainable_variables")[-1], 0.0, session)
+    assert not session.run("head/matmul:0", {"x:0": batch}).any()
+
+
+def test_in_a_loop_what_replaces_an_op_runs_each_time(while_loop: tf.Graph) -> None:
+    with v1.Session(graph=while_loop) as session:
+        body = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
+        editor = tgw.edit(while_loop, session=session)
+        editor.replace(body, lambda v, *_: v * 3.0, remove=True)
+        assert session.run("y:0", {"x:0": 1.0}) == 243
+        with while_loop.as_default():
+            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+        assert session.run(slope, {"x:0": 1.0}) == [243.0]
+
+
+def test_the_result_of_a_function_follows() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def called(x: tf.Tensor) -> tf.Tensor:
+        return tf.identity(x * 2.0, name="out")
+
+    editor = tgw.edit(called)
+    result = editor.room.body.returns["output_0"].partition(":")[0]
+    before = list(editor.index.nodes)
+    editor.replace(result, lambda x: x + 1.0, "new", remove=True)
+    assert editor._function_ends() == (("x:0",), {"output_0": "new/add:0"})
+    assert result not in editor.index.ids
+    editor.undo()
+    assert list(editor.index.nodes) == before
+
+
+def test_the_end_of_a_signature_follows(signed: Path) -> None:
+    editor = tgw.edit(signed)
+    editor.replace("net/logits", tf.nn.softmax, "scores", remove=True)
+    assert editor.signatures[0].outputs == (("logits", "scores/Softmax:0"),)
+
+
+@pytest.mark.parametrize(
+    ("what", "by", "why"),
+    [
+        ("block/", lambda x: tf.cast(x, tf.int32), r"is int32, and op 'y' reads 'block/sum:0', which is float32"),
+        ("block/", lambda x, _: x, "raised TypeError"),
+        ("block/", "block/double", "share some"),
+        ("block/sum", "other/", r"2 inputs \('block/double:0' and 'x:0'\) and 1 to take their place \('x:0'\)"),
+        ("nothing/", lambda x: x, "nothing"),
+    ],
+)
+def test_what_does_not_fit_is_refused(blocks: tf.Graph, what: str, by: Any, why: str) -> None:
+    editor, version = tgw.edit(blocks), blocks.version
+    with pytest.raises(GraphEditError, match=why):
+        editor.replace(what, by)
+    assert blocks.version == version
+
+
+def test_a_part_that_is_left_and_entered_again_is_refused(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    with pytest.raises(GraphEditError, match=r"'b:0' goes into the selection and depends on what comes out of it"):
+        editor.replace(editor.ops("a", "a/y", "c", "c/y"), lambda x, b: (x, b))

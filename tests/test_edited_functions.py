@@ -1,0 +1,248 @@
+"""Edits in a function's body: what is made of it can be called, trained and saved, and the function stays as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import initialised, v1
+from tfgraphwidget.applying.rewritten import Edition, rewritten
+from tfgraphwidget.errors import GraphEditError
+
+X = tf.constant([-2.0, 3.0])
+
+
+@pytest.fixture
+def scaled() -> tf.Module:
+    """A module whose function scales, rectifies, and counts its calls."""
+    module = tf.Module()
+    module.scale, module.calls = tf.Variable(3.0, name="scale"), tf.Variable(0, name="calls", trainable=False)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], name="x"), tf.TensorSpec([], name="unused")])
+    def call(x: tf.Tensor, unused: tf.Tensor) -> dict[str, tf.Tensor]:
+        module.calls.assign_add(1)
+        y = tf.nn.relu(x * module.scale, name="relu")
+        return {"a": tf.identity(y, name="out"), "b": y + 1}
+
+    module.call = call
+    return module
+
+
+def test_an_edited_function_is_called_like_the_old_one(scaled: tf.Module) -> None:
+    editor = tgw.edit(scaled.call)
+    editor.bypass("relu")
+    module = editor.module()
+    assert module.parameters == ("x", "unused")
+    a, b = module(X, tf.constant(0.0))
+    assert (a.numpy().tolist(), b.numpy().tolist()) == ([-6, 9], [-5, 10])
+    assert module.signature(x=X, unused=tf.constant(0.0)).keys() == {"a", "b"}
+    assert scaled.call(X, 0.0)["a"].numpy().tolist() == [0, 9]
+
+
+def test_its_variables_are_the_function_s(scaled: tf.Module) -> None:
+    editor = tgw.edit(scaled.call)
+    editor.bypass("relu")
+    module = editor.module()
+    assert not module.own
+    scaled.scale.assign(1.0)
+    assert module(X, 0.0)[0].numpy().tolist() == [-2, 3]
+    assert scaled.calls.numpy() == 1
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(X, 0.0)[0])
+    assert tape.gradient(loss, scaled.scale).numpy() == 1
+
+
+def test_a_function_keeps_its_module_alive(scaled: tf.Module) -> None:
+    editor = tgw.edit(scaled.call)
+    editor.bypass("relu")
+    function = editor.function()
+    assert function(X, tf.constant(0.0))[0].numpy().tolist() == [-6, 9]
+
+
+def test_an_edited_function_is_saved_and_loaded(scaled: tf.Module, tmp_path: Path) -> None:
+    editor = tgw.edit(scaled.call)
+    editor.bypass("relu")
+    module = editor.module()
+    tf.saved_model.save(module, str(tmp_path / "edited"))
+    loaded = tf.saved_model.load(str(tmp_path / "edited")).signatures["serving_default"]
+    assert loaded(x=X, unused=tf.constant(0.0))["a"].numpy().tolist() == [-6, 9]
+
+
+def test_an_op_put_into_a_function_with_python(scaled: tf.Module) -> None:
+    editor = tgw.edit(scaled.call)
+    editor.insert("relu:0", lambda y: tf.minimum(y, 5.0))
+    assert editor.module()(X, 0.0)[0].numpy().tolist() == [0, 5]
+    editor.undo()
+    assert editor.module()(X, 0.0)[0].numpy().tolist() == [0, 9]
+
+
+def test_a_keras_model_stays_as_it_was() -> None:
+    model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(3, activation="relu", name="hidden")])
+    editor = tgw.edit(model)
+    editor.bypass(editor.of_type("Relu").ops[0])
+    x, layer = tf.constant([[1.0, -2.0]]), model.get_layer("hidden")
+    linear = x @ layer.kernel + layer.bias
+    module = editor.module()
+    assert np.allclose(module(x), linear, atol=1e-6)
+    assert np.allclose(model(x), tf.nn.relu(linear), atol=1e-6)
+    layer.bias.assign([1.0, 2.0, 3.0])
+    assert np.allclose(module(x), x @ layer.kernel + layer.bias, atol=1e-6)
+
+
+def test_the_body_of_a_saved_model_s_signature_is_edited(scaled: tf.Module, tmp_path: Path) -> None:
+    tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()}
+    editor = tgw.edit(tmp_path / "left")
+    editor.bypass(editor.of_type("Relu").ops[0])
+    module = editor.module()
+    given = {name: (X if name == "x" else tf.constant(0.0)) for name in module.parameters}
+    assert {key: value.numpy().tolist() for key, value in module.signature(**given).items()} == {
+        "a": [-6, 9],
+        "b": [-5, 10],
+    }
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()}
+
+
+def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, tmp_path: Path) -> None:
+    tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
+    editor = tgw.edit(tmp_path / "left")
+    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.rename("serving_default:a", "scores")
+    editor.save(tmp_path / "mine/")
+    served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
+    assert served(x=X, unused=tf.constant(0.0))["scores"].numpy().tolist() == [-6, 9]
+    with pytest.raises(GraphEditError, match="the whole is saved"):
+        editor.save(tmp_path / "part/", outputs=["Mul:0"])
+    assert not (tmp_path / "part").exists()
+
+
+def test_a_graph_is_no_function(mlp: tf.Graph) -> None:
+    with initialised(mlp) as session, pytest.raises(GraphEditError, match=r"editor\.extract"):
+        tgw.edit(mlp, session=session).module()
+
+
+def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+
+        @tf.function(input_signature=[tf.TensorSpec([None])])
+        def double(t: tf.Tensor) -> tf.Tensor:
+            return tf.nn.relu(2 * t, name="relu")
+
+        tf.identity(double(x), name="y")
+    editor = tgw.edit(graph)
+    editor.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
+    editor.bypass(editor.of_type("Relu").ops[0])
+    assert editor.module()(X).numpy().tolist() == [-4, 6]
+    with v1.Session(graph=graph) as session:
+        assert session.run("y:0", {"x:0": [-2.0, 3.0]}).tolist() == [0, 6]
+
+
+# Functions behind the ops of a function
+
+
+class Deep(tf.Module):
+    """A call that calls, a loop and a conditional, all with the variable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable(2.0, name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def innermost(self, t: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(t * self.w, name="relu")
+
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def middle(self, t: tf.Tensor) -> tf.Tensor:
+        return self.innermost(t) + 1.0
+
+    @tf.function(input_signature=[tf.TensorSpec([None], name="x")])
+    def call(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        called = self.middle(x)
+        for _ in tf.range(2):
+            x = tf.nn.relu(x * self.w, name="looped")
+        picked = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x - 1.0, name="then"), lambda: x)
+        return {"called": called, "looped": tf.identity(x), "picked": tf.identity(picked)}
+
+
+@pytest.fixture
+def deep() -> Deep:
+    return Deep()
+
+
+def run(module: tf.Module, x: list[float]) -> dict[str, list[float]]:
+    return {key: value.numpy().tolist() for key, value in module.signature(x=tf.constant(x)).items()}
+
+
+def called(editor: tgw.editor.GraphEditor, kind: str) -> str:
+    return next(n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t.endswith(kind))
+
+
+def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> None:
+    editor = tgw.edit(deep.call)
+    editor.enter(called(editor, "PartitionedCall"))
+    editor.enter(called(editor, "PartitionedCall"))
+    editor.bypass("relu")
+    editor.leave(0)
+    assert run(editor.module(), [-1.0])["called"] == [-1]
+    x = [-1.0, 2.0]
+    editor.enter(called(editor, "PartitionedCall"))
+    assert editor.module()(tf.constant(x)).numpy().tolist() == [-1, 5]
+    assert deep.middle(tf.constant(x)).numpy().tolist() == [1, 5]
+    editor.undo()
+    editor.leave(0)
+    assert run(editor.module(), [-1.0])["called"] == [1] == run(tgw.edit(deep.call).module(), [-1.0])["called"]
+
+
+def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_them(deep: Deep) -> None:
+    editor = tgw.edit(deep.call)
+    editor.enter(called(editor, "While"), "body")
+    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.leave(0)
+    editor.enter(called(editor, "If"), "then_branch")
+    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.leave(0)
+    module = editor.module()
+    assert module.shared == [deep.w]
+    assert run(module, [-1.0, 2.0]) == {"called": [1, 5], "looped": [-4, 8], "picked": [-5, 7]}
+    assert run(tgw.edit(deep.call).module(), [-1.0, 2.0]) == {"called": [1, 5], "looped": [0, 8], "picked": [0, 7]}
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module.signature(x=tf.constant([-1.0, 2.0]))["looped"])
+    assert tape.gradient(loss, deep.w).numpy() == 4  # of w * w * (2 - 1)
+
+
+def test_what_an_edited_function_gives_has_its_new_shape_at_its_callers(deep: Deep) -> None:
+    editor = tgw.edit(deep.call)
+    editor.enter(called(editor, "PartitionedCall"))
+    editor.insert("Identity", lambda y: tf.stack([y, y]))
+    editor.leave(0)
+    assert run(editor.module(), [2.0])["called"] == [[5], [5]]
+
+
+def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(deep: Deep) -> None:
+    editor = tgw.edit(deep.call)
+    editor.enter(called(editor, "While"), "body")
+    body, index = editor.room.body, editor.index
+    counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
+    floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
+    name = next(name for name in index.functions if "body" in name)
+    edition = Edition(body, index, (body.arguments, {**body.returns, floats: counts}), {})
+    with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
+        rewritten(index.beside.function(name), edition, "new")
+
+
+def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:
+    tf.saved_model.save(deep, str(tmp_path / "left"), signatures=deep.call)
+    editor = tgw.edit(tmp_path / "left")
+    here = editor.breadcrumb
+    editor.enter(called(editor, "PartitionedCall"))
+    editor.enter(called(editor, "PartitionedCall"))
+    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.leave(len(here) - 1)
+    editor.save(tmp_path / "mine/")
+    served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
+    assert served(x=tf.constant([-1.0]))["called"].numpy().tolist() == [-1]

@@ -1,0 +1,73 @@
+"""When two results count as the same, and what a graph is tried on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfgraphwidget.export.made_up import Wanted, made_up
+from tfgraphwidget.export.proving import difference
+
+NAN, INF = np.nan, np.inf
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got"),
+    [
+        ([1.0, NAN, INF, -INF], [1.0, NAN, INF, -INF]),
+        (np.float32([1000, 1e-4]), np.float32([1000.001, 2e-4])),  # a few bits of the largest
+        (np.float16([1, 2]), np.float16([1.001, 2])),
+        (np.complex64([1 + 1j]), np.complex64([1 + 1.000001j])),
+        ([], []),
+        (np.array([b"a"], object), np.array([b"a"], object)),
+        (tf.constant([1.0], tf.bfloat16).numpy(), tf.constant([1.01], tf.bfloat16).numpy()),
+    ],
+)
+def test_these_are_the_same(wanted: Any, got: Any) -> None:
+    assert difference(wanted, got) == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "sentence"),
+    [
+        (np.float32([1, 2]), np.float32([1, 2.01]), "differs by 0.01"),
+        (np.float32([0]), np.float32([1e-20]), "differs by 1e-20"),
+        (np.float64([1]), np.float64([1 + 1e-8]), "differs by 1e-08"),
+        ([1.0], [NAN], "has its infinite numbers, or those that are none, in other places"),
+        ([INF], [-INF], "has its infinite numbers, or those that are none, in other places"),
+        ([3, 4], [3, 5], "differs in 1 of 2 elements"),
+        ([True], [False], "differs in 1 of 1 elements"),
+        (np.array([b"a"], object), np.array([b"b"], object), "differs in 1 of 1 elements"),
+        (np.float32([1]), np.float64([1]), "is float64 of shape (1,) in place of float32 of shape (1,)"),
+        ([1], [[1]], "is int64 of shape (1, 1) in place of int64 of shape (1,)"),
+    ],
+)
+def test_these_are_not(wanted: Any, got: Any, sentence: str) -> None:
+    assert difference(wanted, got) == sentence
+
+
+def test_values_are_made_of_the_right_dtypes_and_shapes() -> None:
+    dtypes = (tf.float32, tf.bfloat16, tf.int32, tf.uint8, tf.bool, tf.string, tf.complex64)
+    wanted = [Wanted(dtype.name, dtype, (None, 3)) for dtype in dtypes]
+    for values in made_up(wanted):
+        for dtype in dtypes:
+            value = tf.constant(values[dtype.name])
+            assert (value.dtype, value.shape[1:]) == (dtype, [3])
+            assert not dtype.is_integer or not np.any(values[dtype.name] < 0)
+    first, again = next(made_up(wanted)), next(made_up(wanted))
+    assert all(np.array_equal(first[key], again[key]) for key in first)
+
+
+def test_unknown_ranks_are_tried_one_after_the_other() -> None:
+    ranks = [values["x"].ndim for values in made_up([Wanted("x", tf.float32, None)])]
+    assert {0, 1, 2, 3, 4} <= set(ranks)
+    assert ranks[0] == 1
+
+
+def test_of_known_shapes_only_the_filling_differs() -> None:
+    values = [values["x"] for values in made_up([Wanted("x", tf.float32, (2,))])]
+    assert [value.shape for value in values] == [(2,)] * 3
+    assert [value.tolist() for value in values[1:]] == [[1, 1], [0, 0]]
