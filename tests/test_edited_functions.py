@@ -80,6 +80,23 @@ def test_an_op_put_into_a_function_with_python(scaled: tf.Module) -> None:
     assert editor.module()(X, 0.0)[0].numpy().tolist() == [0, 9]
 
 
+def test_the_last_op_of_a_function_is_bypassed() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def double(t: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(2 * t, name="relu")
+
+    with tf.Graph().as_default() as graph:
+        tf.identity(double(v1.placeholder(tf.float32, [None], name="x")), name="y")
+    editor = tgw.edit(graph)
+    editor.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
+    last = next(iter(editor.room.body.returns.values()))
+    editor.bypass(last)
+    editor.bypass("relu")
+    assert editor.module()(X).numpy().tolist() == [-4, 6]
+    editor.undo()
+    assert editor.module()(X).numpy().tolist() == [0, 6]
+
+
 def test_a_keras_model_stays_as_it_was() -> None:
     model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(3, activation="relu", name="hidden")])
     editor = tgw.edit(model)
@@ -233,6 +250,15 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
     edition = Edition(body, index, (body.arguments, {**body.returns, floats: counts}), {})
     with pytest.raises(GraphEditError, match=rf"'{counts}' is int32, and .* takes '{floats}' as another dtype; put a"):
         rewritten(index.beside.function(name), edition, "new")
+
+
+def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path) -> None:
+    tf.saved_model.save(deep, str(tmp_path / "left"), signatures=deep.call)
+    editor = tgw.edit(tmp_path / "left")
+    assert any("_output_shapes" in node.attr for node in editor.index.nodes)
+    editor.insert(called(editor, "PartitionedCall") + ":0", lambda y: tf.stack([y, y]))
+    given = {name: tf.constant([3.0]) for name in editor.module().parameters}
+    assert editor.module().signature(**given)["called"].numpy().tolist() == [[7], [7]]
 
 
 def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:

@@ -132,6 +132,20 @@ def test_a_graph_def_that_does_not_read_back_is_not_written(
     tgw.edit(line).save(path, verify=False)
 
 
+@pytest.mark.parametrize("suffix", [".pb", ".pbtxt"])
+def test_numbers_that_are_none_read_back_as_such(tmp_path: Path, suffix: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.constant(np.float32(np.nan), name="nan")
+        tf.constant(np.float64(0.1), name="tenth")
+        tf.constant(b"\xff\x00", name="bytes")
+    path = tgw.edit(graph).save(tmp_path / f"g{suffix}")
+    with v1.Session(graph=tgw.edit(path).graph) as session:
+        nan, tenth, text = session.run(["nan:0", "tenth:0", "bytes:0"])
+    assert np.isnan(nan)
+    assert (tenth, text) == (0.1, b"\xff\x00")
+
+
 def test_names_that_no_file_can_have(line: tf.Graph, tmp_path: Path) -> None:
     for name in ("a\0b.pb", "x" * 300 + ".pb"):
         with pytest.raises(GraphEditError):

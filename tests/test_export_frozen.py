@@ -16,7 +16,7 @@ import tfgraphwidget as tgw
 from tests.conftest import initialised, v1
 from tests.sources.conftest import Affine, affine, tf2_saved_model
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError
 
 __all__ = ["affine", "tf2_saved_model"]  # fixtures
 ONES = np.ones([2, 3], np.float32)
@@ -264,6 +264,16 @@ def test_a_keras_model_with_batch_norm_and_a_recurrent_layer(tmp_path: Path) -> 
     assert np.allclose(got, model(x), atol=1e-6)
 
 
+def test_a_keras_model_itself_without_a_folder_between(tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)])
+    editor = tgw.edit(model)
+    editor.save(tmp_path / "f.pb", frozen=True)
+    index = tgw.edit(tmp_path / "f.pb").index
+    (x,) = (name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder")
+    assert np.allclose(run(tmp_path / "f.pb", "StatefulPartitionedCall:0", {f"{x}:0": ONES}), model(ONES))
+    assert types(tmp_path / "f.pb").isdisjoint({"VarHandleOp", "ReadVariableOp"})
+
+
 def test_defuns_of_tensorflow_1(tmp_path: Path) -> None:
     from tensorflow.python.framework import function
 
@@ -314,8 +324,8 @@ def test_refusals(editor: GraphEditor, tf2_saved_model: Path, tmp_path: Path) ->
         editor.save(tmp_path / "f.pb", frozen=True)
     with pytest.raises(GraphEditError, match=r"write it to a '\.pb' or '\.pbtxt' file"):
         editor.save(tmp_path / "sm", "x", "net/logits", frozen=True)
-    with pytest.raises(NotRunnable):
-        tgw.edit(tf2_saved_model).save(tmp_path / "f.pb", frozen=True)
+    with pytest.raises(GraphEditError, match="Of a function's body the whole is saved"):
+        tgw.edit(tf2_saved_model).save(tmp_path / "f.pb", outputs="Identity", frozen=True)
     assert not list(tmp_path.iterdir())
 
 

@@ -15,7 +15,7 @@ from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf2_saved_model
 from tfgraphwidget.applying import checkpointed
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.sources import Signature
 
 __all__ = ["affine", "tf2_saved_model"]  # fixtures
@@ -157,6 +157,15 @@ def test_a_tensorflow_2_saved_model_becomes_one(
     assert np.allclose(got, affine(tf.constant(ONES))["y"])
 
 
+def test_a_function_becomes_one_too(affine: Affine, tmp_path: Path, restored: Any) -> None:
+    tgw.edit(affine.__call__).save(tmp_path / "m.meta")
+    session = restored(tmp_path / "m.meta")
+    session.run(session.graph.get_collection("table_initializer"))
+    (signature,) = tgw.edit(tmp_path / "m.meta").signatures
+    got = session.run(dict(signature.outputs)["y"], {signature.inputs[0][1]: ONES})
+    assert np.allclose(got, affine(tf.constant(ONES))["y"])
+
+
 def test_a_graph_without_variables_leaves_no_old_checkpoint(line: tf.Graph, tmp_path: Path) -> None:
     with initialised(build_mlp(resource=True)) as session:
         tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
@@ -226,7 +235,7 @@ def test_a_boundary_that_cannot_be_called_is_no_reason_to_refuse(editor: GraphEd
     assert tgw.edit(tmp_path / "m.meta").signatures == ()
 
 
-def test_refusals(mlp: tf.Graph, tf2_saved_model: Path, tmp_path: Path) -> None:
+def test_refusals(mlp: tf.Graph, tmp_path: Path) -> None:
     with pytest.raises(SessionRefused, match="no session to take the variables' values from"):
         tgw.edit(mlp).save(tmp_path / "m.meta")
     with (
@@ -234,6 +243,4 @@ def test_refusals(mlp: tf.Graph, tf2_saved_model: Path, tmp_path: Path) -> None:
         pytest.raises(SessionRefused, match=r"Variables 'net/one/w'.* have no value"),
     ):
         tgw.edit(mlp, session=session).save(tmp_path / "m.meta")
-    with pytest.raises(NotRunnable):
-        tgw.edit(tf2_saved_model).save(tmp_path / "m.meta")
     assert not list(tmp_path.iterdir())

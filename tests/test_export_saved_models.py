@@ -411,17 +411,15 @@ def test_trying_a_function_leaves_its_variables_as_they_were(tmp_path: Path) -> 
 
 def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path) -> None:
     graph = tf.Graph()
-    with graph.as_default(), tf.device("/job:ps/task:0"):
+    with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
-        w = v1.get_variable("w", initializer=2.0, use_resource=True)
-        tf.multiply(x, w, name="y")
-    local = tf.Graph()
-    with local.as_default():
-        v1.train.import_meta_graph(v1.train.export_meta_graph(graph=graph), clear_devices=True)
-    with initialised(local) as session:
-        editor = tgw.edit(local, session=session)
-        editor.save(tmp_path / "sm", "x", "y")
+        with tf.device("/job:worker/task:1"):
+            tf.multiply(x, 2.0, name="y")
+    for name, options in (("sm", {}), ("f.pb", {"frozen": True})):
+        with pytest.warns(UserWarning, match=r"leaves out on which machine op 'y/y' .* stands: '/job:worker/task:1'"):
+            tgw.edit(graph).save(tmp_path / name, "x", "y", **options)
     assert both(tmp_path / "sm", {"x": np.float32(3)})["y"] == 6
+    assert {node.device for node in tgw.edit(tmp_path / "f.pb").index.nodes} == {""}
 
 
 def test_a_copy_s_values_and_a_renamed_graph_s(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Draft: a graph that is edited as NodeDefs alone, where TensorFlow holds none that could be changed.
 
-A file that was not imported yet is one, and so is every function's body. What an edit gives is a new index; the one
-before it is kept, so that undo gives back the very graph that was there.
+A file that was not imported yet is one, and so is every function's body. What an edit gives is a new index. The first
+one is kept, so that undo gives back the very graph that was there, and the last ones, and one now and then: those
+between are made again from their edits, which takes less memory than a graph for each edit.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Callable
 
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.graph.index import GraphIndex
+
+_KEPT = 64
+"""So many of the last states of a graph are kept, and of those before, one in so many."""
 
 
 def nothing() -> None:
@@ -24,12 +28,13 @@ class Draft:
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = self.first = index
-        self._done: list[tuple[GraphIndex, Patch]] = []
+        self._done: list[Patch] = []
+        self._states: dict[int, GraphIndex] = {}  # by how many edits were done then
 
     @property
     def patches(self) -> tuple[Patch, ...]:
         """The edits that are in force, oldest first."""
-        return tuple(patch for _, patch in self._done)
+        return tuple(self._done)
 
     def fitted(self, patch: Patch) -> Patch:
         """The patch itself: NodeDefs can be changed in every way."""
@@ -44,11 +49,27 @@ class Draft:
         except BaseException:
             self.index = before
             raise
-        self._done.append((before, patch))
+        self._states[len(self._done)] = before
+        self._done.append(patch)
+        old = len(self._done) - _KEPT
+        if old % _KEPT:
+            self._states.pop(old, None)
         return ()
 
     def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:  # noqa: ARG002
         """Undo the last edit; the patch that does it, and what was lost by it."""
-        self.index, last = self._done.pop()
+        last = self._done.pop()
         assert last is patch  # a history is the only one that edits its draft
+        self.index = self._state(len(self._done))
         return patch.inverse(), ()
+
+    def _state(self, number: int) -> GraphIndex:
+        """The graph after so many edits."""
+        if number in self._states:
+            return self._states.pop(number)
+        start = max(known for known in self._states if known < number)
+        index = self._states[start]
+        for at in range(start, number):
+            self._states[at] = index
+            index = patched(index, self._done[at])
+        return index

@@ -101,9 +101,12 @@ class GraphEditor(Comparing):
             feeds={k if isinstance(k, str) else self._names(k)[0]: value for k, value in (feeds or {}).items()},
             notice=self._told.append,
         )
-        written = export.save(Path(path), what, folder=str(path).endswith("/"))
+        return self._announced(export.save(Path(path), what, folder=str(path).endswith("/")))
+
+    def _announced(self, written: Path) -> Path:
+        """Say once what could not be done with it."""
         for sentence in self._told:
-            warnings.warn(sentence, stacklevel=2)
+            warnings.warn(sentence, stacklevel=3)
         return written
 
     def _whole_function(self, *given: Any) -> Callable[[], Any]:

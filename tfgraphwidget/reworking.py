@@ -11,7 +11,9 @@ from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.editing import Renew
 from tfgraphwidget.edits.attributes import SetAttr
+from tfgraphwidget.edits.bypass import Bypass
 from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.ends import outputs_of
 from tfgraphwidget.edits.following import Ends, check_called, ends_now, renamed_keys
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.edits.insert import Insert
@@ -190,7 +192,7 @@ class Reworking(Rewiring):
                 specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
                 command = replace(command, made=self._called(command.by, specs))
             return replace(command, results=self._called_for())
-        if isinstance(command, Remove):
+        if isinstance(command, Remove | Bypass):
             return replace(command, ends=self._called_for())
         if isinstance(command, SetConstant):
             op, port = tensor(index, command.tensor)
@@ -259,7 +261,10 @@ class Reworking(Rewiring):
         part = self._part(given)
         if isinstance(part, str) and part not in self.index.ids and split_tensor(part)[1] is not None:
             return part
-        outputs = self._outputs_of(part)
+        outputs = outputs_of(self.index, part)
+        if len(outputs) > 1 and part not in self.index.ids:  # less what nobody reads of an op that gives more
+            selection = part if isinstance(part, Selection) else self.scope(part)
+            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
         if len(outputs) != 1:
             raise GraphEditError(
                 f"{str(part)!r} gives {len(outputs)} tensors{f' ({listed(outputs)})' if outputs else ''}, and one is "
@@ -267,14 +272,6 @@ class Reworking(Rewiring):
                 [part] if isinstance(part, str) and part in self.index.ids else [],
             )
         return outputs[0]
-
-    def _outputs_of(self, part: str | Selection) -> tuple[str, ...]:
-        if isinstance(part, str) and part in self.index.ids:
-            return tuple(f"{part}:{port}" for port in range(len(self.index.dtypes(self.index.ids[part]))))
-        selection = part if isinstance(part, Selection) else self.scope(part)
-        outputs = selection.outputs
-        read = tuple(name for name in outputs if name in set(selection.ends[1]))
-        return read if len(read) == 1 else outputs
 
     def _scope_for(self, function: Any) -> str:
         """A free name scope for what a function makes, named after it."""

@@ -367,6 +367,20 @@ def test_an_op_that_tensorflow_does_not_know_gives_unknown_shapes():
     assert told(shaped(index, reading(index, "relu", "z"))) == {"relu:0": (None, (3,))}
 
 
+def test_what_a_file_says_of_its_shapes_is_right_after_the_edit_too():
+    """TensorFlow refuses to import an op whose attribute says another shape than it infers."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        v1.placeholder(tf.float32, [None, 7], name="wide")
+        tf.nn.relu(tf.nn.relu(x, name="one"), name="two")
+    index = index_of(graph.as_graph_def(add_shapes=True))
+    patch = shaped(index, reading(index, "one", "wide"))
+    after = fresh(v1.GraphDef(node=patched(index, patch).nodes))
+    assert after is not None
+    assert after["two", 0] == (None, 7)
+    assert fresh(v1.GraphDef(node=index.nodes))["two", 0] == (None, 3)
+
+
 def test_what_was_refused_before_the_edit_may_be_edited():
     graph_def = v1.GraphDef()
     shapes = {"x": [2, 3], "w": [4, 5], "other": [2, 7]}

@@ -148,7 +148,7 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
     refused("The session is closed")
     notebook.kernel_eval("0", before="editor._live.source.session = sess = v1.Session(graph=graph)")
     widget.clone("copy")
-    refused("has no value in this session")
+    refused("no value in this session")
     notebook.kernel_eval("0", before="sess.run(init); graph.finalize()")
     widget.clone("copy")
     refused("The graph is finalized")

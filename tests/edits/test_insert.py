@@ -259,6 +259,27 @@ def test_inside_a_while_loop_it_runs_each_time_and_has_a_gradient(while_loop: tf
         assert session.run("y:0", {"x:0": 1.0}) == 32
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        tf.function(add_one),
+        lambda v: tf.cond(v > 0, lambda: v + 1.0, lambda: v),
+        lambda v: tf.while_loop(lambda i, _: i < 2, lambda i, w: (i + 1, w + 0.5), [0, v])[1],
+    ],
+    ids=["call", "conditional", "loop"],
+)
+def test_functions_of_tensorflow_2_run_inside_a_while_loop(while_loop: tf.Graph, function: Any) -> None:
+    v1.enable_control_flow_v2()
+    body = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
+    with v1.Session(graph=while_loop) as session:
+        editor = tgw.edit(while_loop, session=session)
+        editor.insert(f"{body}:0", function)
+        assert session.run("y:0", {"x:0": 1.0}) == 63
+        with while_loop.as_default():
+            slope = tf.gradients(while_loop.get_tensor_by_name("y:0"), while_loop.get_tensor_by_name("x:0"))
+        assert session.run(slope, {"x:0": 1.0}) == [32.0]
+
+
 def test_nothing_goes_between_what_holds_a_loop_together(while_loop: tf.Graph) -> None:
     editor = tgw.edit(while_loop)
     for tensor in ("while/NextIteration_1:0", "while/LoopCond:0"):

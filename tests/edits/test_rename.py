@@ -196,6 +196,24 @@ def test_ends_of_a_signature_have_other_names(signed: Path, tmp_path: Path, batc
     assert editor.signatures[0].outputs == (("scores", "net/logits:0"),)
 
 
+def test_a_signature_is_renamed_from_within_the_function_that_does_its_work(tmp_path: Path) -> None:
+    class Module(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return x * 2.0
+
+    module = Module()
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"serving_default": module.__call__})
+    editor = tgw.edit(tmp_path / "saved")
+    assert len(editor.breadcrumb) > 1
+    editor.rename("serving_default:output_0", "scores")
+    editor.leave(0)
+    editor.save(tmp_path / "renamed/", verify=False)
+    signature = tf.saved_model.load(str(tmp_path / "renamed")).signatures["serving_default"]
+    given = signature(x=tf.constant([1.0]))
+    assert {key: value.numpy().tolist() for key, value in given.items()} == {"scores": [2.0]}
+
+
 def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> None:
     w = tf.Variable(2.0, name="w")
 

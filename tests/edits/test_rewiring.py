@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tests.edits.test_reroute import reads, refused, run, two_towers
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
+from tfgraphwidget.graph.index import GraphIndex
 
 X = np.float32([[1, 2, 3, 4], [5, 6, 7, 8]])
 
@@ -354,6 +356,25 @@ def test_a_file_is_rewired_before_tensorflow_imports_it(line: tf.Graph, tmp_path
     copy = editor.clone("x:0", "c:0", "copy", init="none")
     assert np.array_equal(run(editor.graph, copy["c:0"], {"x:0": X[:, :2]}), X[:, :2] * 4)
     assert np.array_equal(run(editor.graph, "c:0", {"x:0": X[:, :2]}), X[:, :2] * 4)
+
+
+def test_of_many_states_of_a_file_a_few_are_kept_and_undo_makes_the_others_again(
+    line: tf.Graph, tmp_path: Path
+) -> None:
+    file = tmp_path / "line.pb"
+    file.write_bytes(line.as_graph_def().SerializeToString())
+    editor = tgw.edit(file)
+    opened, states = editor.index, []
+    for k in range(300):
+        states.append(reads(editor))
+        editor.connect("xab"[k % 3] + ":0", "c", k % 2)
+    gc.collect()
+    kept = [thing for thing in gc.get_objects() if isinstance(thing, GraphIndex) and thing.origin is opened.origin]
+    assert len(kept) < 80
+    for state in reversed(states):
+        editor.undo()
+        assert reads(editor) == state
+    assert editor.index is opened
 
 
 def test_a_file_with_ops_that_tensorflow_does_not_know_is_rewired(tmp_path: Path) -> None:

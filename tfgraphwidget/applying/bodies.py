@@ -122,6 +122,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
         if any(name not in names for name in colocated_with(copy)):
             kept = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
             copy.attr["_class"].list.s[:] = kept
+        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
         function_deserialization.fix_node_def(copy, functions, suffix)
         if copy.op in _CALLS:
             copy.attr.pop(KEY, None)

@@ -31,18 +31,21 @@ class Bypass(Rewire):
     it, inputs and outputs go pairwise where they are equally many and fit, else each output goes to the only input of
     its dtype and static shape, or the only such one that is no constant or variable. What only ops read that come after
     the readers of another output, as gradients do, is read as before. Who waits for an op of the part waits for what
-    the part reads and waits for. `mend` puts an op between where dtypes or static shapes differ.
+    the part reads and waits for. `mend` puts an op between where dtypes or static shapes differ. `ends`
+    are tensors that callers are given: signatures, results of functions.
     """
 
     what: str | Selection
     by: str | tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     mend: Mend = ""
     names: tuple[str, ...] = ()
+    ends: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
 
     def wires(self, index: GraphIndex) -> Wires:
         """The edges to move, not checked yet."""
         chosen = part(index, self.what)
         wires, border = Wires(index, self.names), Border(index, chosen.mask)
+        self._add_ends(index, border)
         if not border.leaving and not border.waiting:
             raise GraphEditError(
                 f"Nobody reads what {self.what!r} gives, so there is nothing to bypass; choose ops that are read.",
@@ -51,6 +54,7 @@ class Bypass(Rewire):
         ways = self._ways(wires, border)
         for tensor, way in ways.items():
             wires.reads.update(dict.fromkeys(border.leaving[tensor], way))
+            self._give(wires, tensor, way)
         left = [tensor for tensor in border.leaving if tensor not in ways]
         if left:
             wires.notes.append(f"{listed([wires.told(tensor) for tensor in left])} of {self.what!r} is read as before.")
@@ -62,6 +66,25 @@ class Bypass(Rewire):
             self._go_round(wires, border, chosen, {op for op, _ in ways.values()})
             wires.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
         return wires
+
+    def _add_ends(self, index: GraphIndex, border: Border) -> None:
+        """What callers are given leaves the part too, though no op reads it."""
+        for end in (tensors(index, name)[0] for name in self.ends):
+            if border.mask[end[0]]:
+                border.leaving.setdefault(end, [])
+
+    def _give(self, wires: Wires, tensor: Tensor, way: Tensor) -> None:
+        """Let callers who are given a tensor be given another one."""
+        told = wires.told(tensor)
+        if told not in self.ends:
+            return
+        if not _fits(wires, tensor, way):
+            raise GraphEditError(
+                f"{told!r} ({_like(wires, tensor)}) is a result that callers are given, and {wires.told(way)!r} "
+                f"({_like(wires, way)}) is of another kind; bypass less.",
+                [wires.name(tensor[0]), wires.name(way[0])],
+            )
+        wires.given[told] = wires.told(way)
 
     def _ways(self, wires: Wires, border: Border) -> dict[Tensor, Tensor]:
         """For each output the tensor to read in its place."""

@@ -23,6 +23,7 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import as_input, split_input, split_tensor
 
 _HERE = "here"
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +129,10 @@ def _values(index: GraphIndex, node: Any) -> list[str]:
 def _anchored(index: GraphIndex, nodes: tuple[Any, ...], of: Tensor, into: str) -> tuple[Any, ...]:
     """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
 
-    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it.
+    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
+    lets them: constants in a function that is inlined would otherwise run outside.
     """
-    roots = [node for node in nodes if not node.input]
+    roots = [node for node in nodes if not node.input or node.op in _CALLS]
     if not roots:
         return nodes
     op, port = of

@@ -13,6 +13,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.beside import joined
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.output_shapes import OUTPUT_SHAPES, saying
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
 from tfgraphwidget.names import colocated_with, split_tensor
@@ -201,13 +202,21 @@ def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
         variables = (*(v for v in index.variable_defs if v.handle not in left), *add.variables)
         index = index.extended(add.nodes, _collections(index, patch, gone), variables, functions)
         index = replace(index, beside=joined(index.beside, add.functions, add.gradients)) if add.functions else index
-    if patch.changed:
-        index = index.rewired({index.ids[edited.name]: edited.after for edited in patch.changed})
+    index = _changed(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))
-    if patch.shapes:
-        index = index.reshaped(patch.new_shapes)
-    return index
+    return index.reshaped(patch.new_shapes) if patch.shapes else index
+
+
+def _changed(index: GraphIndex, patch: Patch) -> GraphIndex:
+    """The index with the ops that are changed in place, and those that files say the static shapes of."""
+    changed = {index.ids[edited.name]: edited.after for edited in patch.changed}
+    for op, port, _, shape in patch.shapes:
+        at = index.ids.get(op)
+        node = None if at is None else changed.get(at, index.nodes[at])
+        if node is not None and port < len(node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()):
+            changed[index.ids[op]] = saying(node, port, shape)
+    return index.rewired(changed) if changed else index
 
 
 def _renamed(index: GraphIndex, patch: Patch) -> GraphIndex:
@@ -219,8 +228,7 @@ def _renamed(index: GraphIndex, patch: Patch) -> GraphIndex:
         variable_defs=(*(v for v in index.variable_defs if v.handle not in gone), *patch.add.variables),
     )
     index = index.renamed({index.ids[old]: new[name] for old, name in patch.renamed})
-    if patch.changed:
-        index = index.rewired({index.ids[edited.name]: edited.after for edited in patch.changed})
+    index = _changed(index, patch)
     return index.reshaped(patch.new_shapes) if patch.shapes else index
 
 

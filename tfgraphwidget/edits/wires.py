@@ -23,7 +23,8 @@ class Wires:
     """What inputs read and ops wait for after an edit of `index`; whatever is not named here stays.
 
     `reads` and `waits` are to be filled in. Ops of `made`, NodeDefs that the edit adds, are numbered after those of the
-    index. `mended` tells of inputs which op of `made` stands between, which reads the tensor in `reads`.
+    index. `mended` tells of inputs which op of `made` stands between, which reads the tensor in `reads`. `given` maps
+    tensors that callers are given to those that they are given instead.
     """
 
     def __init__(self, index: GraphIndex, called: tuple[str, ...] = ()) -> None:
@@ -33,6 +34,7 @@ class Wires:
         self.made: list[Any] = []
         self.mended: dict[Slot, int] = {}
         self.notes: list[str] = []
+        self.given: dict[str, str] = {}
         # The names that `free` has given, and those that it would have given where no hidden op has a name.
         self.called: list[str] = []
         self.plain: list[str] = []
@@ -133,10 +135,15 @@ class Wires:
             end = self.end((op, k))
             slots.setdefault(op, {})[k] = as_input(self.name(end[0]), end[1])
         waits = self.waits_changed()
-        if not slots and not waits:
+        if not slots and not waits and not self.given:
             raise GraphEditError("This changes no edge of the graph: all reads and waits are so already; leave it out.")
         changed = tuple(self._edited(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
-        return Patch(add=Change(nodes=tuple(self.made)), changed=changed, notes=tuple(self.notes))
+        return Patch(
+            add=Change(nodes=tuple(self.made)),
+            changed=changed,
+            notes=tuple(self.notes),
+            given=tuple(self.given.items()),
+        )
 
     def _edited(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> Edited:
         before = self.index.nodes[op]

@@ -20,7 +20,7 @@ from tfgraphwidget.export.graph_defs import read, write
 from tfgraphwidget.export.libraries import called
 from tfgraphwidget.export.modules import standing_alone
 from tfgraphwidget.export.original import Original
-from tfgraphwidget.export.parts import PLACEHOLDERS, Part, cut, needed_by
+from tfgraphwidget.export.parts import PLACEHOLDERS, Part, cut, needed_by, placed
 from tfgraphwidget.export.proving import Run, check
 from tfgraphwidget.export.sizes import check_size
 from tfgraphwidget.export.states import State, present_values, state_of
@@ -86,7 +86,7 @@ def _frozen(what: Export, state: State) -> tuple[Part, Frozen, Any]:
     starters = [name for name in state.starters if name in index.ids]
     part = cut(index, what.signatures, starters)
     known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "beside": index.beside}
-    inside = build((*part.nodes, *state.nodes), **known)
+    inside = build(placed(what, (*part.nodes, *state.nodes), "The frozen graph"), **known)
     held = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = called(index, inside.nodes)
     check_size("The frozen graph", inside.nodes, library, _WAY_OUT, held)

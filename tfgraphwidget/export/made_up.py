@@ -13,7 +13,7 @@ from tfgraphwidget.graph.tensors import Shape
 # (size of unknown dimensions, rank of what has no known one, how it is filled), the likeliest first.
 _WAYS = (
     (2, 1, "random"), (1, 1, "random"), (2, 1, "ones"), (1, 1, "ones"), (1, 1, "zeros"), (2, 2, "random"),
-    (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (0, 1, "zeros"),
+    (1, 0, "random"), (1, 4, "random"), (3, 3, "random"), (16, 1, "random"), (64, 4, "random"), (0, 1, "zeros"),
 )  # fmt: skip
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,7 +64,7 @@ def _handle(resource: Any) -> Any:
     return getattr(resource, "resource_handle", None)
 
 
-@contextmanager
+@contextlib.contextmanager
 def standing_alone(what: Export) -> Iterator[Export]:
     """The function of `what.module` as a graph of its own: as TensorFlow 1 loads the SavedModel of it."""
     if what.module is None:
@@ -72,15 +72,17 @@ def standing_alone(what: Export) -> Iterator[Export]:
     with TemporaryDirectory() as folder:
         save_module(Path(folder) / "function", replace(what, verify=False), what.module)
         source = open_source(Path(folder) / "function")
-        graph, body = source.live(), source.body
-        with source.session:
+        graph = source.live()
+        body, session = source.body, source.session
+        assert session is not None  # a file that is live has one
+        with contextlib.closing(session):
             known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
             yield replace(
                 what,
                 index=build(body.nodes(), *body.collections(), **known),
                 envelope=body.envelope,
                 graph=lambda: graph,
-                session=lambda: source.session,
+                session=lambda: session,
                 ask=lambda: source.signatures,
                 read_only="",
             )

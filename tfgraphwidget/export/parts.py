@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfgraphwidget.applying.apart import placed_here
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.what import Export
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.edges import Mask
@@ -144,6 +146,17 @@ class _StandIns:
         name = free_name(wanted, self._taken)
         self._taken.add(name.lower())
         return name
+
+
+def placed(what: Export, nodes: Iterable[Any], kind: str) -> list[Any]:
+    """NodeDefs without devices of other processes, which whoever loads the model need not have; a notice says so."""
+    nodes = list(nodes)
+    here = [placed_here(node) for node in nodes]
+    moved = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
+    if moved:
+        more = f" (and {len(moved) - 1:,} more)" if moved[1:] else ""
+        what.notice(f"{kind} leaves out on which machine op {moved[0].name!r}{more} stands: {moved[0].device!r}.")
+    return here
 
 
 def _rewired(node: Any, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> Any:

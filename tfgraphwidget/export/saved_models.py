@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.applying import values
-from tfgraphwidget.applying.apart import placed_here
 from tfgraphwidget.applying.importing import import_proven
 from tfgraphwidget.applying.proof import prove
 from tfgraphwidget.applying.rebuild import rebuild
@@ -24,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.libraries import called
 from tfgraphwidget.export.modules import save_module
 from tfgraphwidget.export.original import Original
-from tfgraphwidget.export.parts import Part, cut, needed_by
+from tfgraphwidget.export.parts import Part, cut, needed_by, placed
 from tfgraphwidget.export.proving import check_saved_model
 from tfgraphwidget.export.signed import signature_def
 from tfgraphwidget.export.sizes import check_size
@@ -62,7 +61,7 @@ def write_saved_model(path: Path, what: Export) -> None:
 
 
 def _write(path: Path, what: Export, part: Part, state: State) -> None:
-    nodes = [placed_here(node) for node in (*part.nodes, *state.nodes)]
+    nodes = placed(what, (*part.nodes, *state.nodes), "The SavedModel")
     library = called(what.index, nodes)
     way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
     check_size("The graph of the SavedModel", nodes, library, way_out)

@@ -27,10 +27,10 @@ CONCRETE = tf.types.experimental.ConcreteFunction
 def function_source(
     graph: func_graph.FuncGraph, title: str, way_out: str = "", told: Mapping[int, Told] | None = None
 ) -> Source:
-    """The source of a function's graph, which can be looked at and not edited in place; `told` as for Captures."""
+    """The source of a function's graph, which no session runs; `told` as for Captures."""
     refusal = (
-        f"{title} is a function's graph, which TensorFlow does not let anyone edit in place; open "
-        f"{way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
+        f"{title} is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
+        f"what needs a session open {way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
     )
     return Source(title, _function_body(graph, told or {}), refusal=refusal)
 
