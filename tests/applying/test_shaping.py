@@ -390,6 +390,22 @@ def test_what_was_refused_before_the_edit_may_be_edited():
     assert told(shaped(index, reading(index, "wrong", "other", "w"))) == {}
 
 
+def test_new_ops_of_a_live_graph_go_on_from_the_new_shapes():
+    """TensorFlow's own graph has the old ones still, and would refuse the product."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        v1.placeholder(tf.float32, [None, 7], name="wide")
+        tf.identity(tf.nn.relu(x, name="relu"), name="y")
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.reroute("x:0", to="wide:0")
+        done = editor.insert("relu:0", lambda t: tf.matmul(t, tf.ones([7, 2])))
+        assert told(done)["y:0"] == ((None, 7), (None, 2))
+        assert session.run("y:0", {"wide:0": [[1.0] * 7]}).tolist() == [[7, 7]]
+        assert not [name for name in editor.index.names if "veil" in name]
+        assert graph.get_tensor_by_name("y:0").shape.as_list() == [None, 2]
+
+
 # What TensorFlow itself makes of it
 
 

@@ -15,7 +15,9 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying.proof import Ends, Proven, outside, run_import, serialized
+from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.errors import GraphFinalized
+from tfgraphwidget.names import as_input
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -37,9 +39,13 @@ def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -
     import_proven(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
 
 
-def import_proven(graph: tf.Graph, proven: Proven) -> None:
-    """Add ops and functions; when TensorFlow refuses, the graph has none of them."""
-    ends: Ends = {(op, port): _end(graph, op, port) for op, port in proven.outside}
+def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> None:
+    """Add ops and functions; when TensorFlow refuses, the graph has none of them.
+
+    What edits have made of another shape than TensorFlow knows of is read through a veil, if `by_veil` says so.
+    """
+    by_veil = by_veil and bool(record_of(graph).rewired)
+    ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in proven.outside}
     added: list[str] = []
     try:
         for called in proven.functions:
@@ -60,10 +66,36 @@ def import_proven(graph: tf.Graph, proven: Proven) -> None:
         raise
 
 
-def _end(graph: tf.Graph, op: str, port: int) -> Any:
+def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
     """What the importer calls an op's output, or for port -1 the op."""
     source = graph._get_operation_by_name(op)
+    if port >= 0 and by_veil and _is_stale(source.outputs[port]):
+        return veil(graph, source.outputs[port])._as_tf_output()
     return source._c_op if port < 0 else source._tf_output(port)
+
+
+def _is_stale(tensor: tf.Tensor) -> bool:
+    """Whether TensorFlow would infer shapes of new ops from one that edits have made another."""
+    dims, unknown = tensor._shape
+    if unknown or tensor.dtype._is_ref_dtype:
+        return False
+    shown = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
+    return shown is None or any(a not in (None, b) for a, b in zip(dims, shown, strict=True))
+
+
+def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
+    """The tensor again, of unknown static shape; by a hidden op, see `applying.wiring`."""
+    record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
+    name = next((veil for veil, of in record.veils.items() if of == source), "")
+    if not name:
+        name = graph.unique_name("veil", mark_as_used=False)
+        node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
+        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+        node.attr["shape"].shape.unknown_rank = True
+        proven = Proven((name,), serialized(graph, [node]), ((tensor.op.name, tensor.value_index),))
+        import_proven(graph, proven, by_veil=False)
+        record.veils[name] = source
+    return graph.get_operation_by_name(name).outputs[0]
 
 
 def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:

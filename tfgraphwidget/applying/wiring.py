@@ -13,11 +13,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.applying.importing import import_nodes
+from tfgraphwidget.applying.importing import veil
 from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.edits.patch import Edited, NewShape
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import as_input, split_input
+from tfgraphwidget.names import split_input
 
 
 def rewire(graph: tf.Graph, edited: Edited) -> None:
@@ -67,21 +67,7 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
                 f"TensorFlow refuses to let op {op.name!r} read {tensor.name!r}: {why}; choose another tensor.",
                 [op.name, source],
             ) from error
-    op._update_input(k, _veil(graph, tensor))
-
-
-def _veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
-    """The tensor again, of unknown static shape."""
-    record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
-    name = next((veil for veil, of in record.veils.items() if of == source), "")
-    if not name:
-        name = graph.unique_name("veil", mark_as_used=False)
-        node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
-        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
-        node.attr["shape"].shape.unknown_rank = True
-        import_nodes(graph, [node])
-        record.veils[name] = source
-    return graph.get_operation_by_name(name).outputs[0]
+    op._update_input(k, veil(graph, tensor))
 
 
 def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> None:
@@ -93,7 +79,7 @@ def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> N
 def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
     """Let tensors of the graph say the static shapes that an edit has made them.
 
-    Only their Python objects do: what TensorFlow infers for ops that are built on them goes on from the old ones.
+    Only their Python objects do: TensorFlow itself goes on from the old ones, so new ops read them through a veil.
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]

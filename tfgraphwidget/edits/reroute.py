@@ -38,13 +38,12 @@ class _ByReaders(Rewire):
         """Whether named ops themselves are changed, so that to leave one out would be another edit."""
         return False
 
-    def _nobody(self, ends: Iterable[str]) -> GraphEditError:
+    def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
         among = "" if self.only == self.never == () else " among the ops that only= and never= leave"
-        ends = list(ends)
         return GraphEditError(
-            f"Nobody{among} reads {listed(ends)}, so there is no edge to move; name a tensor that is read, or '^op' "
-            "for those that wait for an op.",
-            dict.fromkeys(split_tensor(end.removeprefix("^"))[0] for end in ends),
+            f"Nobody{among} reads {listed(list(ends))}, so there is no edge to move; name a tensor that is read, or "
+            "'^op' for those that wait for an op.",
+            dict.fromkeys(ops),
         )
 
     def mends(self, index: GraphIndex) -> tuple[Any, ...]:
@@ -95,7 +94,7 @@ class Reroute(_ByReaders):
         wires, pairs = Wires(index, self.names), paired(index, self.old, self.to)
         _move(wires, pairs, self._may(index))
         if not wires.reads and not wires.waits:
-            raise self._nobody(wires.told(old) for old, _ in pairs)
+            raise self._nobody((wires.told(old) for old, _ in pairs), (wires.name(op) for (op, _), _ in pairs))
         return wires
 
 
@@ -123,7 +122,8 @@ class Swap(_ByReaders):
         else:
             self._exchange(wires, may)
         if not wires.reads and not wires.waits:
-            raise self._nobody((str(self.a), str(self.b)))
+            ops = (end for end in (self.a, self.b) if isinstance(end, str) and end in index.ids)
+            raise self._nobody((str(self.a), str(self.b)), ops)
         return wires
 
     def _what_they_read(self) -> bool:
