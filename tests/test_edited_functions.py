@@ -137,6 +137,15 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, 
     assert not (tmp_path / "part").exists()
 
 
+def test_it_is_said_when_edits_inside_a_function_are_not_in_what_is_saved(scaled: tf.Module, tmp_path: Path) -> None:
+    tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
+    editor = tgw.edit(tmp_path / "left")
+    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.leave(0)
+    with pytest.warns(UserWarning, match="What was edited inside of"):
+        editor.save(tmp_path / "whole.pb")
+
+
 def test_a_graph_is_no_function(mlp: tf.Graph) -> None:
     with initialised(mlp) as session, pytest.raises(GraphEditError, match=r"editor\.extract"):
         tgw.edit(mlp, session=session).module()

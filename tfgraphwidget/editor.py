@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import export
 from tfgraphwidget.comparing import Comparing
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import listed
 from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
@@ -105,6 +106,13 @@ class GraphEditor(Comparing):
 
     def _announced(self, written: Path) -> Path:
         """Say once what could not be done with it."""
+        here = len(self.breadcrumb)
+        inside = sorted({" / ".join(step.path[1:]) for step in self._history.done if len(step.path) > here == 1})
+        if inside and written.suffix.lower() not in (".py", ".svg", ".png", ".pdf"):
+            self._told.append(
+                f"What was edited inside of {listed(inside)} is not in {written.name!r}, where functions keep their "
+                "bodies; stand in there (editor.enter) to save it, or take editor.module()."
+            )
         for sentence in self._told:
             warnings.warn(sentence, stacklevel=3)
         return written

@@ -138,10 +138,8 @@ class LiveGraph:
         if self.source.graph is None:
             self._draft = self._draft or Draft(self.index)
             return self._draft.carry_out(patch, then)
-        check_still(self.source.graph)
         before, shapes = self.index, self._shapes
         patch = self._fit(patch)
-        check_unchanged(before, patch)
         renewal = self._renewal() if patch.changed and renew else None
         generation = self._record().generation
 
@@ -163,8 +161,13 @@ class LiveGraph:
         return patch if self.source.graph is None else exchanged(self.index, patch)
 
     def _fit(self, patch: Patch) -> Patch:
-        """The same for one that was planned when the graph was a file; to be taken back as it was carried out."""
+        """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
+
+        Raises when the graph is not one that it can be carried out in just now.
+        """
+        check_still(self.source.graph)
         fitted = self.fitted(patch)
+        check_unchanged(self.index, fitted)
         if fitted is not patch:
             self._fitted[id(patch)] = patch, fitted
         return fitted
