@@ -46,6 +46,20 @@ def test_edits_show_and_undone_ones_do_not(editor: tgw.GraphEditor) -> None:
     assert not editor.diff()
 
 
+def test_what_edits_renamed_is_known_though_it_is_like_others(editor: tgw.GraphEditor) -> None:
+    with editor.graph.as_default():
+        for name in "ab":
+            tf.no_op(name=name)
+    editor = tgw.edit(editor.graph, session=editor.session)
+    editor.rename("a", "c")
+    editor.rename("b", "d")
+    assert editor.diff().renamed == (("a", "c"), ("b", "d"))
+    editor.rename("d", "e")
+    assert editor.diff().renamed == (("a", "c"), ("b", "e"))
+    editor.undo()
+    assert editor.diff().renamed == (("a", "c"), ("b", "d"))
+
+
 def test_what_other_cells_added_is_added_too(editor: tgw.GraphEditor, mlp: tf.Graph) -> None:
     with mlp.as_default():
         tf.identity("late", name="late")
@@ -230,6 +244,41 @@ def test_a_functions_bodies_are_run_with_copies_of_its_variables(tmp_path: Path)
     assert loaded.compare({"x": [1.0, -2.0]}).same
     loaded.bypass("positive")
     assert loaded.compare({"x": [1.0, -2.0]}).largest == 12.0
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+def tripled(x: tf.Tensor) -> tf.Tensor:
+    """3 |x|."""
+    return tf.multiply(tf.abs(x, name="positive"), 3.0, name="product")
+
+
+def test_what_a_function_gives_after_an_edit_is_compared_with_what_it_gave() -> None:
+    editor = tgw.edit(tripled)
+    editor.bypass(editor.ops("product", "Identity"), by="positive:0")
+    (output,) = editor.compare({"x": [1.0, -2.0]}).outputs
+    assert (output.name, output.largest) == ("positive:0", 4.0)
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+def twice(x: tf.Tensor) -> tf.Tensor:
+    """Calls another."""
+    return called(called(x))
+
+
+@tf.function
+def called(x: tf.Tensor) -> tf.Tensor:
+    """Is called."""
+    return tf.multiply(x, 3.0, name="three")
+
+
+def test_edits_of_a_function_that_is_called_count() -> None:
+    editor = tgw.edit(twice)
+    calls = list(editor.where(lambda op: op.type.endswith("PartitionedCall")))
+    editor.enter(calls[0])
+    editor.set_constant("three/y", 5.0)
+    assert editor.compare({"x": [1.0]}).largest == 2.0
+    editor.leave()
+    assert editor.compare({"x": [1.0]}).largest == 6.0
 
 
 def test_a_real_model_is_compared_whole(inception: tuple[tf.Graph, v1.Session]) -> None:

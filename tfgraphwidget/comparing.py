@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget import trying
+from tfgraphwidget import inside, trying
 from tfgraphwidget.applying import probing
 from tfgraphwidget.applying.comparison import Comparison
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.code import Script, script
+from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.difference import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
@@ -55,8 +56,10 @@ class Comparing(Reducing):
         differ by what is around them. Prints as a list; `.table()` is a DataFrame, `.added`, `.removed`, `.changed` and
         `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
         """
-        before = self.room.site.first if other is None else self._tried(other).index
-        return difference(before, self.index)
+        if other is not None:
+            return difference(self._tried(other).index, self.index)
+        names = {name: trying.was(name, (patch.renamed for patch in self._patches())) for name in self._renamed()}
+        return difference(self.room.site.first, self.index, {old: new for new, old in names.items()})
 
     @property
     def difference(self) -> Difference | None:
@@ -83,11 +86,16 @@ class Comparing(Reducing):
 
         Raises GraphEditError for outputs that only one has, SessionRefused when one of them cannot run.
         """
-        now = self._now()
+        now, patches = self._now(), self._patches() if other is None else ()
         before = Tried(now.source, now.body, self.room.site.first) if other is None else self._tried(other)
         given = {self._fed(key): value for key, value in (feeds or {}).items()}
-        wanted = trying.outputs(now, given, self._fetched(self.outputs)) if outputs is None else self._fetched(outputs)
-        return trying.compare(before, now, wanted, given, must=outputs is not None)
+        was = {name: trying.was(name, (patch.fed for patch in patches)) for name in given}
+        ends = now.ends(self._patches())
+        if outputs is not None or self.outputs or not ends:
+            chosen = self._fetched(self.outputs if outputs is None else outputs)
+            names = chosen or trying.ends(now.index, given)
+            ends = {name: trying.was(name, (patch.renamed for patch in patches)) for name in names}
+        return trying.compare((before, now), {**was, **ends}, tuple(ends), given, must=outputs is not None)
 
     def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
         """Run the graph, and see what tensors are: dtype, shape, least, mean, most, NaNs, a histogram, the value.
@@ -109,7 +117,7 @@ class Comparing(Reducing):
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
         """What the last probe found, by op; nothing once the graph was edited, or where one did not probe."""
-        if self._probed is None or self._probed[:2] != (self.breadcrumb, self.history):
+        if self._probed is None or self._probed[0] != self.breadcrumb or self._probed[1] is not self.history:
             return {}
         return self._probed[2].by_op
 
@@ -118,8 +126,18 @@ class Comparing(Reducing):
         self._probed = None
         self.changed()
 
+    def _patches(self) -> tuple[Patch, ...]:
+        """The edits of the graph one stands in, oldest first."""
+        return tuple(step.patch for step in self.history.done if step.place is self.room.site)
+
+    def _renamed(self) -> set[str]:
+        """The ops that edits have given other names, by these."""
+        return {new for patch in self._patches() for _, new in patch.renamed if new in self.index.ids}
+
     def _now(self) -> Tried:
-        return Tried(self._source, self.room.body, self.index)
+        """The graph one stands in; a function's body with what edits have made of those that it calls."""
+        index = inside.taken_along(self._rooms, self.breadcrumb, self.index) if self.in_function else self.index
+        return Tried(self._source, self.room.body, index)
 
     def _tried(self, other: Any) -> Tried:
         """The graph that was meant beside this one: where another editor stands, or would stand."""

@@ -13,6 +13,8 @@ from tfgraphwidget.applying import aside, probing
 from tfgraphwidget.applying.comparison import Comparison, compared
 from tfgraphwidget.applying.present import present
 from tfgraphwidget.applying.values import check_session, no_value
+from tfgraphwidget.edits.following import ends_now, follow
+from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.difference import difference
 from tfgraphwidget.graph.effects import side_effects
@@ -33,6 +35,7 @@ _OPAQUE = ("resource", "variant", "")
 Values = Mapping[Any, Any]
 Feeds = Mapping[str, Any]
 Asked = tuple[Sequence[str], Feeds]
+Moved = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,13 @@ class Tried:
     def is_body(self) -> bool:
         """Whether it is a function's."""
         return self.body is not self.source.body or bool(self.source.refusal)
+
+    def ends(self, patches: Iterable[Patch]) -> dict[str, str]:
+        """What the function or the chosen signature gives: tensors after some edits -> before them."""
+        signature = self.source.signature
+        told = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
+        now = ends_now((), told, patches)[1]
+        return {now[key]: name for key, name in told.items() if split_tensor(now[key])[0] in self.index.ids}
 
     @cached_property
     def held(self) -> Held:
@@ -89,34 +99,35 @@ class Tried:
         return key_of(self.index, self.index.ids[variable.handle])
 
 
-def outputs(now: Tried, feeds: Feeds, chosen: Sequence[str]) -> list[str]:
-    """The tensors to compare when nobody names any: those chosen, those returned, or what comes of the feeds."""
-    index, signature = now.index, now.source.signature
-    returned = tuple(now.body.returns.values()) if now.is_body else ()
-    signed = tuple(name for _, name in signature.outputs) if signature is not None and not now.is_body else ()
-    for given in (chosen, returned, signed):
-        there = [name for name in dict.fromkeys(given) if split_tensor(name)[0] in index.ids]
-        if there:
-            return there
-    found = _ends(index, feeds)
+def was(name: str, moved: Iterable[Moved]) -> str:
+    """What a tensor or an op was called before some edits, of which each says (old, new) names; oldest first."""
+    for names in reversed(list(moved)):
+        name = follow(name, {new: old for old, new in names if new})
+    return name
+
+
+def ends(index: GraphIndex, feeds: Feeds) -> list[str]:
+    """The tensors of ops that nobody reads, that do nothing else, and that depend on the feeds, if there are any."""
+    fed = [index.op(name) for name in feeds]
+    last = forward(index, fed) if fed else np.ones(len(index), bool)
+    last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
+    last &= ~mask_of(index, side_effects(index, np.flatnonzero(last).tolist()))
+    names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(last).tolist())
+    found = [f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype not in _OPAQUE]
     if not found:
         raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
     return found
 
 
-def _ends(index: GraphIndex, feeds: Feeds) -> list[str]:
-    """The tensors of ops that nobody reads, that do nothing else, and that depend on the feeds, if there are any."""
-    fed = [index.op(name) for name in feeds]
-    ends = forward(index, fed) if fed else np.ones(len(index), bool)
-    ends &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
-    ends &= ~mask_of(index, side_effects(index, np.flatnonzero(ends).tolist()))
-    names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(ends).tolist())
-    return [f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype not in _OPAQUE]
+def compare(
+    tried: tuple[Tried, Tried], names: Mapping[str, str], wanted: Sequence[str], feeds: Feeds, *, must: bool
+) -> Comparison:
+    """How far the outputs of two graphs are apart; `names` are of tensors now -> before.
 
-
-def compare(before: Tried, now: Tried, wanted: Sequence[str], feeds: Feeds, *, must: bool) -> Comparison:
-    """How far the outputs are apart; with `must`, an output that `before` lacks is refused, else it is told of."""
-    there = _names(before.index, now.index, [*wanted, *feeds])
+    With `must`, an output that the graph before lacks is refused, else it is told of.
+    """
+    before, now = tried
+    there = _names(before.index, now.index, {name: names.get(name, name) for name in (*wanted, *feeds)})
     missing = tuple(name for name in wanted if name not in there)
     if missing and (must or len(missing) == len(wanted)):
         raise GraphEditError(
@@ -124,12 +135,12 @@ def compare(before: Tried, now: Tried, wanted: Sequence[str], feeds: Feeds, *, m
             "that both have: editor.compare(feeds, outputs=[…]).",
             [split_tensor(name)[0] for name in missing],
         )
-    names = [name for name in wanted if name in there]
-    theirs = [there[name] for name in names], {there[name]: value for name, value in feeds.items() if name in there}
-    now.check_fed(names, feeds)
+    kept = [name for name in wanted if name in there]
+    theirs = [there[name] for name in kept], {there[name]: value for name, value in feeds.items() if name in there}
+    now.check_fed(kept, feeds)
     before.check_fed(*theirs)
-    values = _values(before, now, theirs, (names, feeds))
-    ran = compared(names, partial(before.run, *theirs, values[0]), partial(now.run, names, feeds, values[1]))
+    values = _values(before, now, theirs, (kept, feeds))
+    ran = compared(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
     return replace(ran, missing=missing)
 
 
@@ -145,15 +156,16 @@ def _values(before: Tried, now: Tried, theirs: Asked, ours: Asked) -> tuple[Valu
         return before.values(*theirs, own), own
 
 
-def _names(before: GraphIndex, now: GraphIndex, tensors: Sequence[str]) -> dict[str, str]:
-    """What some tensors were called before; those that were not there are left out."""
-    was: dict[str, str] = {}
-    if before is not now and any(split_tensor(name)[0] not in before.ids for name in tensors):
-        was = {after: name for name, after in difference(before, now).renamed}
+def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
+    """The tensors, by their names now, that are there before; where a name is not, what is around it may tell."""
+    lost = [name for name, old in names.items() if split_tensor(old)[0] not in before.ids]
+    alike: dict[str, str] = {}
+    if lost and before is not now:
+        alike = {new: old for old, new in difference(before, now).renamed}
     found = {}
-    for name in tensors:
-        op, port = split_tensor(name)
-        known = op if op in before.ids else was.get(op)
+    for name, old in names.items():
+        op, port = split_tensor(old)
+        known = op if op in before.ids else alike.get(split_tensor(name)[0])
         if known is not None and (port or 0) < len(before.dtypes(before.ids[known])):
             found[name] = f"{known}:{port or 0}"
     return found

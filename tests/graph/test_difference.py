@@ -171,6 +171,17 @@ def test_where_several_are_alike_none_is_guessed() -> None:
     assert difference(of(graph_def("ab")), of(graph_def("ac"))).renamed == (("b", "c"),)
 
 
+def test_names_that_are_known_to_be_exchanged_are_followed() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        tf.square(tf.abs(x, name="a"), name="b")
+    exchanged = renamed(graph.as_graph_def(), lambda name: {"a": "b", "b": "a"}.get(name, name))
+    assert len(difference(index_of(graph), of(exchanged)).changed) == 2
+    found = difference(index_of(graph), of(exchanged), {"a": "b", "b": "a", "gone": "x"})
+    assert set(found.renamed) == {("a", "b"), ("b", "a")}
+    assert not found.changed
+
+
 def test_a_reroute_is_no_renaming(line: tf.Graph) -> None:
     with line.as_default():
         tf.multiply(line.get_tensor_by_name("x:0"), 2.0, name="other")

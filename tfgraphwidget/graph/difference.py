@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -144,24 +144,24 @@ def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
         yield f"    and {len(items) - _MOST:,} more"
 
 
-def difference(before: GraphIndex, after: GraphIndex) -> Difference:
-    """What `after` is, seen from `before`.
+def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str] | None = None) -> Difference:
+    """What `after` is, seen from `before`; `renamed` are names before -> after that are known, of any ops.
 
     An attribute at its default is none, the order of control inputs does not matter, and a function is what it does.
     """
     if before is after:
         return Difference()
     with no_collections():
-        return _Comparison(before, after).told()
+        return _Comparison(before, after, renamed or {}).told()
 
 
 class _Comparison:
     """Two indexes, and which op of the one is which of the other."""
 
-    def __init__(self, before: GraphIndex, after: GraphIndex) -> None:
+    def __init__(self, before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> None:
         self.before, self.after = before, after
         self.attributes = Attributes(before), Attributes(after)
-        self.pair: list[int] = paired(before, after, self.attributes).tolist()
+        self.pair: list[int] = paired(before, after, self.attributes, renamed).tolist()
         held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
         self.renamed = {was: name for was, name in held if was != name}
 

@@ -10,7 +10,7 @@ Before all that go names that differ in their outer scopes alone: a graph that w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from itertools import repeat
 
@@ -30,9 +30,17 @@ _DROPPED = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))  # outer scopes of n
 _UP, _DOWN, _OWN = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
 
 
-def paired(before: GraphIndex, after: GraphIndex, attributes: tuple[Attributes, Attributes]) -> Ids:
-    """For each op of `before` the number of the op of `after` that it is; -1 for none."""
+def paired(
+    before: GraphIndex, after: GraphIndex, attributes: tuple[Attributes, Attributes], renamed: Mapping[str, str]
+) -> Ids:
+    """For each op of `before` the number of the op of `after` that it is; -1 for none.
+
+    `renamed` are names before -> after that are known.
+    """
     forth = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
+    known = {before.ids[a]: after.ids[b] for a, b in renamed.items() if a in before.ids and b in after.ids}
+    forth[np.isin(forth, list(known.values()))] = -1
+    forth[list(known)] = list(known.values())
     back = np.full(len(after), -1, np.int32)
     back[forth[forth >= 0]] = np.flatnonzero(forth >= 0)
     both = _Both(_Side(before, attributes[0], forth), _Side(after, attributes[1], back))
