@@ -106,8 +106,9 @@ class GraphEditor(Comparing):
 
     def _announced(self, written: Path) -> Path:
         """Say once what could not be done with it."""
-        here = len(self.breadcrumb)
-        inside = sorted({" / ".join(step.path[1:]) for step in self._history.done if len(step.path) > here == 1})
+        changed = (step for step in self._history.done if step.patch.changed or step.patch.add.nodes)
+        within = {" / ".join(s.path[1:]) for s in changed if s.place not in (None, self._live)}
+        inside = sorted(within) if len(self.breadcrumb) == 1 else ()
         if inside and written.suffix.lower() not in (".py", ".svg", ".png", ".pdf"):
             self._told.append(
                 f"What was edited inside of {listed(inside)} is not in {written.name!r}, where functions keep their "
