@@ -9,6 +9,7 @@ from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.asked import Asked
 from tfgraphwidget.edits import code
 from tfgraphwidget.errors import NoPath, NothingTo
+from tfgraphwidget.examining import Examining
 from tfgraphwidget.graph import frames, select
 from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.names import split_tensor
@@ -35,6 +36,7 @@ class Answers:
         self._scene: scenes.Scene | None = None
         self._previews = Previews(editor)
         self._asked = Asked(editor)
+        self._examining = Examining(editor)
         self.refused = self._asked.refused
         self.revision = 0
 
@@ -51,7 +53,11 @@ class Answers:
                 return self._asked.targets(request, self._scene or self._editor.scene()), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
-            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe():
+            case p.Examine(name):
+                return self._examining.answer(name), []
+            case p.Picture():
+                return self._examining.picture(request)
+            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
             case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
@@ -65,6 +71,8 @@ class Answers:
                 self._asked.compare(show=show)
             case p.Probe(name):
                 self._asked.probe(name)
+            case p.Colour(by):
+                self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
             case p.Select(verb, ops, scopes):
@@ -75,8 +83,8 @@ class Answers:
     def _moved(self, request: p.Look) -> Answer:
         editor = self._editor
         match request:
-            case p.Toggle(scope):
-                (editor.close if scope in editor.room.opened else editor.open)(scope)
+            case p.Toggle(scope, deep):
+                (editor.close if scope in editor.room.opened else editor.open)(scope, deep=deep)
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))
             case p.Enter(op, label):
@@ -85,7 +93,32 @@ class Answers:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
+            case _:
+                self._arrange(request)
         return self._drawn()
+
+    def _arrange(self, request: p.Look) -> None:
+        editor = self._editor
+        match request:
+            case p.Unfold(everything):
+                (editor.open_all if everything else editor.close_all)()
+            case p.Hide(verb, names):
+                self._hide(verb, names)
+            case p.Turn(direction):
+                editor.direction = direction
+            case p.Pin(name, x, y):
+                editor.pin(name, x, y)
+            case p.Unpin(name):
+                editor.unpin(name)
+
+    def _hide(self, verb: str, names: tuple[str, ...]) -> None:
+        editor = self._editor
+        if verb == "nothing":
+            editor.show_all()
+        else:
+            if not names and editor.selection is None:
+                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            (editor.hide if verb == "hide" else editor.show_only)(*(names or (editor.selection,)))
 
     def _edited(self, request: p.Edit) -> Answer:
         editor = self._editor
@@ -206,6 +239,11 @@ class Answers:
             ahead=code.lines(step.command for step in reversed(history.undone)),
             comparing=editor.difference is not None,
             changes=self._asked.changes(),
+            colours=editor.colours,
+            legend=self._examining.legend(),
+            hidden=editor.hidden_ops,
+            direction=editor.direction,
+            pinned=len(editor.room.pinned),
             notice=notice,
         )
 

@@ -11,9 +11,9 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.places import taken_names
 from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import did_you_mean, free_name
 from tfgraphwidget.room import Room
+from tfgraphwidget.seeing import Seeing
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.index import GraphIndex
@@ -28,7 +28,7 @@ class Copies(dict[str, Any]):
         raise UnknownName(f"This editor has no copy {scope!r}, or it was undone.{did_you_mean(str(scope), self)}")
 
 
-class Changing(Looking):
+class Changing(Seeing):
     """Remembers the edits of a graph: each a command, the patch it came to, and what the person got."""
 
     def __init__(self, source: Source, layout: Any = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
-from tfgraphwidget.comparing import Comparing
+from tfgraphwidget.colouring import Colouring
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import listed
 from tfgraphwidget.view import scene as scenes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
 
 
-class GraphEditor(Comparing):
+class GraphEditor(Colouring):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.

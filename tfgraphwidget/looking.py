@@ -1,4 +1,4 @@
-"""Looking: moving about in a graph, choosing and drawing parts of it. Nothing here changes the graph."""
+"""Looking: moving about in a graph and choosing parts of it. Nothing here changes the graph."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.doors import Door
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
 from tfgraphwidget.rooms import Rooms
 from tfgraphwidget.selecting import Selecting
-from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Source
@@ -23,14 +20,13 @@ _log = logging.getLogger(__name__)
 
 
 class Looking(Selecting):
-    """What a person sees of a graph: where they stand, what is open, what is chosen; GraphEditor is one of these.
+    """Where a person stands and what they have chosen; GraphEditor is one of these.
 
-    `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}. `fresh` holds the names
-    of the ops that the last edit made. `listeners` are called after each change of what is seen.
+    `fresh` holds the names of the ops that the last edit made. `listeners` are called after each change of what is
+    seen.
     """
 
-    def __init__(self, first: Room, source: Source, layout: Any) -> None:
-        self._layout = layout
+    def __init__(self, first: Room, source: Source) -> None:
         self._rooms = Rooms(first)
         self._rooms.start(source)
         self.fresh: frozenset[str] = frozenset()
@@ -108,52 +104,6 @@ class Looking(Selecting):
     def selection(self, chosen: Any) -> None:
         self.room.choose(chosen if chosen is None or isinstance(chosen, Selection) else self.ops(*self._names(chosen)))
         self.changed()
-
-    # What is seen
-
-    @property
-    def opened(self) -> frozenset[str]:
-        """The scopes that are open in the drawing."""
-        return self.room.opened
-
-    def open(self, *scopes: str) -> None:
-        """Open name scopes in the drawing, and those around them."""
-        self.room.open(scopes)
-        self.changed()
-
-    def close(self, *scopes: str) -> None:
-        """Close name scopes in the drawing."""
-        self.room.close(scopes)
-        self.changed()
-
-    def reveal(self, name: str) -> str:
-        """Open the scopes around an op, a tensor or a scope; the name of the op or scope."""
-        before, found = self.room.opened, self.room.reveal(name)
-        if self.room.opened != before:
-            self.changed()
-        return found
-
-    def scene(self) -> scenes.Scene:
-        """The drawing as arrays; see `view.scene` for the fields."""
-        room = self.room
-        return scenes.build(room.index, room.opened, layout=self._layout, memo=room.memo)
-
-    def paint(self, scene: scenes.Scene) -> scenes.Paint:
-        """The selection, the boundary and the last edit, per item of a scene."""
-        index, selection, boundary = scene.index, self.selection, self.room.boundary
-        fresh = walks.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
-        # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
-        inputs, outputs = ([index.op(name) for name in side] for side in known)
-        chosen = walks.mask_of(index, ()) if selection is None else selection.on(index).mask
-        return scenes.paint(scene, chosen, inputs, outputs, fresh)
-
-    def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
-        """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes."""
-        from tfgraphwidget.view import draw
-
-        scene = self.scene()
-        return draw.draw(scene, ax, paint=self.paint(scene), dark=dark)
 
     def networkx(self) -> Any:
         """The graph one stands in as a `networkx.MultiDiGraph`; see `graph.nx.networkx`."""

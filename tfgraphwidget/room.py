@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
@@ -12,10 +14,12 @@ from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import enclosing_scopes, split_tensor
 from tfgraphwidget.view import visible
+from tfgraphwidget.view.shown import Direction, Shown
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.patch import Patch
     from tfgraphwidget.sources.body import Body
+    from tfgraphwidget.view.scene import Scene
 
 Names = str | Iterable[Any]
 
@@ -51,6 +55,9 @@ class Room:
         self._boundary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._chosen: Selection | None = None
         self.opened = visible.default_open(self.index)
+        self.hidden: frozenset[str] = frozenset()
+        self.direction: Direction = "down"
+        self.pinned: dict[str, tuple[float, float]] = {}
         self.memo: dict[Any, Any] = {}
 
     @property
@@ -102,18 +109,86 @@ class Room:
         self._chosen = None if selection is None else as_selection(selection).on(self.index)
         self._boundary = ((), ())
 
-    # What is open
+    # What is seen
 
-    def open(self, scopes: Iterable[str]) -> None:
-        """Open name scopes in the drawing, and those around them."""
+    @property
+    def shown(self) -> Shown:
+        """What there is to see, and how."""
+        return Shown(self.opened, self.hidden, self.direction, self.pinned)
+
+    def is_container(self, name: str) -> bool:
+        """Whether this is a scope's name and no op's, or a group's."""
+        plain = name.rstrip("/")
+        return plain in self.index.scopes.ids and name not in self.index.ids
+
+    def open(self, scopes: Iterable[str], *, deep: bool = False) -> None:
+        """Open name scopes in the drawing, and those around them; `deep`: and all inside."""
         tree = self.index.scopes
         names = {tree.names[tree.scope(name)] for name in scopes}
         self.opened |= names | {outer for name in names for outer in enclosing_scopes(name)}
+        if deep:
+            self.opened |= self._inside(names)
 
-    def close(self, scopes: Iterable[str]) -> None:
-        """Close name scopes in the drawing."""
+    def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
+        """Close name scopes in the drawing; `deep`: and all inside."""
         tree = self.index.scopes
-        self.opened -= {tree.names[tree.scope(name)] for name in scopes}
+        names = {tree.names[tree.scope(name)] for name in scopes}
+        self.opened -= names | (self._inside(names) if deep else set())
+
+    def open_all(self) -> None:
+        """Open every name scope."""
+        self.opened = frozenset(self.index.scopes.names)
+
+    def close_all(self) -> None:
+        """Close every name scope."""
+        self.opened = frozenset()
+
+    def _inside(self, names: set[str]) -> set[str]:
+        prefixes = tuple(f"{name}/" for name in names)
+        return {scope for scope in self.index.scopes.names if scope.startswith(prefixes)}
+
+    def hide(self, names: tuple[str, ...]) -> None:
+        """Leave these out of the drawing."""
+        self.hidden |= {name.rstrip("/") if self.is_container(name) else name for name in names}
+
+    @property
+    def hidden_ops(self) -> int:
+        """How many ops are left out of the drawing."""
+        if not self.hidden:
+            return 0
+        index, prefixes = self.index, tuple(f"{name.rstrip('/')}/" for name in self.hidden)
+        return sum(name in self.hidden or name.startswith(prefixes) for name in index.names)
+
+    def show_only(self, names: tuple[str, ...]) -> None:
+        """Leave all but these out of the drawing; the scopes around them are drawn."""
+        tree, kept = self.index.scopes, {name.rstrip("/") for name in names}
+        around = {outer for name in kept for outer in enclosing_scopes(name)}
+        hidden: set[str] = set()
+        level = [0]
+        while level:
+            scope = level.pop()
+            ops = np.flatnonzero(tree.scope_of == scope)
+            hidden |= {self.index.names[op] for op in ops.tolist()} - kept
+            for inner in tree.children[scope]:
+                name = tree.names[inner]
+                if name in around and name not in kept:
+                    level.append(inner)
+                elif name not in kept:
+                    hidden.add(f"{name}/" if name in self.index.ids else name)
+        self.hidden = frozenset(hidden)
+
+    def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
+        """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
+        drawn = {n: i for i, n in reversed(list(enumerate(scene.names))) if i}
+        item = drawn.get(name.rstrip("/"))
+        if item is None:
+            raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
+        left, top = scene.box[scene.parent[item], :2].tolist()
+        self.pinned = {**self.pinned, scene.names[item]: (x - left, y - top)}
+
+    def unpin(self, name: str = "") -> None:
+        """Forget where an item was put by hand; without a name, all of them."""
+        self.pinned = {key: place for key, place in self.pinned.items() if name and key != name}
 
     def reveal(self, name: str) -> str:
         """Open the scopes around an op, a tensor or a scope; the name of the op or scope."""

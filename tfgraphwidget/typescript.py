@@ -9,10 +9,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from tfgraphwidget.protocol import (
     Around,
     Door,
+    Entry,
     Field,
     Group,
     Held,
     Hit,
+    Image,
+    Legend,
     Offer,
     Reply,
     Request,
@@ -22,7 +25,7 @@ from tfgraphwidget.protocol import (
     Tensor,
 )
 
-_PARTS = (Field, Group, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Offer)
+_PARTS = (Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Image, Offer)
 
 
 def to_typescript() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.errors import GraphEditError
@@ -38,8 +39,10 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
         return None if value is None else _checked(value, get_args(hint)[0], name)
     if get_origin(hint) is Literal and value in get_args(hint):
         return value
-    if get_origin(hint) is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
-        return tuple(value)
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(_checked(v, get_args(hint)[0], name) for v in value)
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        return float(value)
     if hint in (str, bool) and isinstance(value, hint):
         return value
     if hint is int and isinstance(value, int) and not isinstance(value, bool):

@@ -5,7 +5,7 @@ import type { CloneRequest, SelectRequest } from "./protocol";
 import type { Anchor } from "./render/arrival";
 import type { Region, Taken } from "./render/region";
 import type { Show } from "./replies";
-import { at, CLOSED, keyOf, OP } from "./scene";
+import { at, CLOSED, isScope, keyOf } from "./scene";
 import { isSelecting, type Verb, whyNot } from "./selecting";
 import type { Mode, Status, Store, Tool } from "./store";
 import { Turns } from "./turns";
@@ -53,10 +53,10 @@ export class Actions {
     return this.#turns.take(() => ({ type: "refresh" }));
   }
 
-  toggle(item: number, anchor?: Anchor): Promise<void> {
+  toggle(item: number, anchor?: Anchor, deep = false): Promise<void> {
     const { scene } = this.#store.value;
-    if (!scene || item <= 0 || at(scene.kind, item) === OP) return Promise.resolve();
-    return this.#turns.take(() => ({ type: "toggle", scope: scene.names[item] ?? "" }), { anchor });
+    if (!scene || item <= 0 || !isScope(at(scene.kind, item))) return Promise.resolve();
+    return this.#turns.take(() => ({ type: "toggle", scope: scene.names[item] ?? "", deep }), { anchor });
   }
 
   /** Open or close a scope, go through a door. */
@@ -145,7 +145,7 @@ export class Actions {
     const { scene } = this.#store.value;
     if (!scene || item <= 0) return Promise.resolve();
     const name = [scene.names[item] ?? ""];
-    return at(scene.kind, item) === OP ? this.#select("toggle", name) : this.#select("toggle", [], name);
+    return isScope(at(scene.kind, item)) ? this.#select("toggle", [], name) : this.#select("toggle", name);
   }
 
   /** Make a new selection from the present one. */
@@ -174,7 +174,7 @@ export class Actions {
     const { scene } = this.#store.value;
     if (!scene || item <= 0) return Promise.resolve();
     const name = scene.names[item] ?? "";
-    if (at(scene.kind, item) !== OP) {
+    if (isScope(at(scene.kind, item))) {
       const way = at(scene.kind, item) === CLOSED ? "open it and click an op" : "click an op";
       const text = `"${name}" is a scope, and a boundary is made of ops: ${way} inside.`;
       this.say({ kind: "refused", text });

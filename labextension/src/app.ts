@@ -24,10 +24,10 @@ import { Overlay } from "./render/overlay";
 import { listen, withControl } from "./render/pointer";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
-import { at, OP } from "./scene";
+import { at, isScope } from "./scene";
 import { Sight } from "./sight";
 import { type Screen, type Status, Store } from "./store";
-import theme from "./theme.css";
+import { styles } from "./styles";
 
 export interface Settings {
   readonly height: number;
@@ -58,7 +58,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     "data-status": "loading",
   });
   const host = element("div", { class: "tgw-stage" });
-  root.append(element("style", {}, theme), host);
+  root.append(element("style", {}, styles), host);
   el.append(root);
   const store = new Store();
   const stage = new Stage(host, store, settings.software);
@@ -132,7 +132,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     click: (item, event) => {
       const { mode, scene, picking } = store.value;
       if (aiming.active) return void aiming.drop(pointOf(event));
-      if (picking && scene && item > 0 && at(scene.kind, item) === OP) {
+      if (picking && scene && item > 0 && !isScope(at(scene.kind, item))) {
         store.set({ picking: null, status: null });
         return picking(scene.names[item] ?? "");
       }

@@ -15,6 +15,21 @@ export interface Group {
   total: number;
 }
 
+/** One line of a legend: `tint` as in the scene's paint, and how many ops have it. */
+export interface Entry {
+  label: string;
+  tint: number;
+  ops: number;
+}
+
+/** What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit). */
+export interface Legend {
+  by: string;
+  entries: Entry[];
+  low: string;
+  high: string;
+}
+
 /** What the panel shows beside the drawing. */
 export interface State {
   revision: number;
@@ -36,6 +51,11 @@ export interface State {
   ahead: string[];
   comparing: boolean;
   changes: Group[];
+  colours: string[];
+  legend: Legend | null;
+  hidden: number;
+  direction: "down" | "right";
+  pinned: number;
   notice: string;
 }
 
@@ -95,6 +115,14 @@ export interface Slot {
   why: string;
 }
 
+/** A small picture of grey values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix. */
+export interface Image {
+  title: string;
+  width: number;
+  height: number;
+  pixels: string;
+}
+
 /** An edit that would do where one was refused, in a few words and as Python. */
 export interface Offer {
   text: string;
@@ -106,10 +134,17 @@ export interface OpenRequest {
   type: "open";
 }
 
-/** Open the scope if it is closed, else close it. */
+/** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
 export interface ToggleRequest {
   type: "toggle";
   scope: string;
+  deep: boolean;
+}
+
+/** Open every scope and group, or close them all. */
+export interface UnfoldRequest {
+  type: "unfold";
+  everything: boolean;
 }
 
 /** Open the scopes around an op, a tensor or a scope, so that it can be seen. */
@@ -134,6 +169,33 @@ export interface LeaveRequest {
 /** Read the graph anew. */
 export interface RefreshRequest {
   type: "refresh";
+}
+
+/** Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more ("nothing"). */
+export interface HideRequest {
+  type: "hide";
+  verb: "hide" | "only" | "nothing";
+  names: string[];
+}
+
+/** Lay out so that tensors flow down or to the right. */
+export interface TurnRequest {
+  type: "turn";
+  direction: "down" | "right";
+}
+
+/** Keep an item's centre at this place of the drawing, in pixels of the scene. */
+export interface PinRequest {
+  type: "pin";
+  name: string;
+  x: number;
+  y: number;
+}
+
+/** Let the layout decide again where an item stands; "" means all items. */
+export interface UnpinRequest {
+  type: "unpin";
+  name: string;
 }
 
 /** Take these op or tensor names as the boundary; both empty to clear. */
@@ -169,13 +231,19 @@ export interface ProbeRequest {
   name: string;
 }
 
+/** Colour the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
+export interface ColourRequest {
+  type: "colour";
+  by: string;
+}
+
 /** Everything about one op or scope. */
 export interface InspectRequest {
   type: "inspect";
   name: string;
 }
 
-/** Ops whose name or type contains the text. */
+/** Ops that fit a query: words, `type:Conv2D`, `dtype:`, `shape:`, `attr:`, `/regex/`; see `graph.query`. */
 export interface SearchRequest {
   type: "search";
   text: string;
@@ -207,6 +275,21 @@ export interface TargetsRequest {
 /** The Python script that does the same as all edits so far. */
 export interface ScriptRequest {
   type: "script";
+}
+
+/** What can be said of an op beyond its wiring: values, documentation, where it was made. */
+export interface ExamineRequest {
+  type: "examine";
+  name: string;
+}
+
+/** The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene). */
+export interface PictureRequest {
+  type: "picture";
+  suffix: "svg" | "png" | "pdf";
+  whole: boolean;
+  area: number[];
+  dark: boolean;
 }
 
 /** Copy a part into a name scope. */
@@ -286,11 +369,26 @@ export interface Inspected {
   around: Around[];
 }
 
-/** The first hits in graph order; `total` counts all. */
+/** What can be said of an op beyond its wiring. */
+export interface Examined {
+  type: "examined";
+  name: string;
+  value: Seen | null;
+  why: string;
+  images: Image[];
+  summary: string;
+  about: string;
+  arguments: [string, string, string][];
+  created: string[];
+  signature: [string, string, string][];
+}
+
+/** The first hits in graph order; `total` counts all. `why` says what is wrong with the query, or "". */
 export interface Found {
   type: "found";
   hits: Hit[];
   total: number;
+  why: string;
 }
 
 /** What a clone would do, or the one sentence of its refusal. */
@@ -327,6 +425,12 @@ export interface Scripted {
   text: string;
 }
 
+/** A picture file; its bytes are the reply's buffer. */
+export interface Pictured {
+  type: "pictured";
+  name: string;
+}
+
 /** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
 export interface Refused {
   type: "refused";
@@ -338,20 +442,28 @@ export interface Refused {
 export type Request =
   | OpenRequest
   | ToggleRequest
+  | UnfoldRequest
   | RevealRequest
   | EnterRequest
   | LeaveRequest
   | RefreshRequest
+  | HideRequest
+  | TurnRequest
+  | PinRequest
+  | UnpinRequest
   | BoundaryRequest
   | SelectRequest
   | DeriveRequest
   | CompareRequest
   | ProbeRequest
+  | ColourRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
   | TargetsRequest
   | ScriptRequest
+  | ExamineRequest
+  | PictureRequest
   | CloneRequest
   | UndoRequest
   | RedoRequest
@@ -363,8 +475,10 @@ export type Reply =
   | Drawn
   | Painted
   | Inspected
+  | Examined
   | Found
   | Previewed
   | Targeted
   | Scripted
+  | Pictured
   | Refused;

@@ -35,6 +35,9 @@ export class Replies {
         // Asked again after a drawing it mostly says the same: whoever reads it there is left in peace.
         if (!same(answer, this.#store.value.details)) this.#store.set({ details: answer });
         break;
+      case "examined":
+        this.#store.set({ examined: answer });
+        break;
       case "found":
         this.#store.set({ found: answer });
         break;
@@ -46,6 +49,7 @@ export class Replies {
         break;
       case "targeted":
       case "scripted":
+      case "pictured":
         break; // whoever asked has them
       default:
         assertNever(answer);

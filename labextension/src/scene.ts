@@ -4,6 +4,7 @@ import type { Field } from "./protocol";
 export const OP = 0;
 export const CLOSED = 1;
 export const OPEN = 2;
+export const BADGE = 3;
 export const FAMILIES = [
   "other",
   "input",
@@ -29,8 +30,18 @@ export interface Scene {
   readonly kind: Uint8Array;
   readonly family: Uint8Array;
   readonly aside: Uint8Array;
-  /** 1: an op that calls a function one can enter. */
+  /** 1: an op that calls a function one can enter; 2: a closed scope that holds such ops. */
   readonly door: Uint8Array;
+  /** How many siblings a group stands for; 0 for real ops and scopes. */
+  readonly members: Uint32Array;
+  /** 1: gradients, optimiser and what serves only them. */
+  readonly part: Uint8Array;
+  /** 1: a while loop. */
+  readonly loop: Uint8Array;
+  /** 1: put where it is by hand. */
+  readonly pinned: Uint8Array;
+  /** What is written instead of the name's last part; "" for the usual. */
+  readonly labels: readonly string[];
   readonly count: Uint32Array;
   readonly variables: Uint32Array;
   readonly names: readonly string[];
@@ -41,6 +52,12 @@ export interface Scene {
   readonly tensors: Uint32Array;
   readonly routeStart: Uint32Array;
   readonly route: Float32Array;
+  /** 1: a loop's way back. */
+  readonly back: Uint8Array;
+  /** Of the largest tensor; 0 when unknown. */
+  readonly bytes: Float32Array;
+  /** The shape and dtype of a line's only tensor, or "". */
+  readonly edgeLabels: readonly string[];
   readonly byKey: ReadonlyMap<string, number>;
 }
 
@@ -53,6 +70,12 @@ export interface Paint {
   readonly differs: Uint8Array;
   /** Looked at in a run: 1 all finite, 2 with NaN or infinity. */
   readonly probed: Uint8Array;
+  /** While colouring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none. */
+  readonly tint: Uint8Array;
+  /** What is written below the label while colouring, or "". */
+  readonly notes: readonly string[];
+  /** Whether anything is coloured. */
+  readonly colouring: boolean;
   readonly selecting: boolean;
   /** Whether anything differs. */
   readonly comparing: boolean;
@@ -134,13 +157,21 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
     variables: reader.take("variables", "u4"),
     names,
     types: reader.texts("type"),
+    members: reader.take("members", "u4"),
+    part: reader.take("part", "u1"),
+    loop: reader.take("loop", "u1"),
+    pinned: reader.take("pinned", "u1"),
+    labels: reader.texts("label"),
     edges: source.length,
     source,
     target: reader.take("target", "i4"),
     tensors: reader.take("tensors", "u4"),
     routeStart: reader.take("route_start", "u4"),
     route: reader.take("route", "f4"),
-    byKey: new Map(names.map((name, item) => [at(kind, item) === OP ? name : `${name}/`, item])),
+    back: reader.take("back", "u1"),
+    bytes: reader.take("bytes", "f4"),
+    edgeLabels: reader.texts("edge_label"),
+    byKey: keys(names, kind),
   };
 }
 
@@ -153,7 +184,34 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
   const selecting = coverage.some((value) => value > 0);
   const field = (name: string) => reader.take(name, "u1");
   const [mark, fresh, differs, probed] = [field("mark"), field("fresh"), field("differs"), field("probed")];
-  return { coverage, mark, fresh, differs, probed, selecting, comparing: differs.some(Boolean) };
+  const tint = field("tint");
+  return {
+    coverage,
+    mark,
+    fresh,
+    differs,
+    probed,
+    tint,
+    notes: reader.texts("note"),
+    colouring: tint.some(Boolean),
+    selecting,
+    comparing: differs.some(Boolean),
+  };
+}
+
+/** Items by key. An op may be drawn as several badges; its own box, or else the first badge, has its name. */
+function keys(names: readonly string[], kind: Uint8Array): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const [item, name] of names.entries()) {
+    const key = isScope(at(kind, item)) ? `${name}/` : name;
+    if (at(kind, item) !== BADGE || !found.has(key)) found.set(key, item);
+  }
+  return found;
+}
+
+/** Whether items of this kind are scopes or groups, not ops. */
+export function isScope(kind: number): boolean {
+  return kind === CLOSED || kind === OPEN;
 }
 
 function depths(parent: Int32Array): Uint16Array {
@@ -165,7 +223,7 @@ function depths(parent: Int32Array): Uint16Array {
 /** An item's name in requests: an op's own, a scope's with a slash, since "w" may be both. */
 export function keyOf(scene: Scene, item: number): string {
   const name = scene.names[item] ?? "";
-  return at(scene.kind, item) === OP ? name : `${name}/`;
+  return isScope(at(scene.kind, item)) ? `${name}/` : name;
 }
 
 /** The item of a key, an op, a tensor or a scope; the closed scope around it when it is not in view itself. */
@@ -182,6 +240,8 @@ export function visibleItem(scene: Scene, name: string): number {
 
 /** What is written on the box: the last part of the name, "(w)" for an op inside the scope of its own name. */
 export function labelOf(scene: Scene, item: number): string {
+  const given = scene.labels[item];
+  if (given) return given;
   const name = scene.names[item] ?? "";
   const last = name.slice(name.lastIndexOf("/") + 1);
   const inOwnScope = at(scene.kind, item) === OP && item > 0 && name === scene.names[at(scene.parent, item)];

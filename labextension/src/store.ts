@@ -1,5 +1,5 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
-import type { Found, Inspected, Offer, Previewed, State } from "./protocol";
+import type { Examined, Found, Inspected, Offer, Previewed, State } from "./protocol";
 import type { Camera, Point } from "./render/camera";
 import type { Region, Shape } from "./render/region";
 import type { Paint, Scene } from "./scene";
@@ -48,7 +48,13 @@ export interface Screen {
   /** Who takes the op that is clicked next. */
   readonly picking: ((op: string) => void) | null;
   readonly panelOpen: boolean;
+  /** Whether control edges are drawn. */
+  readonly controls: boolean;
+  /** Whether the help sheet is open. */
+  readonly helping: boolean;
   readonly details: Inspected | null;
+  /** What else there is to say of the op in the inspector, once it has come. */
+  readonly examined: Examined | null;
   readonly found: Found | null;
   /** What the last clone that was asked about would do. */
   readonly preview: Previewed | null;
@@ -82,7 +88,10 @@ const EMPTY: Screen = {
   aim: null,
   picking: null,
   panelOpen: true,
+  controls: true,
+  helping: false,
   details: null,
+  examined: null,
   found: null,
   preview: null,
   previewing: false,

@@ -80,7 +80,7 @@ describe("edits", () => {
     const { actions, sent } = await opened(drawn());
     await actions.toggle(CLOSED_SCOPE);
     await actions.toggle(INPUT);
-    expect(sent).toEqual([{ type: "toggle", scope: "net/dense" }]);
+    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false }]);
   });
 
   test("an edit that failed does not stop the next", async () => {
@@ -132,7 +132,7 @@ describe("looking", () => {
   });
 
   test("an emptied search field sends nothing and closes the list", async () => {
-    const found: Answer = { type: "found", hits: [], total: 0, buffer: NOTHING };
+    const found: Answer = { type: "found", hits: [], total: 0, why: "", buffer: NOTHING };
     const { actions, sent, store } = await opened(found);
     await actions.search(" conv ");
     expect(sent).toEqual([{ type: "search", text: "conv", limit: 50 }]);

@@ -62,11 +62,19 @@ export function sceneArrays(names: readonly string[] = NAMES): Record<string, Nu
     variables: Uint32Array.from([2, 0, 2, 2, 0]),
     ...texts("name", names),
     ...texts("type", ["", "Placeholder", "", "", "Identity"]),
+    members: Uint32Array.from([0, 0, 0, 0, 0]),
+    part: Uint8Array.from([0, 0, 0, 0, 0]),
+    loop: Uint8Array.from([0, 0, 0, 0, 0]),
+    pinned: Uint8Array.from([0, 0, 0, 0, 0]),
+    ...texts("label", ["", "", "", "", ""]),
     source: Int32Array.from([1, 3]),
     target: Int32Array.from([2, 4]),
     tensors: Uint32Array.from([1, 0]),
     route_start: Uint32Array.from([0, 2, 5]),
     route: Float32Array.from([90, 50, 90, 100, 120, 186, 120, 220, 100, 250]),
+    back: Uint8Array.from([0, 0]),
+    bytes: Float32Array.from([400, 0]),
+    ...texts("edge_label", ["1×100", ""]),
   };
 }
 
@@ -77,6 +85,11 @@ export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Reco
     fresh: Uint8Array.from(coverage.map(() => 0)),
     differs: Uint8Array.from(coverage.map(() => 0)),
     probed: Uint8Array.from(coverage.map(() => 0)),
+    tint: Uint8Array.from(coverage.map(() => 0)),
+    ...texts(
+      "note",
+      coverage.map(() => ""),
+    ),
   };
 }
 
@@ -101,6 +114,11 @@ export function state(change: Partial<State> = {}): State {
     ahead: [],
     comparing: false,
     changes: [],
+    colours: [],
+    legend: null,
+    hidden: 0,
+    direction: "down",
+    pinned: 0,
     notice: "",
     ...change,
   };

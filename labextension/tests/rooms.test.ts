@@ -21,7 +21,7 @@ describe("going in and out", () => {
     await actions.activate(INPUT);
     expect(sent).toEqual([
       { type: "enter", op: "net", label: "" },
-      { type: "toggle", scope: "net/dense" },
+      { type: "toggle", scope: "net/dense", deep: false },
     ]);
   });
 
@@ -69,7 +69,7 @@ describe("going in and out", () => {
 
   test("what was picked and found stays behind", async () => {
     const { actions, store } = await opened(drawn({ path: INSIDE }));
-    store.set({ picked: "input", found: { type: "found", hits: [], total: 0 } });
+    store.set({ picked: "input", found: { type: "found", hits: [], total: 0, why: "" } });
     await actions.enter("net");
     expect(store.value).toMatchObject({ picked: "", details: null, found: null });
   });

@@ -37,7 +37,7 @@ describe("decodeScene", () => {
   test("names the field that is cut off", () => {
     const { fields, buffer } = packed(sceneArrays());
     const half = new DataView(buffer.buffer, 0, buffer.byteLength - 8);
-    expect(() => decodeScene(fields, half)).toThrow('"route" is cut off');
+    expect(() => decodeScene(fields, half)).toThrow('"edge_label_bytes" is cut off');
   });
 });
 

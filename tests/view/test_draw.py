@@ -11,24 +11,25 @@ from matplotlib.figure import Figure
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.view.draw import draw, save
 from tfgraphwidget.view.scene import build, paint
+from tfgraphwidget.view.shown import Shown
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_picture_is_saved(network, tmp_path, suffix, start, dark):
     path = tmp_path / f"net{suffix}"
-    save(build(network, frozenset({"net"})), path, dark=dark)
+    save(build(network, Shown(frozenset({"net"}))), path, dark=dark)
     assert path.read_bytes().startswith(start)
 
 
 def test_another_suffix_is_refused(network, tmp_path):
     with pytest.raises(GraphEditError, match=r"'net\.bmp'; use a name that ends in \.svg"):
-        save(build(network, frozenset()), tmp_path / "net.bmp")
+        save(build(network, Shown(frozenset())), tmp_path / "net.bmp")
 
 
 def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
     ax = Figure().add_subplot()
-    scene = build(network, frozenset({"net"}))
+    scene = build(network, Shown(frozenset({"net"})))
     painted = paint(scene, np.ones(len(network), dtype=bool), [0], [1])
     assert draw(scene, ax, paint=painted) is ax
     assert {text.get_text() for text in ax.texts} >= {"x", "net", "one", "two", "loss"}
@@ -36,7 +37,7 @@ def test_it_draws_on_the_axes_it_is_given_without_pyplot(network):
 
 
 def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
-    save(build(graph({"a$x^$_<b>": "Placeholder"}), frozenset()), tmp_path / "odd.svg")
+    save(build(graph({"a$x^$_<b>": "Placeholder"}), Shown(frozenset())), tmp_path / "odd.svg")
     written = (tmp_path / "odd.svg").read_text()
     assert "<b>" not in written
     assert "&lt;b&gt;" in written

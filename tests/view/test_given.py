@@ -8,6 +8,7 @@ import pytest
 from tests.view.checks import graph_of, outside, overlaps
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.view.layout import layered, place
+from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import visible
 
 
@@ -16,14 +17,14 @@ from tfgraphwidget.view.visible import visible
 )
 @pytest.mark.parametrize("opened", [frozenset(), frozenset({"net", "net/one"})])
 def test_any_networkx_layout_will_do(network, layout, opened):
-    shown = visible(network, opened)
+    shown = visible(network, Shown(opened))
     positions = place(shown, layout=layout)
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
 
 
 def test_y_points_up_in_networkx_and_down_here():
-    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), frozenset())
+    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), Shown(frozenset()))
     box = place(shown, layout=lambda _: {"x": (0, 1), "a": (0, 0)}).box
     assert box[1, 1] < box[2, 1]
 
@@ -42,6 +43,6 @@ def broken(graph):
     ],
 )
 def test_a_layout_that_fails_is_refused_by_name(layout, why):
-    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), frozenset())
+    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), Shown(frozenset()))
     with pytest.raises(GraphEditError, match=why):
         place(shown, layout=layout)

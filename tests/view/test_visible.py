@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfgraphwidget.view.family import FAMILIES
+from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import KINDS, Visible, default_open, visible
 
 
@@ -19,7 +20,7 @@ def lines(shown: Visible) -> dict[tuple[str, str], int]:
 
 
 def test_a_closed_graph_shows_its_top_level_in_graph_order(network):
-    shown = visible(network, frozenset())
+    shown = visible(network, Shown(frozenset()))
     assert shown.names == ["", "x", "net", "loss", "save", "init"]
     assert [KINDS[k] for k in shown.kind] == ["open scope", "op", "closed scope", "op", "closed scope", "op"]
     assert shown.count.tolist() == [17, 1, 12, 1, 2, 1]
@@ -28,14 +29,14 @@ def test_a_closed_graph_shows_its_top_level_in_graph_order(network):
 
 
 def test_every_op_has_the_item_that_stands_for_it(network):
-    shown = visible(network, frozenset({"net", "net/two"}))
+    shown = visible(network, Shown(frozenset({"net", "net/two"})))
     assert shown.names[shown.item_of_op[network.op("net/one/MatMul")]] == "net/one"
     assert shown.names[shown.item_of_op[network.op("net/two/MatMul")]] == "net/two/MatMul"
     assert shown.names[shown.item_of_op[network.op("net/two/w")]] == "net/two/w"
 
 
 def test_parents_come_before_children_and_siblings_are_consecutive(network):
-    shown = visible(network, frozenset(network.scopes.names))
+    shown = visible(network, Shown(frozenset(network.scopes.names)))
     assert (shown.parent[1:] < np.arange(1, len(shown))).all()
     assert (np.diff(shown.parent) >= 0).all()
     for item in range(len(shown)):
@@ -44,7 +45,7 @@ def test_parents_come_before_children_and_siblings_are_consecutive(network):
 
 
 def test_a_line_is_cut_at_every_border_it_passes(network):
-    shown = visible(network, frozenset({"net", "net/one", "net/two"}))
+    shown = visible(network, Shown(frozenset({"net", "net/one", "net/two"})))
     named = lines(shown)
     assert {pair for pair in named if {"net/one", "net/one/"} & set(pair)} == {
         ("net/", "net/one"),
@@ -57,7 +58,7 @@ def test_a_line_is_cut_at_every_border_it_passes(network):
 
 
 def test_an_edge_inside_a_closed_scope_vanishes(network):
-    assert ("net", "net") not in lines(visible(network, frozenset()))
+    assert ("net", "net") not in lines(visible(network, Shown(frozenset())))
 
 
 def test_equal_segments_are_one_line_that_counts_tensors(graph):
@@ -69,16 +70,16 @@ def test_equal_segments_are_one_line_that_counts_tensors(graph):
             "b/two": "Add a/split a/other",
         }
     )
-    assert lines(visible(index, frozenset())) == {("a", "b"): 3}
+    assert lines(visible(index, Shown(frozenset()))) == {("a", "b"): 3}
 
 
 def test_control_inputs_make_a_line_only_where_no_tensor_does(graph):
     index = graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a ^a", "c": "Relu x ^b"})
-    assert lines(visible(index, frozenset())) == {("x", "a"): 1, ("a", "b"): 1, ("x", "c"): 1, ("b", "c"): 0}
+    assert lines(visible(index, Shown(frozenset()))) == {("x", "a"): 1, ("a", "b"): 1, ("x", "c"): 1, ("b", "c"): 0}
 
 
 def test_bookkeeping_is_aside_and_loses_its_lines(network):
-    shown = visible(network, frozenset())
+    shown = visible(network, Shown(frozenset()))
     aside = {shown.names[i] for i in np.flatnonzero(shown.aside)}
     assert aside == {"save", "init"}
     assert lines(shown) == {("x", "net"): 1, ("net", "loss"): 1}
@@ -94,7 +95,7 @@ def test_a_store_of_several_variables_is_aside(graph):
             "net/two": "MatMul net/one store/b",
         }
     )
-    shown = visible(index, frozenset({"store"}))
+    shown = visible(index, Shown(frozenset({"store"})))
     assert [shown.names[i] for i in np.flatnonzero(shown.aside)] == ["store"]
     assert lines(shown) == {("x", "net"): 1}
 
@@ -111,12 +112,12 @@ def test_a_constant_is_aside_when_it_feeds_three_places_and_in_the_flow_when_it_
             "d": "Add c one",
         }
     )
-    shown = visible(index, frozenset())
+    shown = visible(index, Shown(frozenset()))
     assert [shown.names[i] for i in np.flatnonzero(shown.aside)] == ["many"]
 
 
 def test_a_scope_that_is_one_variable_has_its_family(network):
-    shown = visible(network, frozenset({"net", "net/one"}))
+    shown = visible(network, Shown(frozenset({"net", "net/one"})))
     families = {name: FAMILIES[f] for name, f in zip(shown.names, shown.family, strict=True)}
     assert families["net/one/w"] == "variable"
     assert families["net/two"] == "linear"
@@ -125,8 +126,8 @@ def test_a_scope_that_is_one_variable_has_its_family(network):
 
 
 def test_scopes_that_are_gone_or_hidden_are_ignored(network):
-    closed = visible(network, frozenset())
-    assert visible(network, frozenset({"gone", "net/one"})).names == closed.names
+    closed = visible(network, Shown(frozenset()))
+    assert visible(network, Shown(frozenset({"gone", "net/one"}))).names == closed.names
 
 
 def test_at_first_the_architecture_is_open(network):
@@ -136,7 +137,7 @@ def test_at_first_the_architecture_is_open(network):
 def test_at_first_inception_shows_its_blocks(inception):
     opened = default_open(inception)
     assert opened == {"net", "net/InceptionV3", "net/InceptionV3/InceptionV3"}
-    assert 12 <= len(visible(inception, opened)) <= 45
+    assert 12 <= len(visible(inception, Shown(opened))) <= 45
 
 
 def test_gradients_stay_closed_at_first(graph):
@@ -148,7 +149,7 @@ def test_gradients_stay_closed_at_first(graph):
 def test_a_graph_without_ops_has_a_root():
     from tfgraphwidget.graph.index import build
 
-    shown = visible(build([]), frozenset())
+    shown = visible(build([]), Shown(frozenset()))
     assert shown.names == [""]
     assert len(shown.source) == 0
     assert default_open(build([])) == frozenset()

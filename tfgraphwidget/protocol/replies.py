@@ -5,59 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
-from tfgraphwidget.protocol.requests import Init, Mode
-
-
-@dataclasses.dataclass(frozen=True)
-class Field:
-    """One array inside the buffer: `dtype` is u1, u4, i4 or f4 (little-endian), `offset` in bytes, a multiple of 4."""
-
-    name: str
-    dtype: Literal["u1", "u4", "i4", "f4"]
-    shape: tuple[int, ...]
-    offset: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """The first 200 names of one kind in graph order, and how many there are."""
-
-    kind: str
-    names: tuple[str, ...]
-    total: int
-
-
-@dataclasses.dataclass(frozen=True)
-class State:
-    """What the panel shows beside the drawing.
-
-    `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
-    `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
-    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
-    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
-    `notice` is what just happened, or "". While `comparing`, `changes` are the ops "added", "removed" and "changed".
-    """
-
-    revision: int
-    path: tuple[str, ...]
-    warnings: tuple[str, ...]
-    editable: str
-    expression: str
-    ops: int
-    variables: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    selected_ops: int
-    selected_variables: int
-    proposal: str
-    values: Init
-    undo: str
-    redo: str
-    code: tuple[str, ...]
-    ahead: tuple[str, ...]
-    comparing: bool
-    changes: tuple[Group, ...]
-    notice: str
+from tfgraphwidget.protocol.details import Examined, Inspected
+from tfgraphwidget.protocol.requests import Mode
+from tfgraphwidget.protocol.state import Field, Group, State
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,69 +28,6 @@ class Painted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
-    """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
-
-    `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
-    """
-
-    shape: str
-    value: str
-    low: str
-    mean: str
-    high: str
-    nans: int
-    infs: int
-    bars: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class Tensor:
-    """One input or output of an op; `peers` are the ops at the other end."""
-
-    name: str
-    dtype: str
-    shape: str
-    peers: tuple[str, ...]
-    seen: Seen | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Door:
-    """A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]"."""
-
-    label: str
-    function: str
-    ops: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Around:
-    """A v1 while loop or conditional around an op: what to call it, and how many ops it has."""
-
-    kind: Literal["while loop", "conditional"]
-    name: str
-    ops: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Inspected:
-    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost."""
-
-    name: str
-    op_type: str
-    device: str
-    ops: int
-    variables: int
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    control_inputs: tuple[str, ...]
-    attributes: tuple[tuple[str, str], ...]
-    doors: tuple[Door, ...]
-    around: tuple[Around, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class Hit:
     """One op found."""
 
@@ -150,10 +37,11 @@ class Hit:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The first hits in graph order; `total` counts all."""
+    """The first hits in graph order; `total` counts all. `why` says what is wrong with the query, or ""."""
 
     hits: tuple[Hit, ...]
     total: int
+    why: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +111,13 @@ class Scripted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Pictured:
+    """A picture file; its bytes are the reply's buffer."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Offer:
     """An edit that would do where one was refused, in a few words and as Python."""
 
@@ -239,4 +134,4 @@ class Refused:
     mends: tuple[Offer, ...] = ()
 
 
-Reply = Drawn | Painted | Inspected | Found | Previewed | Targeted | Scripted | Refused
+Reply = Drawn | Painted | Inspected | Examined | Found | Previewed | Targeted | Scripted | Pictured | Refused

@@ -16,9 +16,48 @@ class Open:
 
 @dataclasses.dataclass(frozen=True)
 class Toggle:
-    """Open the scope if it is closed, else close it."""
+    """Open the scope or group if it is closed, else close it; `deep`: with all that is inside."""
 
     scope: str
+    deep: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfold:
+    """Open every scope and group, or close them all."""
+
+    everything: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Hide:
+    """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more ("nothing")."""
+
+    verb: Literal["hide", "only", "nothing"]
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """Lay out so that tensors flow down or to the right."""
+
+    direction: Literal["down", "right"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pin:
+    """Keep an item's centre at this place of the drawing, in pixels of the scene."""
+
+    name: str
+    x: float
+    y: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Unpin:
+    """Let the layout decide again where an item stands; "" means all items."""
+
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +84,7 @@ class Inspect:
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """Ops whose name or type contains the text."""
+    """Ops that fit a query: words, `type:Conv2D`, `dtype:`, `shape:`, `attr:`, `/regex/`; see `graph.query`."""
 
     text: str
     limit: int = 50
@@ -216,8 +255,32 @@ class Probe:
     name: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Colour:
+    """Colour the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
+
+    by: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Examine:
+    """What can be said of an op beyond its wiring: values, documentation, where it was made."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene)."""
+
+    suffix: Literal["svg", "png", "pdf"]
+    whole: bool = True
+    area: tuple[float, ...] = ()
+    dark: bool = False
+
+
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Inspect | Search | Preview | Targets | Script
-Look = Open | Toggle | Reveal | Enter | Leave | Refresh
-Choose = Boundary | Select | Derive | Compare | Probe
+Question = Inspect | Search | Preview | Targets | Script | Examine | Picture
+Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Turn | Pin | Unpin
+Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

@@ -14,10 +14,11 @@ from math import sqrt
 from typing import NamedTuple
 
 from tfgraphwidget.view.rank import flipped, folded, ranks
+from tfgraphwidget.view.rows import NODE_GAP, ROW_GAP
 from tfgraphwidget.view.wrap import cuts
 
 BORDER = -1
-NODE_GAP, LANE_GAP, LANE, ROW_GAP = 22.0, 12.0, 2.0, 34.0
+LANE_GAP, LANE = 10.0, 2.0
 _FAN = 5
 # What a net has in common: the "node" all its lines come from; the node they go to, against the arrow ("back") or
 # because many lines that have only this way meet there ("into"); the border above ("start") or below ("end"); or

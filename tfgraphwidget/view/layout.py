@@ -21,6 +21,7 @@ from tfgraphwidget.names import last_part
 from tfgraphwidget.view.arrange import arranged, drawn
 from tfgraphwidget.view.flow import BORDER, Flow, Line
 from tfgraphwidget.view.sheet import Placed
+from tfgraphwidget.view.shown import Direction
 from tfgraphwidget.view.visible import CLOSED, OP, OPEN, Visible
 
 Layout = Callable[[Any], Mapping[Any, Any]]
@@ -45,8 +46,15 @@ class Positions:
     route: npt.NDArray[np.float32]
 
 
-def place(visible: Visible, *, layout: Layout | None = None, memo: Memo | None = None) -> Positions:
-    """Where items and lines are drawn.
+def place(
+    visible: Visible,
+    *,
+    direction: Direction = "down",
+    pinned: Mapping[str, tuple[float, float]] | None = None,
+    layout: Layout | None = None,
+    memo: Memo | None = None,
+) -> Positions:
+    """Where items and lines are drawn; `direction` and `pinned` as in Shown.
 
     `memo` is any dict; give the same one again and only containers whose inside has changed are laid out anew.
     `layout` is any networkx layout callable, used for every container instead of the layered one.

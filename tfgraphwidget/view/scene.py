@@ -18,6 +18,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.facts import Ints
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.layout import Layout, Memo, place
+from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import KINDS, visible
 
 if TYPE_CHECKING:
@@ -35,13 +36,19 @@ ITEM_FIELDS = (
     ("kind", "u1", 0),  # KINDS
     ("family", "u1", 0),  # FAMILIES: decides the colour
     ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
-    ("door", "u1", 0),  # 1: an op that calls a function one can enter
+    ("door", "u1", 0),  # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops
     ("count", "u4", 0),  # ops inside; 1 for an op
     ("variables", "u4", 0),  # variables inside
     ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
     ("name_bytes", "u1", 0),  # UTF-8 of the full names
     ("type_start", "u4", 0),  # n + 1 offsets into type_bytes
     ("type_bytes", "u1", 0),  # UTF-8 of the op types; empty for scopes
+    ("members", "u4", 0),  # siblings that a group stands for; 0 for real ops and scopes
+    ("part", "u1", 0),  # 1: gradients, optimiser and what serves only them
+    ("loop", "u1", 0),  # 1: a while loop
+    ("pinned", "u1", 0),  # 1: put where it is by hand
+    ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
+    ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
 )
 # m edges. An end that is a container of the other end (or of both) is that container's border.
 EDGE_FIELDS = (
@@ -50,6 +57,10 @@ EDGE_FIELDS = (
     ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
     ("route_start", "u4", 0),  # m + 1 offsets into route
     ("route", "f4", 2),  # points of a polyline from source to target; drawn with rounded corners
+    ("back", "u1", 0),  # 1: a loop's way back
+    ("bytes", "f4", 0),  # of the largest tensor; 0 when unknown
+    ("edge_label_start", "u4", 0),  # m + 1 offsets into edge_label_bytes
+    ("edge_label_bytes", "u1", 0),  # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown
 )
 # n items again; may come alone, when only the selection has changed.
 PAINT_FIELDS = (
@@ -58,6 +69,9 @@ PAINT_FIELDS = (
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
+    ("tint", "u1", 0),  # while colouring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
+    ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
+    ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while colouring
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -68,7 +82,8 @@ INPUT_MARK, OUTPUT_MARK = 1, 2
 class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
-    `item_of_op` int32 (ops of the graph): the item that stands for an op. `names` and `types` are the texts again.
+    `item_of_op` int32 (ops of the graph): the item that stands for an op; `badge_op`, `badge_item`: the badges, of which
+    an op may have several. `names`, `types`, `labels` and `edge_labels` are the texts again.
     `index` is the state of the graph that is drawn.
     """
 
@@ -84,14 +99,28 @@ class Scene:
     name_bytes: npt.NDArray[np.uint8]
     type_start: npt.NDArray[np.uint32]
     type_bytes: npt.NDArray[np.uint8]
+    members: npt.NDArray[np.uint32]
+    part: npt.NDArray[np.uint8]
+    loop: npt.NDArray[np.uint8]
+    pinned: npt.NDArray[np.uint8]
+    label_start: npt.NDArray[np.uint32]
+    label_bytes: npt.NDArray[np.uint8]
     source: Ints
     target: Ints
     tensors: npt.NDArray[np.uint32]
     route_start: npt.NDArray[np.uint32]
     route: npt.NDArray[np.float32]
+    back: npt.NDArray[np.uint8]
+    bytes: npt.NDArray[np.float32]
+    edge_label_start: npt.NDArray[np.uint32]
+    edge_label_bytes: npt.NDArray[np.uint8]
     item_of_op: Ints
+    badge_op: Ints
+    badge_item: Ints
     names: Sequence[str]
     types: Sequence[str]
+    labels: Sequence[str]
+    edge_labels: Sequence[str]
     index: GraphIndex
 
     def __len__(self) -> int:
@@ -104,48 +133,43 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Paint:
-    """One uint8 array (n items) per field of PAINT_FIELDS."""
+    """One array per field of PAINT_FIELDS."""
 
     coverage: npt.NDArray[np.uint8]
     mark: npt.NDArray[np.uint8]
     fresh: npt.NDArray[np.uint8]
     differs: npt.NDArray[np.uint8]
     probed: npt.NDArray[np.uint8]
+    tint: npt.NDArray[np.uint8]
+    note_start: npt.NDArray[np.uint32]
+    note_bytes: npt.NDArray[np.uint8]
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to send, by field name."""
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
 
 
-def build(
-    index: GraphIndex, open_scopes: frozenset[str], *, layout: Layout | None = None, memo: Memo | None = None
-) -> Scene:
-    """The scene of a graph with some scopes open; `layout` and `memo` as for `layout.place`."""
-    shown = visible(index, open_scopes)
-    positions = place(shown, layout=layout, memo=memo)
-    name_start, name_bytes = _text(shown.names)
-    type_start, type_bytes = _text(shown.types)
+def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, memo: Memo | None = None) -> Scene:
+    """The scene of what is to be shown of a graph; `layout` and `memo` as for `layout.place`."""
+    seen = visible(index, shown)
+    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, memo=memo)
+    texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
+    coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _coded(some).items()}
+    same = ("parent", "kind", "family", "source", "target", "item_of_op", "badge_op", "badge_item", "bytes")
+    bits = ("aside", "door", "part", "loop", "back")
     return Scene(
         box=positions.box,
-        parent=shown.parent,
-        kind=shown.kind,
-        family=shown.family,
-        aside=shown.aside.astype(np.uint8),
-        door=shown.door.astype(np.uint8),
-        count=shown.count.astype(np.uint32),
-        variables=shown.variables.astype(np.uint32),
-        name_start=name_start,
-        name_bytes=name_bytes,
-        type_start=type_start,
-        type_bytes=type_bytes,
-        source=shown.source,
-        target=shown.target,
-        tensors=shown.tensors.astype(np.uint32),
+        **{name: getattr(seen, name) for name in same},
+        **{name: getattr(seen, name).astype(np.uint8) for name in bits},
+        **{name: getattr(seen, name).astype(np.uint32) for name in ("count", "variables", "members", "tensors")},
+        **coded,
+        pinned=np.array([name in shown.pinned for name in seen.names], dtype=np.uint8),
         route_start=positions.route_start,
         route=positions.route,
-        item_of_op=shown.item_of_op,
-        names=shown.names,
-        types=shown.types,
+        names=seen.names,
+        types=seen.types,
+        labels=seen.labels,
+        edge_labels=seen.edge_labels,
         index=index,
     )
 
@@ -172,7 +196,8 @@ def paint(
                 at = int(scene.parent[at])
     new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
     none = np.zeros(len(scene), dtype=np.uint8)
-    return Paint(coverage, mark, new.astype(np.uint8), none, none)
+    note = _coded([""] * len(scene))
+    return Paint(coverage, mark, new.astype(np.uint8), none, none, none, note["start"], note["bytes"])
 
 
 def differs(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
@@ -214,10 +239,11 @@ def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: 
     }
 
 
-def _text(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+def _coded(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """N + 1 offsets ("start") into one run of UTF-8 ("bytes")."""
     encoded = [text.encode() for text in texts]
     start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)
-    return start, np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return {"start": start, "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
 
 
 _DTYPES = {name: dtype for name, dtype, _ in (*ITEM_FIELDS, *EDGE_FIELDS, *PAINT_FIELDS)}

@@ -28,9 +28,10 @@ from tfgraphwidget.names import last_part
 from tfgraphwidget.view.bundle import Pairs, bundled, control_pairs, data_pairs, segments
 from tfgraphwidget.view.facts import Facts, Ints, Mask, facts
 from tfgraphwidget.view.family import FAMILIES
+from tfgraphwidget.view.shown import Shown
 
-KINDS = ("op", "closed scope", "open scope")
-OP, CLOSED, OPEN = range(3)
+KINDS = ("op", "closed scope", "open scope", "badge")
+OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
 _ENOUGH, _TOO_MANY = 12, 45
 _GRADIENTS = re.compile(r"gradients(_\d+)?")
@@ -42,11 +43,15 @@ class Visible:
     """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
 
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
-    `family` (uint8), `aside` (bool), `door` (bool: an op that calls a function), `count` (ops inside), `variables`
-    (variables inside), `depth` (root 0).
-    Per op of the graph: `item_of_op`, the item that stands for it (int32).
+    `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
+    ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
+    stands for; 0 for what is no group), `part` (uint8: 1 in the training group), `labels` (what is written instead of
+    the name's last part, or ""), `loop` (bool: a while loop).
+    Per op of the graph: `item_of_op`, the (first) item that stands for it (int32).
+    Per badge: `badge_op` and `badge_item` (int32): an op may have several.
     Per edge: `source`, `target` (items; one may be the parent of the other: its border), `tensors` (distinct
-    tensors; 0 for control inputs only). Edges are sorted by `container`.
+    tensors; 0 for control inputs only), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor, 0 when unknown),
+    `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by `container`.
     """
 
     names: Sequence[str]
@@ -55,14 +60,23 @@ class Visible:
     kind: npt.NDArray[np.uint8]
     family: npt.NDArray[np.uint8]
     aside: Mask
-    door: Mask
+    door: npt.NDArray[np.uint8]
     count: Ints
     variables: Ints
     depth: Ints
+    members: Ints
+    part: npt.NDArray[np.uint8]
+    labels: Sequence[str]
+    loop: Mask
     item_of_op: Ints
+    badge_op: Ints
+    badge_item: Ints
     source: Ints
     target: Ints
     tensors: Ints
+    back: Mask
+    bytes: npt.NDArray[np.float32]
+    edge_labels: Sequence[str]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -79,14 +93,14 @@ class Visible:
         return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
 
 
-def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
-    """The items and bundled edges when `open_scopes` (names without a slash behind) are open.
+def visible(index: GraphIndex, shown: Shown) -> Visible:
+    """The items and bundled edges of what is to be shown (`opened`: names without a slash behind).
 
     A scope that is open inside a closed one is not seen. Unknown names are ignored: a scope may be gone after
     an undo, and come back.
     """
     known = facts(index)
-    rows = _items(index, known, open_scopes)
+    rows = _items(index, known, shown.opened)
     data = data_pairs(index, rows.item_of_op)
     aside = _aside(known, rows, data)
     outer = _outermost_aside(aside, rows)
@@ -101,14 +115,23 @@ def visible(index: GraphIndex, open_scopes: frozenset[str]) -> Visible:
         kind=np.where(rows.op >= 0, OP, np.where(rows.open, OPEN, CLOSED)).astype(np.uint8),
         family=rows.each(known.family, known.scope_family).astype(np.uint8) * ~rows.open,
         aside=aside,
-        door=np.array([o >= 0 and bool(doors(index.nodes[o], index.functions)) for o in rows.op]),
+        door=np.array([o >= 0 and bool(doors(index.nodes[o], index.functions)) for o in rows.op], dtype=np.uint8),
         count=rows.each(np.ones_like(known.fed), known.ops),
         variables=rows.each(known.handle, known.variables),
         depth=rows.depth,
+        members=np.zeros(len(rows.op), dtype=np.int32),
+        part=np.zeros(len(rows.op), dtype=np.uint8),
+        labels=[""] * len(rows.op),
+        loop=np.zeros(len(rows.op), dtype=bool),
         item_of_op=rows.item_of_op,
+        badge_op=np.zeros(0, dtype=np.int32),
+        badge_item=np.zeros(0, dtype=np.int32),
         source=source,
         target=target,
         tensors=tensors,
+        back=np.zeros(len(source), dtype=bool),
+        bytes=np.zeros(len(source), dtype=np.float32),
+        edge_labels=[""] * len(source),
     )
 
 

@@ -5,8 +5,8 @@ import {
   at,
   CLOSED,
   INPUT_MARK,
+  isScope,
   keyOf,
-  OP,
   OPEN,
   OUTPUT_MARK,
   type Paint,
@@ -94,10 +94,12 @@ function entryOf(scene: Scene, paint: Paint, item: number): HTMLElement {
     "data-item": item,
     "data-door": at(scene.door, item) === 1,
     "aria-level": at(scene.depth, item),
-    "aria-expanded": kind === OP ? undefined : String(kind === OPEN),
+    "aria-expanded": isScope(kind) ? String(kind === OPEN) : undefined,
     style: `padding-left: ${8 + 12 * at(scene.depth, item)}px`,
   });
-  const about = kind === OP ? scene.types[item] : sizeText(at(scene.count, item), at(scene.variables, item));
+  const about = isScope(kind)
+    ? sizeText(at(scene.count, item), at(scene.variables, item))
+    : scene.types[item];
   const door = at(scene.door, item) === 1 ? ", Enter goes into it" : "";
   entry.append(
     element("span", {}, name.slice(name.lastIndexOf("/") + 1)),
@@ -153,7 +155,7 @@ function handled(
     ArrowLeft: () => (kind === OPEN ? activate() : focus(parentOf(entry))),
     Home: () => focus(entry.parentElement?.firstElementChild),
     End: () => focus(entry.parentElement?.lastElementChild),
-    Enter: kind === OP && !door ? inspect : activate,
+    Enter: !isScope(kind) && !door ? inspect : activate,
     " ": select,
     i: () => void actions.mark(item, "inputs"),
     o: () => void actions.mark(item, "outputs"),

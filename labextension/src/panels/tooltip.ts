@@ -1,7 +1,7 @@
 // The tooltip beside the pointer: full name, type or size.
 import { breakable, element } from "../dom";
 import type { Point } from "../render/camera";
-import { at, OP, type Scene, sizeText } from "../scene";
+import { at, isScope, type Scene, sizeText } from "../scene";
 import type { Parts } from "./parts";
 
 export interface Tooltip {
@@ -34,6 +34,6 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
 
 function aboutText(scene: Scene, item: number): string {
   if (at(scene.door, item) === 1) return `${scene.types[item]} · double-click to enter`;
-  if (at(scene.kind, item) === OP) return scene.types[item] ?? "";
+  if (!isScope(at(scene.kind, item))) return scene.types[item] ?? "";
   return sizeText(at(scene.count, item), at(scene.variables, item));
 }

@@ -1,5 +1,5 @@
 // Boxes and lassos drawn on the canvas, and what they take. All coordinates are the world's.
-import { at, type Box, boxOf, OP, OPEN, type Scene } from "../scene";
+import { at, type Box, boxOf, isScope, OPEN, type Scene } from "../scene";
 import type { Point } from "./camera";
 
 export type Shape = "box" | "lasso";
@@ -57,7 +57,7 @@ export function takenBy(region: Region, scene: Scene, near: readonly number[]): 
     if (held || (whole && kind === OPEN)) covered.add(item);
     if (!whole) continue;
     taken.items.push(item);
-    (kind === OP ? taken.ops : taken.scopes).push(scene.names[item] ?? "");
+    (isScope(kind) ? taken.scopes : taken.ops).push(scene.names[item] ?? "");
   }
   return taken;
 }

@@ -1,0 +1,10 @@
+// All style sheets as one text, for the <style> of a view.
+
+import find from "./find.css";
+import help from "./help.css";
+import inspector from "./inspector.css";
+import legend from "./legend.css";
+import stage from "./stage.css";
+import theme from "./theme.css";
+
+export const styles = [theme, stage, legend, find, inspector, help].join("\n");

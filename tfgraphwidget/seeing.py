@@ -1,0 +1,140 @@
+"""Seeing: what of a graph is drawn, and where. Nothing here changes the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import walks
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.looking import Looking
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.room import Names, Room
+from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.view.shown import Direction
+
+if TYPE_CHECKING:
+    from tfgraphwidget.sources.body import Source
+
+
+class Seeing(Looking):
+    """What a person sees of a graph: what is open, hidden, put somewhere by hand; GraphEditor is one of these.
+
+    `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.
+    """
+
+    def __init__(self, first: Room, source: Source, layout: Any) -> None:
+        self._layout = layout
+        super().__init__(first, source)
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The scopes and groups that are open in the drawing."""
+        return self.room.opened
+
+    def open(self, *scopes: str, deep: bool = False) -> None:
+        """Open name scopes or groups in the drawing, and those around them; `deep`: and all inside."""
+        self.room.open(scopes, deep=deep)
+        self.changed()
+
+    def close(self, *scopes: str, deep: bool = False) -> None:
+        """Close name scopes or groups in the drawing; `deep`: and all inside."""
+        self.room.close(scopes, deep=deep)
+        self.changed()
+
+    def open_all(self) -> None:
+        """Open every name scope and group."""
+        self.room.open_all()
+        self.changed()
+
+    def close_all(self) -> None:
+        """Close every name scope and group."""
+        self.room.close_all()
+        self.changed()
+
+    def reveal(self, name: str) -> str:
+        """Open the scopes around an op, a tensor or a scope; the name of the op or scope. What is hidden is shown."""
+        before, found = self.room.shown, self.room.reveal(name)
+        if self.room.shown != before:
+            self.changed()
+        return found
+
+    def hide(self, *what: Names) -> None:
+        """Leave ops, scopes or selections out of the drawing. Raises UnknownName."""
+        self.room.hide(tuple(name for some in what for name in self._seen(some)))
+        self.changed()
+
+    def show_only(self, *what: Names) -> None:
+        """Draw only these ops, scopes or selections, and the scopes around them. Raises UnknownName."""
+        self.room.show_only(tuple(name for some in what for name in self._seen(some)))
+        self.changed()
+
+    def show_all(self) -> None:
+        """Draw again what was hidden."""
+        self.room.hidden = frozenset()
+        self.changed()
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The names of the ops, scopes and groups that are left out of the drawing."""
+        return self.room.hidden
+
+    @property
+    def hidden_ops(self) -> int:
+        """How many ops are left out of the drawing."""
+        return self.room.hidden_ops
+
+    @property
+    def direction(self) -> Direction:
+        """Where tensors flow in the drawing: "down" or "right". Assign to turn it."""
+        return self.room.direction
+
+    @direction.setter
+    def direction(self, direction: Direction) -> None:
+        if direction not in ("down", "right"):
+            raise GraphEditError(f"Tensors flow 'down' or 'right', not {str(direction)[:60]!r}.")
+        self.room.direction = direction
+        self.changed()
+
+    def pin(self, name: str, x: float, y: float) -> None:
+        """Keep an op, scope or group of the drawing with its centre at (x, y), in pixels of `scene().box`, y down.
+
+        It goes along with the scope around it. Raises UnknownName for what is not drawn.
+        """
+        self.room.pin(self.scene(), name, x, y)
+        self.changed()
+
+    def unpin(self, name: str = "") -> None:
+        """Let the layout decide again where an item stands; without a name, all of them."""
+        self.room.unpin(name)
+        self.changed()
+
+    def scene(self) -> scenes.Scene:
+        """The drawing as arrays; see `view.scene` for the fields."""
+        room = self.room
+        return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
+
+    def paint(self, scene: scenes.Scene) -> scenes.Paint:
+        """The selection, the boundary and the last edit, per item of a scene."""
+        index, selection, boundary = scene.index, self.selection, self.room.boundary
+        fresh = walks.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
+        # Another thread may have added ops since the scene was made: what is painted is what is drawn.
+        known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
+        inputs, outputs = ([index.op(name) for name in side] for side in known)
+        chosen = walks.mask_of(index, ()) if selection is None else selection.on(index).mask
+        return scenes.paint(scene, chosen, inputs, outputs, fresh)
+
+    def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
+        """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes."""
+        from tfgraphwidget.view import draw
+
+        scene = self.scene()
+        return draw.draw(scene, ax, paint=self.paint(scene), dark=dark)
+
+    def _seen(self, what: Names) -> tuple[str, ...]:
+        """The names of scopes and groups as they are, those of all else checked."""
+        if isinstance(what, str) and self.room.is_container(what):
+            return (what,)
+        if isinstance(what, Selection):
+            return what.on(self.index).ops
+        return self._names(what)

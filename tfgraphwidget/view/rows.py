@@ -1,0 +1,84 @@
+"""How high everything in a column stands: as far up as what is above it allows, rows kept where they are near.
+
+Boxes and the horizontal parts of lines are set down one after the other, from the top, on a skyline. What does not
+overlap in x need not wait for each other, so a small box beside a tall one does not leave a hole below it. The
+order of any two things that do overlap in x is that of the rows, so no line runs through a box.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from math import inf
+
+NODE_GAP, ROW_GAP = 16.0, 22.0
+TRACK = 7.0
+ABOVE, BELOW = 9.0, 13.0  # from a row to the first track, from the last track to the next row (arrow heads)
+BORDER, NODE, LINE = range(3)
+_NEAR = 4.0
+_SNAP, _CENTRED = 30.0, 20.0
+
+
+class Skyline:
+    """The lower side of all that stands so far, by x: pieces [x[i], x[i + 1]) at `y[i]`, made by something of `kind[i]`."""
+
+    def __init__(self) -> None:
+        self.x, self.y, self.kind = [-inf], [0.0], [BORDER]
+
+    def under(self, low: float, high: float, need: Sequence[float]) -> float:
+        """The highest place for something between two x; `need` is the distance to keep from each kind."""
+        i = bisect_right(self.x, low) - 1
+        result = self.y[i] + need[self.kind[i]]
+        i, end = i + 1, len(self.x)
+        while i < end and self.x[i] < high:
+            result = max(result, self.y[i] + need[self.kind[i]])
+            i += 1
+        return result
+
+    def put(self, low: float, high: float, y: float, kind: int) -> None:
+        """Let something end at y between two x."""
+        a, b = bisect_left(self.x, low), bisect_left(self.x, high)
+        after = (high, self.y[b - 1], self.kind[b - 1])
+        more = b == len(self.x) or self.x[b] > high
+        self.x[a:b] = [low, after[0]] if more else [low]
+        self.y[a:b] = [y, after[1]] if more else [y]
+        self.kind[a:b] = [kind, after[2]] if more else [kind]
+
+    def lowest(self, need: Sequence[float]) -> float:
+        """Where a border below everything may be."""
+        return max(y + need[kind] for y, kind in zip(self.y, self.kind, strict=True))
+
+
+def dropped(
+    skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float
+) -> list[float]:
+    """The upper sides of the boxes (low x, high x, height) of one row; they stand on `skyline` afterwards.
+
+    `head` is the space to keep below the border. Boxes that come to stand at nearly the same height are a row: the
+    lowest of them decides.
+    """
+    need = (head, ROW_GAP, BELOW)
+    free = [skyline.under(low - NODE_GAP / 2, high + NODE_GAP / 2, need) for low, high, _ in boxes]
+    tops = list(free)
+    group: list[int] = []
+    for i in sorted(range(len(boxes)), key=lambda i: -free[i]):
+        if not group or free[group[0]] - free[i] > _SNAP:
+            group = [i]
+        else:
+            group.append(i)
+        tops[i] = free[group[0]]
+    tallest: dict[float, float] = {}
+    for top, (_, _, height) in zip(tops, boxes, strict=True):
+        tallest[top] = max(tallest.get(top, 0.0), height)
+    for i, (low, high, height) in enumerate(boxes):
+        spare = tallest[tops[i]] - height
+        tops[i] += spare / 2 if spare <= _CENTRED else 0.0
+        skyline.put(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
+    return tops
+
+
+def laid(skyline: Skyline, low: float, high: float, step: float) -> float:
+    """The y of the horizontal part of a line between two x, `step` below other such parts."""
+    y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
+    skyline.put(low - _NEAR, high + _NEAR, y, LINE)
+    return y
