@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { minify } from "terser";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const bundle = resolve(here, "../tfgraphwidget/static/widget.js");
@@ -24,7 +25,14 @@ const result = await build({
   outfile: bundle,
   write: false,
 });
-const code = result.outputFiles[0].contents;
+// esbuild joins, terser shrinks: it saves another 3 %.
+const shrunk = await minify(result.outputFiles[0].text, {
+  module: true,
+  ecma: 2020,
+  compress: { passes: 3, pure_getters: true, unsafe_arrows: true },
+  format: { comments: /^!|@license/ },
+});
+const code = Buffer.from(shrunk.code, "utf8");
 const size = gzipSync(code).length;
 if (size > limit) {
   console.error(`widget.js is ${size} bytes gzipped; more than ${limit} slows every notebook down.`);

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "tfgraphwidget"
 ROWS = {
     "widget": 26, "__main__": 26, "graph_editor": 26,
     "answer": 25, "typescript": 25,
-    "asked": 24, "examining": 24, "previewing": 24, "wire": 24,
+    "asked": 24, "choosing": 24, "examining": 24, "finding": 24, "picturing": 24, "previewing": 24, "wire": 24,
     "protocol": 23, "syncing": 23,
     "editor": 22,
     "colouring": 21,

@@ -457,3 +457,12 @@ def test_an_attribute_does_not_change_the_dtype_of_an_output(line: tf.Graph) -> 
     op._set_attr("dtype", v1.AttrValue(type=tf.uint8.as_datatype_enum))
     assert op.node_def.attr["dtype"].type == tf.uint8.as_datatype_enum
     assert op.outputs[0].dtype == tf.float32
+
+
+def test_raw_ops_carry_the_documentation() -> None:
+    """OpDefs come without words; the functions of tf.raw_ops have them."""
+    from tensorflow.python.framework import op_def_registry
+
+    assert op_def_registry.get("MatMul").summary == ""
+    assert tf.raw_ops.MatMul.__doc__.startswith('Multiply the matrix "a" by the matrix "b".')
+    assert "\n  Args:\n    a: A `Tensor`." in tf.raw_ops.MatMul.__doc__

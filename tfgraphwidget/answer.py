@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 from tfgraphwidget import protocol as p
 from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.asked import Asked
+from tfgraphwidget.choosing import Choosing
 from tfgraphwidget.edits import code
-from tfgraphwidget.errors import NoPath, NothingTo
+from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.examining import Examining
-from tfgraphwidget.graph import frames, select
+from tfgraphwidget.finding import found, gather
+from tfgraphwidget.graph import frames
 from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.picturing import pictured
 from tfgraphwidget.previewing import Previews, sentence
 from tfgraphwidget.sources import TensorFacts, describe
 from tfgraphwidget.view import scene as scenes
@@ -36,6 +39,7 @@ class Answers:
         self._scene: scenes.Scene | None = None
         self._previews = Previews(editor)
         self._asked = Asked(editor)
+        self._choosing = Choosing(editor)
         self._examining = Examining(editor)
         self.refused = self._asked.refused
         self.revision = 0
@@ -45,8 +49,8 @@ class Answers:
         match request:
             case p.Inspect(name):
                 return self._inspected(name), []
-            case p.Search(text, limit):
-                return self._found(text, limit), []
+            case p.Search():
+                return found(self._editor, request), []
             case p.Preview():
                 return self._previews.answer(request), []
             case p.Targets():
@@ -56,7 +60,7 @@ class Answers:
             case p.Examine(name):
                 return self._examining.answer(name), []
             case p.Picture():
-                return self._examining.picture(request)
+                return self._pictured(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
@@ -64,6 +68,10 @@ class Answers:
                 return self._edited(request)
             case _:
                 return self._moved(request)
+
+    def _pictured(self, asked: p.Picture) -> Answer:
+        told, data = pictured(self._editor, asked)
+        return told, [data]
 
     def _choose(self, request: p.Choose) -> None:
         match request:
@@ -76,9 +84,9 @@ class Answers:
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
             case p.Select(verb, ops, scopes):
-                self._editor.selection = self._chosen(verb, ops, scopes)
+                self._choosing.select(verb, ops, scopes)
             case p.Derive(verb):
-                self._derive(verb)
+                self._choosing.derive(verb)
 
     def _moved(self, request: p.Look) -> Answer:
         editor = self._editor
@@ -87,6 +95,8 @@ class Answers:
                 (editor.close if scope in editor.room.opened else editor.open)(scope, deep=deep)
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))
+            case p.Gather():
+                return self._drawn() if gather(editor, request) else self._painted()
             case p.Enter(op, label):
                 editor.enter(op, label)
             case p.Leave(depth):
@@ -148,57 +158,6 @@ class Answers:
         # The clone of a function's body stands in no graph.
         return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
 
-    def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
-        """The selection with these ops and scopes set, added, removed or toggled."""
-        editor, old = self._editor, self._editor.selection
-        parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])
-        if not parts:
-            return None if verb == "set" else old
-        new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
-        if verb == "toggle":
-            verb = "remove" if old is not None and not (new - old) else "add"
-        if verb == "remove":
-            return None if old is None else old - new
-        return new if old is None or verb == "set" else old | new
-
-    def _derive(self, verb: str) -> None:
-        """Make a new selection from the present one."""
-        editor, old = self._editor, self._editor.selection
-        if verb == "clear":
-            editor.selection = None
-            return
-        if old is None:
-            old = editor.ops()
-            if verb != "invert":
-                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
-        match verb:
-            case "boundary":
-                inputs, outputs = old.ends
-                if not outputs:
-                    raise NoPath(
-                        "No tensor comes in, goes through the selected ops and out again; select more of them."
-                    )
-                editor.mark(inputs, outputs)
-            case "path" | "shortest":
-                editor.selection = self._joined(old, every=verb == "path")
-            case "invert":
-                editor.selection = ~old
-            case "scope":
-                editor.selection = old.around()
-            case _:
-                editor.selection = getattr(old, verb)()
-
-    def _joined(self, ends: Selection, *, every: bool) -> Selection:
-        """What lies on the way from the one selected op to the other, whichever comes first."""
-        if len(ends) != 2:
-            raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
-        a, b = ends.ops
-        join = self._editor.paths if every else self._editor.path
-        try:
-            return join(a, b)
-        except NoPath:
-            return join(b, a)
-
     def _drawn(self, focus: str = "", notice: str = "") -> Answer:
         editor = self._editor
         self._asked.follow()
@@ -250,7 +209,7 @@ class Answers:
     def _inspected(self, name: str) -> p.Inspected:
         index = self._editor.index
         if split_tensor(name)[0] not in index.ids:
-            inside = select.scope(index, name)
+            inside = self._editor.room.holding(name)
             counts = (len(inside), len(inside.variables))
             inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
             return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
@@ -273,12 +232,6 @@ class Answers:
     def _door(self, door: Door) -> p.Door:
         body = self._editor.room.body.function(door.function)
         return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
-
-    def _found(self, text: str, limit: int) -> p.Found:
-        index = self._editor.index
-        hits = select.found(index, text)
-        some = hits[: max(0, min(limit, _MOST_NAMES))]
-        return p.Found(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(hits))
 
 
 def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:

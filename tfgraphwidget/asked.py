@@ -6,19 +6,17 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tfgraphwidget import protocol as p
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.checks import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.walks import mask_of
 from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.protocol.seen import seen
 from tfgraphwidget.view import scene as scenes
 from tfgraphwidget.view.visible import KINDS
 
 if TYPE_CHECKING:
-    from tfgraphwidget.applying.probing import Stats
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits.report import Edits
     from tfgraphwidget.graph.difference import Difference
@@ -29,7 +27,6 @@ _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
-_FEW = 16  # elements that are all shown
 _WHOLE_GRAPH = frozenset({"freeze", "strip_training", "fold_batch_norm"})
 _TWO = frozenset({"swap", "connect"})
 
@@ -143,7 +140,7 @@ class Asked:
     def seen(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
         held = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((_seen(stats) for stats in held if stats.name == tensor), None)
+        return next((seen(stats) for stats in held if stats.name == tensor), None)
 
 
 def value(text: str) -> Any:
@@ -189,18 +186,3 @@ def _ports(index: GraphIndex, op: int) -> list[int]:
     start = index.inputs.start
     ports: list[int] = index.ports[start[op] : start[op + 1]].tolist()
     return ports
-
-
-def _seen(stats: Stats) -> p.Seen:
-    value, text = stats.value, stats.note
-    if value is not None and value.size <= _FEW:
-        text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_MOST_NAMES]
-    low, mean, high = (_number(number) for number in (stats.least, stats.mean, stats.most))
-    shape = "" if value is None else str(value.shape)
-    return p.Seen(shape, text, low, mean, high, stats.nans, stats.infs, stats.histogram if low != high else ())
-
-
-def _number(number: Any) -> str:
-    if number is None:
-        return ""
-    return f"{number:.4g}" if isinstance(number, float) else str(number)

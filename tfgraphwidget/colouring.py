@@ -1,20 +1,251 @@
-"""Colouring: what the colours of the drawing mean. GraphEditor is one of these."""
+"""Colouring: what the colours of the drawing mean, and what ops cost. GraphEditor is one of these."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget import trying
+from tfgraphwidget.applying import measuring
+from tfgraphwidget.applying.flops import flops
+from tfgraphwidget.applying.measuring import Cost, Measured
+from tfgraphwidget.applying.probing import check_fetchable
+from tfgraphwidget.applying.timed import measured_aside
 from tfgraphwidget.comparing import Comparing
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import costs
+from tfgraphwidget.view import own, tints, ways
+from tfgraphwidget.view.facts import facts
+from tfgraphwidget.view.tints import Known, Legend, Numbers
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.history import History
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.view.scene import Scene
+
+Floats = npt.NDArray[np.float64]
+_UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
+_MEASURED = ("time", "memory")
+_WAYS = ("type", "device", "structure", "dtype", "scope", "trainable", *_UNITS, "diff")
+_NOT_HERE = "nothing was measured here since the last edit; editor.measure(…)"
 
 
 class Colouring(Comparing):
     """Colours the drawing by what a person wants to know of the ops."""
 
-    def color_by(self, by: Any = "") -> None:
-        """Colour the drawing."""
+    def __init__(self, source: Source, layout: Any = None) -> None:
+        self._by, self._batch = "", 1
+        self._own: dict[str, own.Valued] = {}
+        self._measured: tuple[tuple[str, ...], History, Measured] | None = None
+        self._known: tuple[Any, Known] | None = None
+        self._tinted: WeakKeyDictionary[Scene, tuple[Known, Any]] = WeakKeyDictionary()
+        super().__init__(source, layout)
+
+    # Colours
+
+    def color_by(self, by: Any = "", *, batch: int = 1) -> None:
+        """Colour the drawing by what is known of the ops; "" for the usual colours, by families of op types.
+
+        * "type", "device", "dtype" (of the first output), "scope" (the outermost ones), "structure" (equal structure,
+          equal colour), "trainable" (variables), "diff" (what edits have done)
+        * "parameters", "output bytes" and "FLOPs", for which unknown dimensions count as `batch`
+        * "time" and "memory", once `measure` was called, or when nothing needs to be fed
+        * a column of `table()`, by its name or itself
+        * {name of an op, tensor or scope: value}, or a function of an op (see `where`) that gives a value: numbers are
+          a ramp, all else are categories; None is no value
+
+        Boxes that stand for many ops show the sum of their costs, the mean of a person's own numbers, or the category
+        that most of them have. Raises GraphEditError for what says nothing of ops.
+        """
+        _check_batch(batch)
+        way, before = "" if by is None else by, (self._by, self._batch, dict(self._own))
+        if not isinstance(way, str):
+            label, values = own.own(way, self.index)
+            way = f"{label} (own)" if label in _WAYS else label
+            self._own[way] = values
+        elif way and way not in self.colours and way not in own.OWN_COLUMNS:
+            raise GraphEditError(
+                f"Ops cannot be coloured by {way[:60]!r}; by {ways.words(self.colours)}, a column of editor.table(), a "
+                "dict of names and values, or a function of an op."
+            )
+        self._by, self._batch = way, batch
+        try:
+            if way in _MEASURED and not self.measured:
+                self._measure_itself()
+            self._of(self.index)
+        except BaseException:
+            self._by, self._batch, self._own = before
+            raise
         self.changed()
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """The ways to colour the drawing by name."""
-        return ()
+        """The ways to colour the drawing by name, those that a person has brought along last."""
+        return (*_WAYS, *self._own)
+
+    @property
+    def legend(self) -> Legend | None:
+        """What the colours of the drawing mean; None for the usual ones."""
+        known = self._of(self.index)
+        return None if known is None else known.legend(self._by)
+
+    def tints(self, scene: Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:
+        """A tint (uint8, see `view.scene.PAINT_FIELDS`) and a note for each item of a scene; None for the usual."""
+        known = self._of(scene.index)
+        if known is None:
+            return None
+        found = self._tinted.get(scene)
+        if found is None or found[0] is not known:
+            found = self._tinted[scene] = known, tints.tinted(scene, known)
+        told: tuple[npt.NDArray[np.uint8], list[str]] = found[1]
+        return told
+
+    def _of(self, index: GraphIndex) -> Known | None:
+        """What is known of the ops of an index; reckoned once."""
+        if not self._by:
+            return None
+        measured = self._here() if self._by in _MEASURED else None
+        key = (index, self._by, self._batch, measured, self._own.get(self._by))
+        if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
+            self._known = key, self._reckoned(index, measured)
+        return self._known[1]
+
+    def _reckoned(self, index: GraphIndex, measured: Measured | None) -> Known:
+        by = self._by
+        if by in self._own:
+            return self._own[by](index)
+        if by in ways.BY:
+            return ways.BY[by](index)
+        if by == "diff":
+            return ways.by_difference(index, self.diff())
+        if by in _UNITS:
+            return self._numbers(by, index, measured)
+        return own.column(by, index)
+
+    def _numbers(self, by: str, index: GraphIndex, measured: Measured | None) -> Numbers:
+        if by in _MEASURED:
+            value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
+            return Numbers(value, _UNITS[by], total=True, notice=_NOT_HERE if measured is None else measured.said)
+        value = _reckon(by, index, self._batch)
+        unknown = int(np.isnan(value).sum())
+        told = [f"batch = {self._batch:,}"] if by != "parameters" and _has_unknown(index) else []
+        told += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
+        at = costs.users(index, facts(index).fed) if by == "parameters" else None
+        return Numbers(value, _UNITS[by], total=True, notice=" · ".join(told), at=at)
+
+    # Costs
+
+    def cost(self, batch: int = 1) -> Any:
+        """What each op costs: a pandas DataFrame when pandas is installed, else a list of dicts, in graph order.
+
+        The columns are name, type, parameters, output_bytes and flops (None where they are unknown); time (µs) and
+        memory (bytes) too, once `measure` was called. Unknown dimensions count as `batch`. FLOPs are those of
+        TensorFlow's own registry.
+        """
+        _check_batch(batch)
+        index = self.index
+        found: dict[str, list[Any]] = {"name": list(index.names), "type": list(index.types)}
+        for by in ("parameters", "output bytes", "FLOPs"):
+            found[by.lower().replace(" ", "_")] = _whole(_reckon(by, index, batch))
+        measured = self._here()
+        if measured is not None:
+            found |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
+        rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+        try:
+            pandas = import_module("pandas")
+        except ImportError:
+            return rows
+        return pandas.DataFrame(rows, columns=list(found))
+
+    def measure(
+        self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
+    ) -> Measured:
+        """Run the graph in its session, traced: the time and the memory that each op took.
+
+        `fetches` are tensors; without them the chosen outputs, those of the signature, or else all that is computed and
+        read by no op. The median of `runs` runs is taken, after one that does not count. Only tensors are fetched, and
+        none that changes what the session holds. `metadata` is a RunMetadata of a run that was traced elsewhere, or
+        the folder that tf.profiler wrote. The result is kept, for `color_by("time")` and `cost()`, until an edit.
+
+        Raises GraphEditError for what cannot be measured, SessionRefused when the graph cannot run.
+        """
+        if metadata is not None:
+            found = measuring.given(metadata, self.index)
+        else:
+            given = {self._fed(key): value for key, value in (feeds or {}).items()}
+            found = self._run_traced(self._wanted(fetches, given), given, runs)
+        self._measured = self.breadcrumb, self.history, found
+        self.changed()
+        return found
+
+    @property
+    def measured(self) -> Mapping[str, Cost]:
+        """What the last measuring found, by op; nothing once the graph was edited, or where one did not measure."""
+        return self._here() or {}
+
+    def _here(self) -> Measured | None:
+        if self._measured is None or self._measured[0] != self.breadcrumb or self._measured[1] is not self.history:
+            return None
+        return self._measured[2]
+
+    def _run_traced(self, wanted: tuple[str, ...], given: Mapping[str, Any], runs: int) -> Measured:
+        now = self._now()
+        check_fetchable(now.index, wanted)
+        now.check_fed(wanted, given)
+        if now.is_body:
+            return measured_aside(now.index, now.held, wanted, given, runs)
+        run = measuring.tracing(self._live.graph(), self._source.session, given)
+        return measuring.measured(now.index, wanted, given, run, runs)
+
+    def _wanted(self, fetches: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """The tensors to compute."""
+        if fetches is None:
+            fetches = self.outputs or (self.selection.outputs if self.selection else ())
+        wanted = self._fetched(fetches)
+        if not wanted:
+            wanted = tuple(self._now().ends(self._patches())) or tuple(trying.ends(self.index, given))
+        if not wanted:
+            raise GraphEditError("These give no tensors that could be fetched; name some: editor.measure(['loss:0']).")
+        return wanted
+
+    def _measure_itself(self) -> None:
+        """Measure, when nothing has to be fed for it."""
+        try:
+            self.measure()
+        except GraphEditError as error:
+            raise GraphEditError(
+                f"Nothing was measured yet, and it cannot be done without you ({error.why.rstrip('.')}): call "
+                "editor.measure(outputs, feeds={…}).",
+                error.ops,
+            ) from error
+
+
+_RECKON: dict[str, Callable[[GraphIndex, int], Floats]] = {
+    "parameters": lambda index, _: costs.parameters(index),
+    "output bytes": costs.output_bytes,
+    "FLOPs": flops,
+}
+
+
+def _reckon(by: str, index: GraphIndex, batch: int) -> Floats:
+    return _RECKON[by](index, batch)
+
+
+def _check_batch(batch: Any) -> None:
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+        raise GraphEditError(f"{batch!r} is no size of a batch; write batch=32.")
+
+
+def _whole(values: Floats) -> list[int | None]:
+    return [None if np.isnan(value) else int(value) for value in values.tolist()]
+
+
+def _has_unknown(index: GraphIndex) -> bool:
+    """Whether some tensor has a dimension that is not known."""
+    return any(None in (index.shape(i, 0) or ()) for i in range(len(index)) if index.dtypes(i))

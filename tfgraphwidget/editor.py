@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
 
 
+_MOST_PICTURED = 3_000  # items: a notebook should stay small
+
+
 class GraphEditor(Colouring):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
@@ -155,7 +158,11 @@ class GraphEditor(Colouring):
         return self._widget
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.widget._repr_mimebundle_(**kwargs)
+        """The widget; where no kernel is (GitHub, nbviewer, nbconvert) the notebook shows the picture beside it."""
+        data, *more = self.widget._repr_mimebundle_(**kwargs)
+        if len(self.scene()) <= _MOST_PICTURED:
+            data = {**data, "image/svg+xml": self.svg()}
+        return (data, *more)
 
     def __repr__(self) -> str:
         return f"<GraphEditor: {len(self.index)} ops, {len(self._history.done)} edits>"

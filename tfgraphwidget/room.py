@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph import select
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import enclosing_scopes, split_tensor
 from tfgraphwidget.view import visible
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.items import drawn
+from tfgraphwidget.view.outline import Outline
 from tfgraphwidget.view.shown import Direction, Shown
 
 if TYPE_CHECKING:
@@ -116,36 +120,69 @@ class Room:
         """What there is to see, and how."""
         return Shown(self.opened, self.hidden, self.direction, self.pinned)
 
+    @property
+    def outline(self) -> Outline:
+        """The tree that is drawn: name scopes, and groups made for the drawing."""
+        return outline_of(self.index)[0]
+
     def is_container(self, name: str) -> bool:
         """Whether this is a scope's name and no op's, or a group's."""
-        plain = name.rstrip("/")
-        return plain in self.index.scopes.ids and name not in self.index.ids
+        return name.rstrip("/") in self.outline.ids and name not in self.index.ids
+
+    def members_of(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """(ops, scopes) that a scope's or a group's box stands for: a scope itself, what a group holds.
+
+        Raises UnknownName.
+        """
+        outline, nodes, scopes, ops = self.outline, [self._node(name)], [], []
+        while nodes:
+            node = nodes.pop()
+            if outline.members[node]:
+                nodes += outline.children[node][::-1]
+                ops += np.flatnonzero(outline.home == node).tolist()
+            else:
+                scopes.append(outline.names[node])
+        return tuple(self.index.names[op] for op in ops), tuple(scopes)
+
+    def holding(self, name: str) -> Selection:
+        """All ops inside a scope or group. Raises UnknownName."""
+        ops, scopes = self.members_of(name)
+        whole = select.scope(self.index, *scopes)
+        return whole | select.ops(self.index, *ops) if ops else whole
 
     def open(self, scopes: Iterable[str], *, deep: bool = False) -> None:
-        """Open name scopes in the drawing, and those around them; `deep`: and all inside."""
-        tree = self.index.scopes
-        names = {tree.names[tree.scope(name)] for name in scopes}
-        self.opened |= names | {outer for name in names for outer in enclosing_scopes(name)}
-        if deep:
-            self.opened |= self._inside(names)
+        """Open name scopes and groups in the drawing, and those around them; `deep`: and all inside."""
+        nodes = [self._node(name) for name in scopes]
+        around = [outer for node in nodes for outer in self.outline.around(node)]
+        self.opened |= self._names([*nodes, *around, *(self._inside(nodes) if deep else ())])
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
-        """Close name scopes in the drawing; `deep`: and all inside."""
-        tree = self.index.scopes
-        names = {tree.names[tree.scope(name)] for name in scopes}
-        self.opened -= names | (self._inside(names) if deep else set())
+        """Close name scopes and groups in the drawing; `deep`: and all inside."""
+        nodes = [self._node(name) for name in scopes]
+        self.opened -= self._names([*nodes, *(self._inside(nodes) if deep else ())])
 
     def open_all(self) -> None:
-        """Open every name scope."""
-        self.opened = frozenset(self.index.scopes.names)
+        """Open every name scope and group."""
+        self.opened = frozenset(self.outline.names) - {""}
 
     def close_all(self) -> None:
-        """Close every name scope."""
+        """Close every name scope and group."""
         self.opened = frozenset()
 
-    def _inside(self, names: set[str]) -> set[str]:
-        prefixes = tuple(f"{name}/" for name in names)
-        return {scope for scope in self.index.scopes.names if scope.startswith(prefixes)}
+    def _node(self, name: str) -> int:
+        """The number in the outline of a scope or group. Raises UnknownName."""
+        found = self.outline.ids.get(name.rstrip("/"))
+        return self.index.scopes.scope(name) if found is None else found
+
+    def _names(self, nodes: Iterable[int]) -> frozenset[str]:
+        names = self.outline.names
+        return frozenset(names[node] for node in nodes if node)
+
+    def _inside(self, nodes: list[int]) -> list[int]:
+        found, children = list(nodes), self.outline.children
+        for node in found:
+            found += children[node]
+        return found
 
     def hide(self, names: tuple[str, ...]) -> None:
         """Leave these out of the drawing."""
@@ -154,14 +191,12 @@ class Room:
     @property
     def hidden_ops(self) -> int:
         """How many ops are left out of the drawing."""
-        if not self.hidden:
-            return 0
-        index, prefixes = self.index, tuple(f"{name.rstrip('/')}/" for name in self.hidden)
-        return sum(name in self.hidden or name.startswith(prefixes) for name in index.names)
+        return int((~drawn(self.index, self.outline, self.hidden)).sum()) if self.hidden else 0
 
     def show_only(self, names: tuple[str, ...]) -> None:
         """Leave all but these out of the drawing; the scopes around them are drawn."""
-        tree, kept = self.index.scopes, {name.rstrip("/") for name in names}
+        tree = self.index.scopes
+        kept = {part.rstrip("/") for name in names for part in self._real(name)}
         around = {outer for name in kept for outer in enclosing_scopes(name)}
         hidden: set[str] = set()
         level = [0]
@@ -177,10 +212,17 @@ class Room:
                     hidden.add(f"{name}/" if name in self.index.ids else name)
         self.hidden = frozenset(hidden)
 
+    def _real(self, name: str) -> tuple[str, ...]:
+        """The names of ops and scopes that a name means: of a group what it holds."""
+        if not self.is_container(name):
+            return (name,)
+        ops, scopes = self.members_of(name)
+        return ops + scopes
+
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
         """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
-        drawn = {n: i for i, n in reversed(list(enumerate(scene.names))) if i}
-        item = drawn.get(name.rstrip("/"))
+        boxes = {n: i for i, n in reversed(list(enumerate(scene.names))) if i and scene.kind[i] != visible.BADGE}
+        item = boxes.get(name.rstrip("/"))
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
         left, top = scene.box[scene.parent[item], :2].tolist()
@@ -191,14 +233,18 @@ class Room:
         self.pinned = {key: place for key, place in self.pinned.items() if name and key != name}
 
     def reveal(self, name: str) -> str:
-        """Open the scopes around an op, a tensor or a scope; the name of the op or scope."""
+        """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
         index = self.index
         if not isinstance(name, str):
             raise UnknownName(f"{str(name)[:60]!r} is no name; write that of an op, a tensor or a scope.")
-        is_scope = name.rstrip("/") in index.scopes.ids and name not in index.ids
-        found = name.rstrip("/") if is_scope else index.names[index.op(name)]
-        around = set(enclosing_scopes(found)) | ({found} if found in index.scopes.ids and not is_scope else set())
-        self.opened |= around
+        if self.is_container(name):
+            node = self._node(name)
+            found, around = self.outline.names[node], self.outline.around(node)
+        else:
+            op = index.op(name)
+            node = int(self.outline.home[op])
+            found, around = index.names[op], [node, *self.outline.around(node)]
+        self.opened |= self._names(around)
         return found
 
     # Names

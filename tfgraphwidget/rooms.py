@@ -30,9 +30,26 @@ class Rooms:
         return self._way[-1]
 
     @property
+    def outermost(self) -> Room:
+        """The room of the graph itself."""
+        return self._way[0]
+
+    @property
     def path(self) -> tuple[str, ...]:
         """The titles of the rooms, outermost first."""
         return tuple(room.title for room in self._way)
+
+    @property
+    def function(self) -> str:
+        """The name in the library of the function that one stands in; "" in the outermost room, or after a rename."""
+        if len(self._way) < 2:
+            return ""
+        outer = self._way[-2].index
+        op, _, label = self.here.title.partition(":")
+        if op not in outer.ids:
+            return op if op in outer.functions else ""
+        ways = doors(outer.nodes[outer.ids[op]], outer.functions)
+        return next((door.function for door in ways if label in ("", door.label)), "")
 
     def doors(self, name: str) -> tuple[Door, ...]:
         """The functions that an op of this room calls."""

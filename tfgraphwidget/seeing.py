@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.selection import Selection
@@ -122,7 +125,12 @@ class Seeing(Looking):
         known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
         inputs, outputs = ([index.op(name) for name in side] for side in known)
         chosen = walks.mask_of(index, ()) if selection is None else selection.on(index).mask
-        return scenes.paint(scene, chosen, inputs, outputs, fresh)
+        painted, told = scenes.paint(scene, chosen, inputs, outputs, fresh), self.tints(scene)
+        return painted if told is None else scenes.coloured(painted, *told)
+
+    def tints(self, scene: scenes.Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:  # noqa: ARG002
+        """A tint and a note for each item of a scene; None for the usual colours, by families of op types."""
+        return None
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
         """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes."""
@@ -130,6 +138,13 @@ class Seeing(Looking):
 
         scene = self.scene()
         return draw.draw(scene, ax, paint=self.paint(scene), dark=dark)
+
+    def svg(self, *, dark: bool = False) -> str:
+        """The same picture as an SVG document."""
+        from tfgraphwidget.view.svg import svg
+
+        scene = self.scene()
+        return svg(scene, paint=self.paint(scene), dark=dark)
 
     def _seen(self, what: Names) -> tuple[str, ...]:
         """The names of scopes and groups as they are, those of all else checked."""

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph import between, frames, select
+from tfgraphwidget.graph import between, frames, query, select
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection
@@ -100,6 +100,21 @@ class Selecting(ABC):
     def matching(self, pattern: str | re.Pattern[str]) -> Selection:
         """Ops in whose name the regular expression is found."""
         return select.matching(self.index, pattern)
+
+    def find(self, text: str) -> Selection:
+        """The ops that fit a query, the language of the search box: terms with spaces between, all of which must fit.
+
+        A word is found in names and types: "softmax". `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3`
+        or `shape:[None, 10]` (of any output; * is any size, ... any number of them), `attr:strides=[1,2,2,1]` or
+        `attr:strides`, `device:GPU`, `scope:net/block1`, `is:` variable, trainable, constant, input, loop, door or
+        stateful. `/expression/` is a regular one, found in the name, or behind a key: `type:/^Conv/`. `*` in a value is
+        any text, `-` before a term means all that do not fit, quotes keep spaces and colons. A type, dtype or scope
+        that there is means itself alone, else all of which it is a part. Upper and lower case are the same, but in
+        regular expressions: `/(?i)relu/`.
+
+        Raises GraphEditError for a query that makes no sense, and for an expression that takes over a second.
+        """
+        return query.find(self.index, text)
 
     def of_type(self, *types: str) -> Selection:
         """Ops of the given types, for example "Conv2D"."""

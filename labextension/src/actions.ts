@@ -1,7 +1,18 @@
 // From gesture to store or request. Edits go one after another, so that each starts from the state the last one left.
-import type { Channel } from "./channel";
+import type { Answer, Channel } from "./channel";
 import { Edits } from "./edits";
-import type { CloneRequest, SelectRequest } from "./protocol";
+import type {
+  CloneRequest,
+  ColourRequest,
+  GatherRequest,
+  HideRequest,
+  PictureRequest,
+  PinRequest,
+  SelectRequest,
+  TurnRequest,
+  UnfoldRequest,
+  UnpinRequest,
+} from "./protocol";
 import type { Anchor } from "./render/arrival";
 import type { Region, Taken } from "./render/region";
 import type { Show } from "./replies";
@@ -14,6 +25,16 @@ export type Side = "inputs" | "outputs";
 /** What a person fills in; the part that is cloned is the boundary's, or the selection. */
 export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs">;
 
+/** What changes the drawing and nothing else. */
+export type LookRequest =
+  | ColourRequest
+  | GatherRequest
+  | HideRequest
+  | PinRequest
+  | TurnRequest
+  | UnfoldRequest
+  | UnpinRequest;
+
 const HITS = 50;
 /** Names in one request: a message of more than 10 MB never arrives. */
 const MOST_NAMES = 20_000;
@@ -24,6 +45,7 @@ export class Actions {
   readonly #store: Store;
   readonly #turns: Turns;
   #searching = new AbortController();
+  #examining = new AbortController();
 
   constructor(store: Store, channel: Channel, stage: Show) {
     this.#store = store;
@@ -35,6 +57,7 @@ export class Actions {
   close(): void {
     this.#turns.close();
     this.#searching.abort();
+    this.#examining.abort();
   }
 
   open(): Promise<void> {
@@ -57,6 +80,16 @@ export class Actions {
     const { scene } = this.#store.value;
     if (!scene || item <= 0 || !isScope(at(scene.kind, item))) return Promise.resolve();
     return this.#turns.take(() => ({ type: "toggle", scope: scene.names[item] ?? "", deep }), { anchor });
+  }
+
+  /** Change what is drawn, and how. */
+  look(request: LookRequest): Promise<void> {
+    return this.#turns.take(() => request);
+  }
+
+  /** The drawing as a file; null when there is none. */
+  picture(asked: Omit<PictureRequest, "type">): Promise<Answer | null> {
+    return this.#turns.question({ type: "picture", ...asked });
   }
 
   /** Open or close a scope, go through a door. */
@@ -102,12 +135,22 @@ export class Actions {
     await this.#turns.ask({ type: "inspect", name: key }, signal);
   }
 
-  async search(text: string): Promise<void> {
+  /** What there is to say of what is looked at beyond its wiring. */
+  async examine(name: string): Promise<void> {
+    this.#examining.abort();
+    this.#examining = new AbortController();
+    const answer = await this.#turns.further({ type: "examine", name }, this.#examining.signal);
+    if (answer?.type === "examined") this.#turns.accept(answer);
+  }
+
+  /** Find ops, at most so many at first; another query begins at its first hit. */
+  async search(query: string, limit = HITS): Promise<void> {
     this.#searching.abort();
     this.#searching = new AbortController();
-    this.#store.set({ query: text });
-    if (text.trim() === "") this.#store.set({ found: null });
-    else await this.#turns.ask({ type: "search", text: text.trim(), limit: HITS }, this.#searching.signal);
+    this.#store.set(query === this.#store.value.query ? {} : { query, hit: -1 });
+    const text = query.trim();
+    if (text === "") this.#store.set({ found: null, hitNames: [] });
+    else await this.#turns.ask({ type: "search", text, limit }, this.#searching.signal);
   }
 
   setMode(mode: Mode): void {
@@ -120,8 +163,8 @@ export class Actions {
 
   /** One thing less: what is being dragged or picked, the box that is being drawn, else the tool, else the message. */
   back(): void {
-    const { region, tool, aim, picking } = this.#store.value;
-    if (aim || picking) this.#store.set({ aim: null, picking: null });
+    const { region, tool, aim, picking, lift } = this.#store.value;
+    if (aim || picking || lift) this.#store.set({ aim: null, picking: null, lift: null });
     else if (region) this.#store.set({ region: null });
     else if (tool !== "pan") this.setTool("pan");
     else this.dismiss();

@@ -7,19 +7,24 @@ import { listenToKeys } from "./keys";
 import { createChanges } from "./panels/changes";
 import { createClone } from "./panels/clone";
 import { createEmpty } from "./panels/empty";
+import { createHidden } from "./panels/filter";
+import { createHelp } from "./panels/help";
 import { createHistory } from "./panels/history";
 import { createInspector } from "./panels/inspector";
+import { createLegend } from "./panels/legend";
 import { createMenu } from "./panels/menu";
 import { createOutline } from "./panels/outline";
 import type { Parts } from "./panels/parts";
 import { createPath } from "./panels/path";
 import { createPort } from "./panels/port";
 import { createSelection } from "./panels/selection";
+import { createSpoken } from "./panels/spoken";
 import { createStatus } from "./panels/status";
 import { createToolbar } from "./panels/toolbar";
 import { createTooltip } from "./panels/tooltip";
 import { createWarnings } from "./panels/warnings";
 import { pointOf } from "./render/drag";
+import { Minimap } from "./render/minimap";
 import { Overlay } from "./render/overlay";
 import { listen, withControl } from "./render/pointer";
 import { Stage } from "./render/stage";
@@ -98,12 +103,23 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     createHistory(parts),
   );
   const overlay = new Overlay(parts.stage, parts.store);
-  host.append(overlay.canvas, createEmpty(parts), createPath(parts), createOutline(parts));
+  const minimap = new Minimap(parts.stage, parts.store);
+  host.append(
+    overlay.canvas,
+    minimap.canvas,
+    createEmpty(parts),
+    createPath(parts),
+    createHidden(parts),
+    createLegend(parts),
+    createOutline(parts),
+  );
   root.append(
     createToolbar(parts, id),
     createWarnings(parts),
     element("div", { class: "tgw-body" }, host, panel),
     createStatus(parts),
+    createSpoken(parts),
+    createHelp(parts),
   );
   parts.store.watch(["panelOpen"], ({ panelOpen }) => {
     panel.hidden = !panelOpen;
@@ -143,6 +159,10 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
     select: (region) => void actions.selectTaken(stage.taken(region), region),
+    moved: (item, x, y) => {
+      const name = store.value.scene?.names[item] ?? "";
+      void actions.look({ type: "pin", name, x, y });
+    },
     hover: (inner, point) => {
       // The inside of an open scope is the background of what it holds; only its header names it.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;

@@ -39,7 +39,7 @@ export function icon(path: string, kind = ""): SVGSVGElement {
 }
 
 export const ICONS = {
-  fit: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M6 6h4v4H6z",
+  fit: "M2 5.500V2h3.500M10.500 2H14v3.500M14 10.500V14h-3.500M5.500 14H2v-3.500M5.500 5.500h5v5h-5z",
   panel: "M2 3h12v10H2zM10 3v10",
   search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.4 10.4 14 14",
   undo: "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H7",
@@ -61,6 +61,9 @@ export const ICONS = {
   play: "M5 3v10l8-5z",
   changes: "M5.500 2.500v6M2.500 5.500h6M8.500 11.500h5M2.500 13.500l11-11",
   target: "M8 1.500v4M8 10.500v4M1.500 8h4M10.500 8h4",
+  chevron: "m4 6.500 4 4 4-4",
+  help: "M8 1.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13M6 6.200a2 2 0 1 1 2.800 1.900q-.800.400-.800 1.200M8 11.500v.01",
+  full: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4M2 2l4 4M14 2l-4 4M14 14l-4-4M2 14l4-4",
   warning: "M8 2 1.500 13.500h13zM8 6.500v3.500M8 12v.01",
 } as const;
 

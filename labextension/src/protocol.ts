@@ -28,6 +28,7 @@ export interface Legend {
   entries: Entry[];
   low: string;
   high: string;
+  notice: string;
 }
 
 /** What the panel shows beside the drawing. */
@@ -61,10 +62,12 @@ export interface State {
 
 /** What a tensor was when the graph was run, in words: all of it when it is small, else its range. */
 export interface Seen {
+  dtype: string;
   shape: string;
   value: string;
   low: string;
   mean: string;
+  std: string;
   high: string;
   nans: number;
   infs: number;
@@ -176,6 +179,13 @@ export interface HideRequest {
   type: "hide";
   verb: "hide" | "only" | "nothing";
   names: string[];
+}
+
+/** Select all ops that fit a query, add them to the selection, hide them, or show only them. */
+export interface GatherRequest {
+  type: "gather";
+  text: string;
+  use: "select" | "add" | "hide" | "only";
 }
 
 /** Lay out so that tensors flow down or to the right. */
@@ -383,12 +393,13 @@ export interface Examined {
   signature: [string, string, string][];
 }
 
-/** The first hits in graph order; `total` counts all. `why` says what is wrong with the query, or "". */
+/** The first hits, the nearest first; `total` counts all, in `scopes` name scopes. */
 export interface Found {
   type: "found";
   hits: Hit[];
   total: number;
   why: string;
+  scopes: number;
 }
 
 /** What a clone would do, or the one sentence of its refusal. */
@@ -448,6 +459,7 @@ export type Request =
   | LeaveRequest
   | RefreshRequest
   | HideRequest
+  | GatherRequest
   | TurnRequest
   | PinRequest
   | UnpinRequest

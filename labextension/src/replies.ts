@@ -1,5 +1,6 @@
 // From reply to store: what Python said becomes what the screen shows.
 import { type Answer, assertNever } from "./channel";
+import { listed } from "./finding";
 import type { Drawn, Inspected, Painted, Refused } from "./protocol";
 import type { Arrival } from "./render/arrival";
 import { moved, roomOf } from "./rooms";
@@ -39,7 +40,7 @@ export class Replies {
         this.#store.set({ examined: answer });
         break;
       case "found":
-        this.#store.set({ found: answer });
+        this.#store.set(listed(answer, this.#store.value));
         break;
       case "previewed":
         this.#store.set({ preview: answer, ...(answer.refusal ? { warned: answer.warned } : {}) });

@@ -1,6 +1,7 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
 import type { Examined, Found, Inspected, Offer, Previewed, State } from "./protocol";
 import type { Camera, Point } from "./render/camera";
+import type { Lift } from "./render/lift";
 import type { Region, Shape } from "./render/region";
 import type { Paint, Scene } from "./scene";
 
@@ -43,6 +44,8 @@ export interface Screen {
   readonly tool: Tool;
   /** The box or lasso that is being drawn. */
   readonly region: Region | null;
+  /** The box that is being moved. */
+  readonly lift: Lift | null;
   /** What is being dragged from a port. */
   readonly aim: Aim | null;
   /** Who takes the op that is clicked next. */
@@ -50,12 +53,18 @@ export interface Screen {
   readonly panelOpen: boolean;
   /** Whether control edges are drawn. */
   readonly controls: boolean;
+  /** Whether the minimap is there. */
+  readonly minimap: boolean;
   /** Whether the help sheet is open. */
   readonly helping: boolean;
   readonly details: Inspected | null;
   /** What else there is to say of the op in the inspector, once it has come. */
   readonly examined: Examined | null;
   readonly found: Found | null;
+  /** The names of the ops found, in the order of the list (finding.ts). */
+  readonly hitNames: readonly string[];
+  /** The place among them of the one gone to last, or -1. */
+  readonly hit: number;
   /** What the last clone that was asked about would do. */
   readonly preview: Previewed | null;
   /** Whether that is not the present one any more: its answer is on the way. */
@@ -85,14 +94,18 @@ const EMPTY: Screen = {
   mode: "look",
   tool: "pan",
   region: null,
+  lift: null,
   aim: null,
   picking: null,
   panelOpen: true,
   controls: true,
+  minimap: true,
   helping: false,
   details: null,
   examined: null,
   found: null,
+  hitNames: [],
+  hit: -1,
   preview: null,
   previewing: false,
   query: "",

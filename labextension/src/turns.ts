@@ -44,6 +44,7 @@ export class Turns {
       await this.ask(message, this.#closed.signal, arrival);
       // Whoever reveals an op looks at that one next; a run has values to show of what is looked at.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
+      if (drawn) this.#store.set({ picked: renamed(this.#store.value.picked, message) });
       if (drawn || message.type === "probe") void this.#lookAgain();
     });
     return this.#last;
@@ -60,6 +61,16 @@ export class Turns {
   async question(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
     if (this.#closed.signal.aborted) return null;
     return this.#channel.request(message, { signal });
+  }
+
+  /** More of what is looked at; null when there is none, which is nothing to complain of, or nobody waits any more. */
+  async further(message: Request, signal: AbortSignal): Promise<Answer | null> {
+    try {
+      const answer = await this.#channel.request(message, { signal });
+      return signal.aborted ? null : answer;
+    } catch {
+      return null;
+    }
   }
 
   accept(answer: Answer): void {
@@ -99,6 +110,15 @@ export class Turns {
       this.#store.set({ pending, slow: pending > 0 && this.#store.value.slow });
     }
   }
+}
+
+/** What the op or scope of a key is called after an edit. */
+export function renamed(key: string, message: Request): string {
+  if (message.type !== "change" || message.verb !== "rename") return key;
+  const [old = ""] = message.what.map((name) => name.replace(/\/$/, ""));
+  const text = message.values[message.keys.indexOf("new")] ?? "";
+  if (old === "" || text === "" || (key !== old && !key.startsWith(`${old}/`))) return key;
+  return `${text.replace(/^"|\/?"$/g, "")}${key.slice(old.length)}`;
 }
 
 function textOf(error: unknown): string {

@@ -132,7 +132,7 @@ describe("looking", () => {
   });
 
   test("an emptied search field sends nothing and closes the list", async () => {
-    const found: Answer = { type: "found", hits: [], total: 0, why: "", buffer: NOTHING };
+    const found: Answer = { type: "found", hits: [], total: 0, why: "", scopes: 0, buffer: NOTHING };
     const { actions, sent, store } = await opened(found);
     await actions.search(" conv ");
     expect(sent).toEqual([{ type: "search", text: "conv", limit: 50 }]);

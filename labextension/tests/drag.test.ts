@@ -3,28 +3,43 @@ import { type Camera, panned } from "../src/render/camera";
 import { listenToDrags } from "../src/render/drag";
 import type { Region } from "../src/render/region";
 import type { Stage } from "../src/render/stage";
+import { decodeScene } from "../src/scene";
 import { Store, type Tool } from "../src/store";
+import { packed, sceneArrays } from "./made_up";
 
-type Held = { shiftKey?: boolean; ctrlKey?: boolean; altKey?: boolean; button?: number; pointerId?: number };
+type Held = {
+  shiftKey?: boolean;
+  ctrlKey?: boolean;
+  altKey?: boolean;
+  button?: number;
+  pointerId?: number;
+  pointerType?: string;
+};
 
-/** A canvas to press on, in a store with a tool; what was selected. */
-function canvas(tool: Tool) {
+/** A canvas to press on, in a store with a tool; what was selected and moved. `item` is below the pointer. */
+function canvas(tool: Tool, item = 0, inside = false) {
   const store = new Store();
-  store.set({ tool, camera: { x: 100, y: 0, zoom: 2 } });
+  const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  store.set({ tool, camera: { x: 100, y: 0, zoom: 2 }, scene: decodeScene(fields, buffer) });
   const target = Object.assign(new EventTarget(), {
     setPointerCapture: () => undefined,
     classList: { add: () => undefined, remove: () => undefined },
   });
   const setCamera = (camera: Camera) => store.set({ camera });
-  const stage = { canvas: target, itemAt: () => 0, setCamera } as unknown as Stage;
+  const stage = { canvas: target, itemAt: () => item, isInside: () => inside, setCamera } as unknown as Stage;
   const selected: Region[] = [];
-  const drags = { hover: () => undefined, select: (region: Region) => void selected.push(region) };
+  const put: number[][] = [];
+  const drags = {
+    hover: () => undefined,
+    select: (region: Region) => void selected.push(region),
+    moved: (...where: number[]) => void put.push(where),
+  };
   const moved = listenToDrags(stage, store, drags);
   const send = (type: string, x: number, y: number, held: Held = {}) => {
     const about = { button: 0, pointerId: 1, offsetX: x, offsetY: y, ...held };
     target.dispatchEvent(Object.assign(new Event(type), about));
   };
-  return { store, selected, moved, send };
+  return { store, selected, put, moved, send };
 }
 
 describe("dragging", () => {
@@ -106,5 +121,69 @@ describe("dragging", () => {
     send("pointerup", 280, 100, { pointerId: 2 });
     send("pointerup", 120, 100);
     expect(selected).toEqual([]);
+  });
+});
+
+describe("dragging a box", () => {
+  function dragged(item: number, held: Held = {}, inside = false) {
+    const hand = canvas("pan", item, inside);
+    const before = hand.store.value.camera;
+    hand.send("pointerdown", 10, 10, held);
+    hand.send("pointermove", 30, 20, held);
+    hand.send("pointermove", 50, 40, held);
+    return { ...hand, panned: hand.store.value.camera !== before };
+  }
+
+  test("takes it along, and says where it was put: its middle in what surrounds it", () => {
+    const { store, put, panned, send } = dragged(3);
+    expect(panned).toBe(false);
+    expect(store.value.lift).toEqual({ item: 3, dx: 20, dy: 15 });
+    send("pointerup", 50, 40);
+    expect(store.value.lift).toBeNull();
+    // net/dense: middle at (120, 163) in net, which begins at (40, 100).
+    expect(put).toEqual([[3, 100, 78]]);
+  });
+
+  test.each([
+    ["the background", 0, {}, false],
+    ["the inside of an open scope", 2, {}, true],
+    ["a box with a finger", 3, { pointerType: "touch" }, false],
+    ["a box with the middle button", 3, { button: 1 }, false],
+  ])("is not meant by dragging %s, which pans", (_, item, held, inside) => {
+    const { store, put, panned, send } = dragged(item, held, inside);
+    send("pointerup", 50, 40);
+    expect([panned, store.value.lift, put]).toEqual([true, null, []]);
+  });
+
+  test("from afar, where boxes are specks, pans", () => {
+    const { store, send } = canvas("pan", 1);
+    store.set({ camera: { x: 0, y: 0, zoom: 0.2 } });
+    send("pointerdown", 10, 10);
+    send("pointermove", 60, 10);
+    expect(store.value.lift).toBeNull();
+    expect(store.value.camera.x).toBeLessThan(0);
+  });
+
+  test("given up half-way, it stays where it was", () => {
+    const { store, put, send } = dragged(1);
+    store.set({ lift: null });
+    send("pointermove", 90, 90);
+    expect(store.value.lift).toBeNull();
+    send("pointerup", 90, 90);
+    expect(put).toEqual([]);
+  });
+
+  test("a press that does not move leaves it and is a click", () => {
+    const { put, moved, send } = canvas("pan", 1);
+    send("pointerdown", 10, 10);
+    send("pointerup", 11, 10);
+    expect([moved(), put]).toEqual([false, []]);
+  });
+
+  test("with a box tool draws a box", () => {
+    const { store, send } = canvas("box", 1);
+    send("pointerdown", 10, 10);
+    send("pointermove", 60, 60);
+    expect([store.value.lift, store.value.region?.shape]).toEqual([null, "box"]);
   });
 });

@@ -123,17 +123,19 @@ describe("forms", () => {
 
 describe("values", () => {
   const seen: Seen = {
+    dtype: "float32",
     shape: "(2, 3)",
     value: "",
     low: "-1",
     mean: "0.5",
+    std: "1",
     high: "2",
     nans: 0,
     infs: 0,
     bars: [],
   };
   test.each([
-    [seen, "(2, 3) · -1 … 2, mean 0.5"],
+    [seen, "(2, 3) · -1 … 2, mean 0.5, std 1"],
     [{ ...seen, low: "6", high: "6" }, "(2, 3) · all 6"],
     [{ ...seen, low: "6", high: "6", nans: 1 }, "(2, 3) · all others 6"],
     [{ ...seen, low: "" }, "(2, 3)"],

@@ -1,7 +1,9 @@
 // What the inspector shows follows the graph.
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Answer } from "../src/channel";
-import type { Inspected } from "../src/protocol";
+import { isOf, rgba, scaleOf } from "../src/panels/examined";
+import type { Examined, Inspected, Request } from "../src/protocol";
+import { renamed } from "../src/turns";
 import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, opened, refused } from "./kernel";
 import { drawn, painted } from "./made_up";
 
@@ -91,4 +93,110 @@ test("who reveals an op looks at that one, not first again at the last", async (
   await actions.reveal("net");
   expect(sent.map((request) => ("name" in request ? request.name : ""))).toEqual(["net", "net"]);
   expect(store.value.details?.name).toBe("net");
+});
+
+function examined(name: string, change: Partial<Examined> = {}): Answer {
+  return {
+    type: "examined",
+    name,
+    value: null,
+    why: "",
+    images: [],
+    summary: "",
+    about: "",
+    arguments: [],
+    created: [],
+    signature: [],
+    ...change,
+    buffer: NOTHING,
+  };
+}
+
+describe("what there is to say beyond the wiring", () => {
+  test("is asked beside all turns, and no refusal of it is shown", async () => {
+    const { actions, sent, store } = await looking(
+      examined("input", { summary: "A placeholder." }),
+      refused("No."),
+    );
+    await actions.examine("input");
+    expect(store.value.examined?.summary).toBe("A placeholder.");
+    await actions.examine("input");
+    expect(store.value).toMatchObject({ status: null, pending: 0, examined: { summary: "A placeholder." } });
+    expect(sent).toEqual([
+      { type: "examine", name: "input" },
+      { type: "examine", name: "input" },
+    ]);
+  });
+
+  test("is not waited for once another op is looked at", async () => {
+    const { actions, store } = await looking(examined("input"), examined("net"));
+    const first = actions.examine("input");
+    const second = actions.examine("net");
+    await Promise.all([first, second]);
+    expect(store.value.examined?.name).toBe("net");
+  });
+
+  test("a kernel that fails says nothing", async () => {
+    const { actions, store } = await looking(new Error("The kernel has not answered."));
+    await actions.examine("input");
+    expect(store.value).toMatchObject({ status: null, examined: null });
+  });
+
+  test("is shown with the op that it is about only", () => {
+    const about = (name: string) => ({ ...examined(name), type: "examined" }) as Examined;
+    const details = { ...inspected("input"), type: "inspected" } as Inspected;
+    expect(isOf(about("input"), details)).toBe(true);
+    expect(isOf(about("net"), details)).toBe(false);
+    expect(isOf(about("net"), null)).toBe(false);
+    expect(isOf(null, details)).toBe(false);
+  });
+});
+
+describe("previews", () => {
+  test("each grey value is a pixel, opaque", () => {
+    expect([...rgba(btoa("\x00\x80\xff"), 3)]).toEqual([
+      0, 0, 0, 255, 128, 128, 128, 255, 255, 255, 255, 255,
+    ]);
+  });
+
+  test("small ones are drawn larger, by whole pixels", () => {
+    expect(scaleOf({ width: 3, height: 3 })).toBe(32);
+    expect(scaleOf({ width: 7, height: 5 })).toBe(13);
+    expect(scaleOf({ width: 3, height: 3 }, 16)).toBe(18);
+    expect(scaleOf({ width: 64, height: 1 })).toBe(2);
+    expect(scaleOf({ width: 0, height: 0 })).toBe(96);
+  });
+});
+
+describe("after a rename", () => {
+  const rename = (what: string, to: string): Request => ({
+    type: "change",
+    verb: "rename",
+    what: [what],
+    keys: ["new"],
+    values: [JSON.stringify(to)],
+  });
+
+  test("the inspector stays with the op", async () => {
+    const { actions, sent, store } = await looking(drawn({ notice: "1 op changed." }), inspected("x"));
+    await actions.edits.change("rename", ["input"], { new: '"x"' });
+    await vi.waitFor(() => expect(store.value.details?.name).toBe("x"));
+    expect(store.value.picked).toBe("x");
+    expect(sent.at(-1)).toEqual({ type: "inspect", name: "x" });
+  });
+
+  test("a refused one leaves it where it was", async () => {
+    const { actions, store } = await looking(refused("'x' is taken."));
+    await actions.edits.change("rename", ["input"], { new: '"x"' });
+    expect(store.value).toMatchObject({ picked: "input", details: { name: "input" } });
+  });
+
+  test.each([
+    ["net/", rename("net/", "web"), "web/"],
+    ["net/", rename("net", "web/"), "web/"],
+    ["net/w", rename("net/", "web"), "web/w"],
+    ["network", rename("net", "web"), "network"],
+    ["net", rename("net", "other/net"), "other/net"],
+    ["net", { type: "undo" } as Request, "net"],
+  ])("%s", (key, message, expected) => expect(renamed(key, message)).toBe(expected));
 });

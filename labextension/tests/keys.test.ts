@@ -1,39 +1,71 @@
 import { describe, expect, test } from "vitest";
 import type { Actions } from "../src/actions";
-import { meaning, onCanvas, type Pressed } from "../src/keys";
-import type { Parts } from "../src/panels/parts";
+import { BINDINGS, capsOf, GROUPS } from "../src/bindings";
+import { meaning, type Pressed } from "../src/keys";
 import type { Stage } from "../src/render/stage";
 import { decodeScene } from "../src/scene";
 import { DERIVATIONS } from "../src/selecting";
-import { Store } from "../src/store";
+import { type Screen, Store } from "../src/store";
+import { Walk } from "../src/walking";
 import { opened } from "./kernel";
-import { packed, sceneArrays } from "./made_up";
+import { packed, sceneArrays, state } from "./made_up";
 
 const INPUT = 1;
+const NET = 2;
 const NO_KEYS = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
 
-/** Parts that write down what is asked of them. */
-function watched() {
+/** Hands that write down what is asked of them. */
+function watched(change: Partial<Screen> = {}) {
   const asked: unknown[][] = [];
   const recorder: object = new Proxy(
     {},
     {
-      get: (_, name) =>
-        name === "edits" ? recorder : (...all: unknown[]) => void asked.push([name, ...all]),
+      get: (_, name) => {
+        if (name === "edits") return recorder;
+        if (name === "viewport") return { width: 800, height: 600 };
+        return name === "middle" ? { x: 0, y: 0 } : (...all: unknown[]) => void asked.push([name, ...all]);
+      },
     },
   );
   const store = new Store();
   const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
-  store.set({ scene: decodeScene(fields, buffer), picked: "input" });
-  const parts: Parts = { store, actions: recorder as Actions, stage: recorder as Stage };
-  const press = (key: string, held: Partial<Pressed> = {}, where = meaning) => {
-    where({ ...NO_KEYS, ...held, key }, parts)?.();
+  store.set({ scene: decodeScene(fields, buffer), state: state(), picked: "input", ...change });
+  const before = store.value;
+  const hands = {
+    store,
+    actions: recorder as Actions,
+    stage: recorder as Stage,
+    find: () => void asked.push(["find"]),
+    walk: new Walk(),
+  };
+  const press = (key: string, held: Partial<Pressed> = {}, drawing = true) => {
+    meaning({ ...NO_KEYS, ...held, key }, hands, drawing)?.();
     return asked.splice(0);
   };
-  return { press };
+  return { press, store, changed: () => store.value !== before };
+}
+
+/** "Ctrl+Shift+z" as a keyboard would send it. */
+function pressedOf(chord: string): [string, Partial<Pressed>] {
+  const parts = chord === "+" ? [chord] : chord.split("+");
+  const key = parts.pop() ?? "";
+  const held = (name: string) => parts.includes(name);
+  return [
+    key,
+    { ctrlKey: held("Ctrl"), altKey: held("Alt"), shiftKey: held("Shift") || /^[A-Z?!]$/.test(key) },
+  ];
 }
 
 describe("keys", () => {
+  test.each([...BINDINGS.keys()])("%s in the table acts", (chord) => {
+    const acts = ["", "net/", "net/dense/"].some((picked) => {
+      const found = { hitNames: ["input", "net", "net/dense"], hit: 1 };
+      const { press, changed } = watched({ picked, state: state({ hidden: 1 }), ...found });
+      return press(...pressedOf(chord)).length > 0 || changed();
+    });
+    expect(acts).toBe(true);
+  });
+
   test.each([
     ["b", "setTool", "box"],
     ["l", "setTool", "lasso"],
@@ -47,6 +79,13 @@ describe("keys", () => {
     ["!", "derive", "invert"],
     ["i", "mark", INPUT, "inputs"],
     ["o", "mark", INPUT, "outputs"],
+    ["h", "look", { type: "hide", verb: "hide", names: ["input"] }],
+    ["H", "look", { type: "hide", verb: "only", names: ["input"] }],
+    ["E", "look", { type: "unfold", everything: true }],
+    ["C", "look", { type: "unfold", everything: false }],
+    ["D", "look", { type: "turn", direction: "right" }],
+    ["U", "look", { type: "unpin", name: "" }],
+    ["/", "find"],
     ["r", "refresh"],
     ["Backspace", "leave"],
     ["Delete", "removeSelected"],
@@ -54,7 +93,15 @@ describe("keys", () => {
     ["Escape", "back"],
     ["f", "fit"],
   ])("%s", (key, ...expected) => {
-    expect(watched().press(key)).toEqual([expected]);
+    expect(watched().press(key, {}, false)).toEqual([expected]);
+  });
+
+  test("t, m and ? switch what is on the screen", () => {
+    const { press, store } = watched();
+    for (const key of ["t", "m", "?"]) press(key);
+    expect(store.value).toMatchObject({ controls: false, minimap: false, helping: true });
+    press("t");
+    expect(store.value.controls).toBe(true);
   });
 
   test("with Ctrl or Cmd, undo and redo, and no letter of ours", () => {
@@ -76,17 +123,39 @@ describe("keys", () => {
     for (const key of ["x", "constructor", "Tab", "q"]) expect(press(key)).toEqual([]);
   });
 
-  test("on the drawing Enter goes through or into, Space and Ctrl-Enter select", () => {
+  test("on the drawing Enter goes through or into, with Shift all the way; Space and Ctrl-Enter select", () => {
     const { press } = watched();
-    expect(press("Enter", {}, onCanvas).at(-1)).toEqual(["activate", INPUT, undefined]);
-    expect(press(" ", {}, onCanvas)).toEqual([["toggleSelected", INPUT]]);
-    expect(press("Enter", { ctrlKey: true }, onCanvas)).toEqual([["toggleSelected", INPUT]]);
+    expect(press("Enter").at(-1)).toEqual(["activate", INPUT, undefined]);
+    expect(press("Enter", { shiftKey: true }).at(-1)).toEqual(["toggle", INPUT, undefined, true]);
+    expect(press(" ")).toEqual([["toggleSelected", INPUT]]);
+    expect(press("Enter", { ctrlKey: true })).toEqual([["toggleSelected", INPUT]]);
+  });
+
+  test("a button keeps its own Enter, Space and arrows", () => {
+    const { press } = watched();
+    for (const key of ["Enter", " ", "ArrowDown", "PageDown"]) expect(press(key, {}, false)).toEqual([]);
+  });
+
+  test("arrows walk once something is picked, and pan before; with Shift they always pan", () => {
+    expect(watched().press("ArrowDown")[0]).toEqual(["pick", NET]);
+    const panned = [["setCamera", { x: 0, y: 60, zoom: 1 }]];
+    expect(watched({ picked: "" }).press("ArrowDown")).toEqual(panned);
+    expect(watched().press("ArrowDown", { shiftKey: true })).toEqual(panned);
   });
 
   test("no two things have the same key", () => {
-    const others = ["b", "l", "i", "o", "f", "r", "/", "+", "=", "-", "Backspace", "Escape"];
-    const keys = [...others, ...DERIVATIONS.map(({ key }) => key).filter(Boolean)];
-    expect(new Set(keys).size).toBe(keys.length);
+    const keys = GROUPS.flatMap(({ bindings }) => bindings.flatMap(({ keys: some }) => some));
+    expect(BINDINGS.size).toBe(keys.length);
+    for (const { key, verb } of DERIVATIONS.filter((each) => each.key))
+      expect(watched().press(key), key).toEqual([["derive", verb]]);
+  });
+
+  test("keys as on their caps", () => {
+    expect(capsOf("Ctrl+Shift+z")).toEqual(["Ctrl", "Shift", "Z"]);
+    expect(capsOf("E")).toEqual(["Shift", "E"]);
+    expect(capsOf("Shift+ArrowDown")).toEqual(["Shift", "↓"]);
+    expect(capsOf("+")).toEqual(["+"]);
+    expect(capsOf(" ")).toEqual(["Space"]);
   });
 });
 

@@ -69,7 +69,7 @@ describe("going in and out", () => {
 
   test("what was picked and found stays behind", async () => {
     const { actions, store } = await opened(drawn({ path: INSIDE }));
-    store.set({ picked: "input", found: { type: "found", hits: [], total: 0, why: "" } });
+    store.set({ picked: "input", found: { type: "found", hits: [], total: 0, why: "", scopes: 0 } });
     await actions.enter("net");
     expect(store.value).toMatchObject({ picked: "", details: null, found: null });
   });

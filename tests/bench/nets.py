@@ -1,4 +1,4 @@
-"""The graph files that all viewers are given: a Keras ResNet-50 in training, convolutional stages, scopes of 500 ops."""
+"""The files that all viewers are given: a Keras ResNet-50 in training, convolutional stages, scopes of 500 ops."""
 
 from __future__ import annotations
 

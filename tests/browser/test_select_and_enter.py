@@ -98,6 +98,7 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     def press(name: str) -> None:
         root.get_by_role("button", name=name, exact=True).click()
 
+    root.get_by_text("Change the selection").click()
     widget.click("x", "Control")
     expect(expression).to_have_text("editor.ops('x')")
     press("Downstream")

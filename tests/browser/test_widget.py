@@ -111,6 +111,7 @@ def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterSer
     assert box
     assert box["x"] < x < box["x"] + box["width"]
     assert box["y"] < y < box["y"] + box["height"]
+    page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("MatMul")
     expect(hits).to_have_count(3)

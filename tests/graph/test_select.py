@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from tests.conftest import INCEPTION_OUTPUT, v1
+from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import between, select
 from tfgraphwidget.graph.index import GraphIndex, build
@@ -102,17 +102,3 @@ def test_bad_patterns_scopes_and_types_are_named(line: tf.Graph) -> None:
         select.scope(index, "nowhere")
     with pytest.raises(UnknownName, match="'Conv9D'"):
         select.of_type(index, "Conv9D")
-
-
-def test_search_puts_first_what_is_called_so(inception: tuple[tf.Graph, v1.Session]) -> None:
-    index = index_of(inception[0])
-    hits = [index.names[i] for i in select.found(index, "softmax")]
-    assert hits[0] == INCEPTION_OUTPUT[:-2]
-    assert sorted(hits) == sorted(n for n in index.names if "softmax" in (n + index.types[index.ids[n]]).lower())
-    assert select.found(index, " ") == []
-    assert {index.types[i] for i in select.found(index, "FusedBatchNormV3")} == {"FusedBatchNormV3"}
-
-
-def test_search_puts_an_op_before_what_lies_in_its_scope() -> None:
-    index = build([v1.NodeDef(name=name, op="NoOp") for name in ("a/b/c", "a/bee", "a/b", "x/a/b", "b/a")])
-    assert [index.names[i] for i in select.found(index, "A/B")] == ["a/b", "x/a/b", "a/bee", "a/b/c"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
+import numpy as np
 import pytest
 
 from tfgraphwidget.view import palette
@@ -29,6 +32,50 @@ def test_text_is_readable_on_every_fill(name):
     for fill, theme in zip(palette.FAMILIES[name], (palette.LIGHT, palette.DARK), strict=True):
         assert contrast(fill, theme.text) >= 4.5
         assert contrast(fill, theme.faint_text) >= 3.0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_is_readable_on_every_category_and_every_step_of_the_ramp(dark):
+    theme = palette.DARK if dark else palette.LIGHT
+    for fill in (*(pair[dark] for pair in palette.TINTS), *palette.ramp(dark=dark)):
+        assert contrast(fill, theme.text) >= 4.5
+        assert contrast(fill, theme.faint_text) >= 3.0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_ramp_leaves_the_background_step_by_step(dark):
+    fills, theme = palette.ramp(dark=dark), palette.DARK if dark else palette.LIGHT
+    away = [contrast(fill, theme.background) for fill in fills]
+    assert len(fills) == palette.RAMP_STEPS == 256 - 128
+    assert all(later > earlier - 0.03 for earlier, later in pairwise(away))  # rounding to 8 bits
+    assert away[64] > away[0] + 0.15
+    assert away[-1] > away[64] + 0.15
+    assert (fills[0], fills[-1]) == (palette.RAMP[dark][0], palette.RAMP[dark][-1])
+
+
+# What people see who lack one kind of cone (Machado, Oliveira and Fernandes 2009), in linear RGB.
+VISION = {
+    "all": np.eye(3),
+    "protanopia": np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]),
+    "deuteranopia": np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
+    "tritanopia": np.array([[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]),
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(colour, vision):
+    """CIE L*a*b* of a colour as some people see it."""
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    x, y, z = np.cbrt(TO_XYZ @ np.clip(VISION[vision] @ linear, 0, 1) / (0.9505, 1, 1.089))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("vision", VISION)
+def test_categories_stay_apart_whatever_colours_one_sees(vision, dark):
+    seen = [lab(fill, vision) for fill in (*(pair[dark] for pair in palette.TINTS), palette.FAMILIES["other"][dark])]
+    assert min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2)) >= 8  # 2.3 can just be told apart
 
 
 @pytest.mark.parametrize(

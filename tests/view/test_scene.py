@@ -60,5 +60,5 @@ def test_fresh_are_items_whose_ops_are_all_new(network):
 
 
 def test_the_lists_that_the_browser_mirrors_are_here():
-    assert view.KINDS == ("op", "closed scope", "open scope")
+    assert view.KINDS == ("op", "closed scope", "open scope", "badge")
     assert view.FAMILIES[0] == "other"

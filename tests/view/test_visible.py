@@ -85,6 +85,24 @@ def test_bookkeeping_is_aside_and_loses_its_lines(network):
     assert lines(shown) == {("x", "net"): 1, ("net", "loss"): 1}
 
 
+def test_summaries_are_aside_and_a_loss_that_is_written_as_one_is_not(graph):
+    ops = {
+        "x": "Placeholder",
+        "net/a": "Relu x",
+        "loss/mean": "Mean net/a",
+        "loss/scalar": "ScalarSummary loss/tag loss/mean",
+    }
+    ops |= {
+        "loss/tag": "Const",
+        "act/tag": "Const",
+        "act/a": "HistogramSummary act/tag net/a",
+        "all": "MergeSummary act/a",
+    }
+    shown = visible(graph(ops), Shown())
+    assert {shown.names[i] for i in np.flatnonzero(shown.aside)} == {"act", "all"}
+    assert lines(shown) == {("x", "net"): 1, ("net", "loss"): 1}
+
+
 def test_a_store_of_several_variables_is_aside(graph):
     index = graph(
         {
@@ -100,20 +118,17 @@ def test_a_store_of_several_variables_is_aside(graph):
     assert lines(shown) == {("x", "net"): 1}
 
 
-def test_a_constant_is_aside_when_it_feeds_three_places_and_in_the_flow_when_it_feeds_one(graph):
-    index = graph(
-        {
-            "x": "Placeholder",
-            "many": "Const",
-            "one": "Const",
-            "a": "Add x many",
-            "b": "Add a many",
-            "c": "Add b many",
-            "d": "Add c one",
-        }
-    )
-    shown = visible(index, Shown(frozenset()))
-    assert [shown.names[i] for i in np.flatnonzero(shown.aside)] == ["many"]
+def test_a_variable_that_feeds_three_closed_scopes_is_aside_and_in_the_flow_when_it_feeds_one(graph):
+    ops = {"x": "Placeholder", "many": "VariableV2", "one": "VariableV2"} | {f"v{k}": "VariableV2" for k in range(6)}
+    before = "x"
+    for scope in "abc":
+        ops |= {f"{scope}/{k}": f"MatMul {before} {v}" for k, v in enumerate(("many", "v0", "v1"))}
+        before = f"{scope}/0"
+    ops |= {f"d/{k}": f"MatMul {before} {v}" for k, v in enumerate(("one", "v2", "v3"))}
+    shown = visible(graph(ops), Shown(fold=False))
+    aside = {shown.names[i] for i in np.flatnonzero(shown.aside)}
+    assert "many" in aside
+    assert "one" not in aside
 
 
 def test_a_scope_that_is_one_variable_has_its_family(network):
@@ -153,3 +168,83 @@ def test_a_graph_without_ops_has_a_root():
     assert shown.names == [""]
     assert len(shown.source) == 0
     assert default_open(build([])) == frozenset()
+
+
+def test_hidden_ops_and_scopes_are_left_out_with_their_lines_and_still_counted(network):
+    shown = visible(network, Shown(frozenset({"net"}), hidden=frozenset({"net/one", "loss"})))
+    assert shown.names == ["", "x", "net", "save", "init", "net/two"]
+    assert not lines(shown).keys() & {("net/one", "net/two"), ("net", "loss")}
+    assert shown.count[2] == 12
+    assert shown.names[shown.home_of_op[network.op("net/one/MatMul")]] == "net"
+
+
+def test_a_hidden_scope_is_told_from_an_op_of_its_name_by_a_slash(network):
+    opened = frozenset({"net", "net/one"})
+    assert "net/one/w" not in visible(network, Shown(opened, hidden=frozenset({"net/one/w/"}))).names
+    seen = visible(network, Shown(opened | {"net/one/w"}, hidden=frozenset({"net/one/w"})))
+    assert seen.names.count("net/one/w") == 1
+
+
+def test_a_group_goes_with_the_last_of_its_hidden_members(graph):
+    parts = {f"part_{k}": "Square x" for k in range(4)}
+    index = graph({"x": "Placeholder"} | parts | {"y": "AddN " + " ".join(parts)})
+    some = visible(index, Shown(hidden=frozenset({"part_0", "part_1"})))
+    assert "part_0 … part_3" in some.names
+    assert visible(index, Shown(hidden=frozenset(parts))).names == ["", "x", "y"]
+
+
+def test_a_loop_is_marked_where_its_condition_is_and_its_way_back(graph):
+    ops = {"x": "Placeholder", "net/w/Enter": "Enter x", "net/w/Merge": "Merge net/w/Enter net/w/Next"}
+    ops |= {"net/w/Less": "Less net/w/Merge net/w/Merge", "net/w/LoopCond": "LoopCond net/w/Less"}
+    ops |= {"net/w/Switch": "Switch net/w/Merge net/w/LoopCond", "net/w/body/Add": "Add net/w/Switch:1 net/w/Switch:1"}
+    ops |= {"net/w/Next": "NextIteration net/w/body/Add", "net/w/Exit": "Exit net/w/Switch", "net/y": "Relu net/w/Exit"}
+    index = graph(ops)
+    for opened, loops in (((), ["net"]), (("net",), ["net/w"]), (("net", "net/w"), ["net/w"])):
+        shown = visible(index, Shown(frozenset(opened)))
+        assert [shown.names[i] for i in np.flatnonzero(shown.loop)] == loops
+    back = [
+        (shown.names[s], shown.names[t]) for s, t, b in zip(shown.source, shown.target, shown.back, strict=True) if b
+    ]
+    assert back == [("net/w/Next", "net/w/Merge")]
+
+
+def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
+    import tensorflow as tf
+
+    import tfgraphwidget as tgw
+
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3, 4], name="x")
+        half = tf.cast(x, tf.float16, name="half")
+        tf.stack([half, half * 2], name="both")
+    shown = visible(tgw.edit(graph).index, Shown())
+    told = {
+        (shown.names[s], shown.names[t]): (label, size)
+        for s, t, label, size in zip(shown.source, shown.target, shown.edge_labels, shown.bytes.tolist(), strict=True)
+    }
+    assert told["x", "half"] == ("?×3×4", 48)
+    assert told["half", "both"] == ("?×3×4 float16", 24)
+
+
+def test_nothing_is_told_of_lines_when_shapes_are_not_known(network):
+    shown = visible(network, Shown())
+    assert set(shown.edge_labels) == {""}
+    assert not shown.bytes.any()
+
+
+def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
+    import tensorflow as tf
+
+    import tfgraphwidget as tgw
+
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        with tf.name_scope("part"):
+            tf.function(lambda v: v * 2)(x)
+            tf.nn.relu(x)
+    index = tgw.edit(graph).index
+    closed, opened = visible(index, Shown()), visible(index, Shown(frozenset({"part"})))
+    assert closed.door[closed.names.index("part")] == 2
+    assert sorted(opened.door[1:].tolist()) == [0, 0, 0, 1]

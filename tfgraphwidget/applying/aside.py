@@ -99,13 +99,14 @@ def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Value
     for some in ([o for o in wanted if behind[index.op(o)]], [o for o in wanted if not behind[index.op(o)]]):
         if some:
             # What hangs on no argument is no end of a path that begins at one.
-            used = _used(index, some, feeds) if behind[index.op(some[0])] else []
+            used = feeds_of(index, some, feeds) if behind[index.op(some[0])] else []
             module = as_module(index, held, used, some, "aside", variables="own", arguments=tuple(feeds))
-            found |= zip(module.outputs, _called(index, module, feeds), strict=True)
+            found |= zip(module.outputs, run_module(index, module, feeds), strict=True)
     return [found[name] for name in outputs]
 
 
-def _called(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
+def run_module(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
+    """What a module made of a body gives for the feeds, by their names in `index`."""
     with tf.init_scope():
         given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
         try:
@@ -121,7 +122,7 @@ def _dtype(index: GraphIndex, tensor: str) -> Any:
     return tf.as_dtype(index.dtypes(op)[port]).base_dtype
 
 
-def _used(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
+def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
     """The feeds that the outputs need."""
     need = needed(index, feeds, outputs)
     return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]

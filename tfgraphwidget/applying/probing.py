@@ -67,6 +67,12 @@ class Stats:
         return float(self._finite.mean(dtype=np.float64)) if len(self._finite) else None
 
     @cached_property
+    def std(self) -> float | None:
+        """The standard deviation of the elements."""
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite at the ends of float64
+            return float(self._finite.std(dtype=np.float64)) if len(self._finite) else None
+
+    @cached_property
     def nans(self) -> int:
         """How many elements are no numbers."""
         return int(np.isnan(self._numbers).sum()) if self._numbers.dtype.kind == "f" else 0
@@ -99,11 +105,11 @@ class Stats:
         # NumPy's own kinds only: of bfloat16 and its like it knows neither least nor most.
         return (value if value.dtype.kind in "fiu" else value.astype(np.float64)).ravel()
 
-    @property
+    @cached_property
     def _finite(self) -> Array:
         numbers = self._numbers
-        finite: Array = numbers[np.isfinite(numbers)] if numbers.dtype.kind == "f" else numbers
-        return finite
+        finite = np.isfinite(numbers) if numbers.dtype.kind == "f" else np.ones(1, bool)
+        return numbers if finite.all() else numbers[finite]  # not copied for nothing: it may be large
 
     def __repr__(self) -> str:
         return f"<{self.name}: {'  '.join(filter(None, self.row()))}>"
@@ -236,8 +242,11 @@ def _run_alone(fetch: str, run: Run) -> tuple[Array | None, str]:
         return None, "not run: of its conditional the other branch was taken"
 
 
-def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any]) -> Run:
-    """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run."""
+def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+    """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run.
+
+    Into `metadata`, a RunMetadata, goes what the run cost.
+    """
     if session is None:
         raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
     check_session(session, graph)
@@ -245,7 +254,7 @@ def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any]) -> Run:
     def run(tensors: Sequence[str]) -> Sequence[Any]:
         try:
             with _all_fetchable(graph, tensors):
-                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds))
+                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), metadata)
         except tf.errors.OpError as error:
             if _DEAD in str(error):
                 raise

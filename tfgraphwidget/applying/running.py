@@ -38,15 +38,17 @@ class Answered:
         self._patience = patience
         self._target = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
-    def run(self, fetches: Any, feed_dict: Any = None) -> Any:
-        """What `session.run` gives."""
+    def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
+        """What `session.run` gives; into `metadata`, a RunMetadata, goes what the run cost."""
+        traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
+        options = tf.compat.v1.RunOptions(**traced)
         if not self._target:
-            return self.session.run(fetches, feed_dict)
-        options = tf.compat.v1.RunOptions(timeout_in_ms=max(1, int(self._patience * 1000)))
+            return self.session.run(fetches, feed_dict, options=options if traced else None, run_metadata=metadata)
+        options.timeout_in_ms = max(1, int(self._patience * 1000))
         try:
             if _sent.get(self.session) != self.graph.version:
                 self.ask()
-            found = self.session.run(fetches, feed_dict, options=options)
+            found = self.session.run(fetches, feed_dict, options=options, run_metadata=metadata)
         except _GONE as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"

@@ -188,25 +188,6 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
     return replace(found, expression=call("load", [str(path)]))
 
 
-def found(index: GraphIndex, text: str) -> list[int]:
-    """Ops whose name or type contains the text, whatever its case.
-
-    First those that are called just so, then those of whose own last part the text is a part (or of the type),
-    then what lies in scopes of that name; each in graph order.
-    """
-    low = text.strip().lower()
-    ranked: list[list[int]] = [[], [], []]
-    for i, name in enumerate(index.names if low else ()):
-        own = name.lower()
-        if own.endswith(low) and (len(own) == len(low) or own[-len(low) - 1] == "/"):
-            ranked[0].append(i)
-        elif low in index.types[i].lower() or (low in own and own.rfind(low) + len(low) > own.rfind("/") + 1):
-            ranked[1].append(i)
-        elif low in own:
-            ranked[2].append(i)
-    return ranked[0] + ranked[1] + ranked[2]
-
-
 def _text(given: object, what: str) -> str:
     if not isinstance(given, str):
         raise UnknownName(f"{str(given)[:60]!r} is no {what}; give its name, several as several arguments.")

@@ -13,10 +13,12 @@ class Seen:
     `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
     """
 
+    dtype: str
     shape: str
     value: str
     low: str
     mean: str
+    std: str
     high: str
     nans: int
     infs: int

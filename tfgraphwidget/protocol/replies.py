@@ -37,11 +37,15 @@ class Hit:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """The first hits in graph order; `total` counts all. `why` says what is wrong with the query, or ""."""
+    """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
+
+    `why` says what is wrong with the query, or "".
+    """
 
     hits: tuple[Hit, ...]
     total: int
     why: str = ""
+    scopes: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

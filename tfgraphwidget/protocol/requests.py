@@ -91,6 +91,14 @@ class Search:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gather:
+    """Select all ops that fit a query, add them to the selection, hide them, or show only them."""
+
+    text: str
+    use: Literal["select", "add", "hide", "only"]
+
+
+@dataclasses.dataclass(frozen=True)
 class Select:
     """Make these ops and scopes the selection, add them to it, or remove them.
 
@@ -281,6 +289,6 @@ class Picture:
 
 Edit = Clone | Undo | Redo | Change | Mend | Jump
 Question = Inspect | Search | Preview | Targets | Script | Examine | Picture
-Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Turn | Pin | Unpin
+Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

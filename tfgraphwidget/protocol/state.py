@@ -38,12 +38,16 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Legend:
-    """What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit)."""
+    """What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
+
+    `notice` is what else to know: which batch was assumed, how many ops are unknown.
+    """
 
     by: str
     entries: tuple[Entry, ...] = ()
     low: str = ""
     high: str = ""
+    notice: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -93,6 +93,19 @@ class Revived:
     session: tf.compat.v1.Session
 
 
+class Beside(Protocol):
+    """What lies beside a file's graph, to be read without TensorFlow's graph; `sources.stored` has it."""
+
+    def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
+
+    def value(self, handle: str) -> Any:
+        """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
+
+    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+
+
 @dataclass
 class Source:
     """What was opened.
@@ -103,6 +116,7 @@ class Source:
     for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
     that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
     TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
+    `stored` is what a file keeps beside its graph.
     """
 
     title: str
@@ -118,6 +132,7 @@ class Source:
     has_values: bool = True
     said: str = ""
     revive: Callable[[], Revived] | None = field(default=None, repr=False)
+    stored: Beside | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """The graph that can be edited and run; a file is imported into TensorFlow now.

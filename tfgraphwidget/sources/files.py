@@ -21,6 +21,7 @@ from tfgraphwidget.sources.paths import path_of, reason, shortened
 from tfgraphwidget.sources.protos import ProtoBody, ProtoLibrary, checked
 from tfgraphwidget.sources.reviving import revive
 from tfgraphwidget.sources.signatures import broken, chosen, entrance, signatures_of
+from tfgraphwidget.sources.stored import Stored
 from tfgraphwidget.sources.variables import collections_of
 
 
@@ -112,8 +113,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
     ops_there = {node.name for node in nodes}
     held = collections_of(meta, ops_there)
     told, called = object_variables(meta, nodes)
-    if not held[1]:
-        held = {**held[0], **told[0]}, told[1]
+    held = held if held[1] else ({**held[0], **told[0]}, told[1])
     signatures = signatures_of(meta, ops_there)
     signature = chosen(signatures, wanted.signature, where)
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
@@ -131,6 +131,7 @@ def proto_source(proto: Any, title: str, where: str, wanted: Wanted, folder: Pat
         signature=signature,
         entrance=entrance(signature, nodes, library),
         revive=lambda: revive(file),
+        stored=Stored(file),
     )
 
 

@@ -69,6 +69,14 @@ def unrestored(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
     return {op: number for op, number in bound.items() if restore is not None and op not in restored}
 
 
+def saved_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
+    """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
+    saved = meta.object_graph_def.nodes
+    by_name = {held.variable.name: k for k, held in enumerate(saved) if _is_variable(held)}
+    named = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
+    return {**named, **_bound_by_calls(meta.object_graph_def, nodes)}
+
+
 def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
     found = {}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import sub
 
 Links = list[list[tuple[int, float, float]]]
-_SWEEPS = 10
+_SWEEPS, _STILL = 10, 1.5
+_MOST_BEND = 20.0
+MANY = 2500  # vertices; of more, the places are only roughly the best
 
 
 def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
@@ -17,6 +20,8 @@ def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
     >>> settled([0.0, 0.0], [1.0, 1.0], [10.0])
     [-5.0, 5.0]
     """
+    if len(wished) == 1:
+        return [wished[0]]
     offset = 0.0
     offsets: list[float] = []
     blocks: list[tuple[float, float, int]] = []
@@ -44,26 +49,57 @@ def aligned(
     """The centre x of each vertex; `gap(a, b)` is the least distance of the centres of neighbours a, b.
 
     `links` are (upper, lower, weight): a heavy link wants to be straight. `ports` are, per vertex, the distances
-    of the places where lines enter and leave from its centre.
+    of the places where lines enter and leave from its centre (see `bend`). No row reaches beyond a frame that is
+    little wider than the widest.
     """
     count = len(ports)
     above: Links = [[] for _ in range(count)]
     below: Links = [[] for _ in range(count)]
     for a, b, weight in links:
-        bend = ports[a][1] - ports[b][0]
-        above[b].append((a, weight, bend))
-        below[a].append((b, weight, -bend))
+        shift = bend(ports[a][1], ports[b][0])
+        above[b].append((a, weight, shift))
+        below[a].append((b, weight, -shift))
     x = [0.0] * count
     gaps = [[gap(a, b) for a, b in pairwise(row)] for row in layers]
     for row, between in zip(layers, gaps, strict=True):
         for vertex, place in zip(row, settled([0.0] * len(row), [1.0] * len(row), between), strict=True):
             x[vertex] = place
     rows = [(row, between) for row, between in zip(layers, gaps, strict=True) if row]
-    for sweep in range(_SWEEPS):
-        down = sweep % 2 == 0
+    for sweep in range(_SWEEPS if count < MANY else 2):
+        down, before = sweep % 2 == 0, list(x)
         for row, between in rows if down else rows[::-1]:
             _move(x, row, between, above if down else below, below if down else above)
+        if sweep > 1 and max(map(abs, map(sub, x, before)), default=0.0) < _STILL:
+            break
+    keep_narrow(x, layers, gap)
     return x
+
+
+def bend(leaves: float, enters: float) -> float:
+    """How far right of a vertex the one below it should be, so that the line from port to port is straight.
+
+    Not far: large boxes below each other would become stairs, and the drawing a diagonal between empty corners.
+    """
+    return leaves - enters if abs(leaves - enters) <= _MOST_BEND else 0.0
+
+
+def keep_narrow(x: list[float], layers: Sequence[Sequence[int]], gap: Callable[[int, int], float]) -> None:
+    """Push rows back into a frame little wider than the widest of them, where that is best for most."""
+    rows = []
+    for row in layers:
+        if row:
+            offsets = list(accumulate([gap(row[0], row[0]) / 2, *(gap(a, b) for a, b in pairwise(row))]))
+            rows.append((row, offsets, offsets[-1] + gap(row[-1], row[-1]) / 2))
+    room = max((wide for _, _, wide in rows), default=0.0)
+    ends = [(x[row[0]] - offsets[0], x[row[-1]] - offsets[-1] + wide) for row, offsets, wide in rows]
+    if not ends or max(b for _, b in ends) - min(a for a, _ in ends) <= 1.1 * room + _MOST_BEND:
+        return
+    room = 1.03 * room + _MOST_BEND
+    choices = [*(a for a, _ in ends), *(b - room for _, b in ends)]
+    left = min(choices[:: max(1, len(choices) // 60)], key=lambda c: sum(max(0.0, c - a, b - c - room) for a, b in ends))
+    for row, offsets, wide in rows:
+        for vertex, offset in zip(row, offsets, strict=True):
+            x[vertex] = min(max(x[vertex] - offset, left), left + room - wide) + offset
 
 
 def _move(x: list[float], row: Sequence[int], gaps: Sequence[float], near: Links, far: Links) -> None:

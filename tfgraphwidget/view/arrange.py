@@ -3,128 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 
-from tfgraphwidget.view.flow import BORDER, Flow, Line, planned
-from tfgraphwidget.view.route import Point, column
-from tfgraphwidget.view.sheet import Placed, Sheet
+from tfgraphwidget.view.flow import Flow, Plan, planned
+from tfgraphwidget.view.packing import ASIDE_GAP, GAP, beside, extent
+from tfgraphwidget.view.placed import Piece, Placed, Point
+from tfgraphwidget.view.route import Column, column
+from tfgraphwidget.view.sheet import Sheet
+from tfgraphwidget.view.stretch import apart, stretched
+from tfgraphwidget.view.structure import BORDER, Part, Structure
 
-_GAP, _ASIDE_GAP = 26.0, 40.0
-Arrange = Callable[[Flow], Placed]
+Size = tuple[float, float]
+Port = tuple[float, float] | None
+Main = Callable[[Flow], Piece]
 
 
-def drawn(flow: Flow) -> Placed:
-    """The layered drawing of a flow whose nodes are connected, if only by way of the border."""
-    plan = planned(flow)
-    return Sheet(plan, [column(plan, number) for number in range(len(plan.layers))]).placed()
+@dataclass
+class Drawing:
+    """A container's inside, and what was decided for it: taken up again when only sizes change, so things stay put.
 
-
-def arranged(flow: Flow, aside: Sequence[bool], main: Arrange = drawn) -> Placed:
-    """Everything inside a container; nodes that are `aside` stand in a column or row of their own, without lines.
-
-    `main` draws one connected part.
+    `plans` are by part, None for a part without lines. `packs` are what was packed beside or below (True) the rest:
+    sizes and corners.
     """
-    parts = _parts(flow, aside)
-    quiet = [node for node, apart in enumerate(aside) if apart]
-    if any(lines for _, lines in parts):
-        # What stands alone beside a network is best out of its way, too.
-        quiet = sorted(quiet + [nodes[0] for nodes, lines in parts if not lines])
-        parts = [part for part in parts if part[1]]
-    pieces = [(nodes, lines, main(_part(flow, nodes, lines))) for nodes, lines in parts]
-    result = Placed([0.0] * len(aside), [0.0] * len(aside), 0.0, 0.0, [[] for _ in flow.lines])
+
+    sizes: Sequence[Size]
+    plans: list[tuple[Plan, list[Column]] | None] = field(default_factory=list)
+    packs: list[tuple[bool, list[Size], list[Point]]] = field(default_factory=list)
+    placed: Placed | None = None
+
+
+def arranged(
+    structure: Structure,
+    sizes: Sequence[Size],
+    ports: Sequence[Port],
+    aspect: float,
+    like: Drawing | None = None,
+    main: Main | None = None,
+) -> Drawing:
+    """Everything inside a container, of about so wide an aspect; nodes that are quiet stand in rows of their own.
+
+    With `like`, a drawing of the same structure with other sizes, order and columns are as they were there. `main`
+    draws one connected part in another way than in layers.
+    """
+    made = Drawing(sizes)
+    pieces = [(part, _piece(made, part, ports, aspect, like, main)) for part in structure.parts]
+    if len(pieces) == 1 and not structure.quiet:
+        result = pieces[0][1]
+    else:
+        result = _together(made, structure, pieces, aspect, like)
+    _reach_border(result, structure)
+    made.placed = result.placed()
+    return made
+
+
+def _piece(
+    made: Drawing, part: Part, ports: Sequence[Port], aspect: float, like: Drawing | None, main: Main | None
+) -> Piece:
+    if not part.lines and len(part.nodes) == 1:
+        made.plans.append(None)
+        return Piece([0.0], [0.0], *made.sizes[part.nodes[0]], [])
+    flow = Flow(part, [made.sizes[node] for node in part.nodes], [ports[node] for node in part.nodes], aspect)
+    if main is not None:
+        made.plans.append(None)
+        return main(flow)
+    before = like.plans[len(made.plans)] if like else None
+    plan, columns = stretched(*before, flow) if before else fresh(flow)
+    made.plans.append((plan, columns))
+    return Sheet(plan, columns).piece()
+
+
+def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
+    """The layered drawing of a part."""
+    plan = planned(flow)
+    return plan, [column(plan, number) for number in range(len(plan.layers))]
+
+
+def _together(
+    made: Drawing, structure: Structure, pieces: list[tuple[Part, Piece]], aspect: float, like: Drawing | None
+) -> Piece:
+    """All parts in one drawing, and the quiet ones apart."""
+    result = Piece([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.lines])
     # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
-    bound = [piece for piece in pieces if piece[2].enter is not None or piece[2].leave is not None]
-    for nodes, lines, piece in bound:
-        _put(result, nodes, lines, piece, 0.0, 0.0)
+    rest = []
+    for part, piece in pieces:
+        if piece.enter is None and piece.leave is None:
+            rest.append((part, piece))
+            continue
+        _put(result, part, piece, 0.0, 0.0)
         result.width, result.height = piece.width, piece.height
-    rest = [piece for piece in pieces if piece not in bound]
-    places, width, height = packed([(piece.width, piece.height) for _, _, piece in rest], flow.aspect)
-    start = result.width + _GAP if bound and rest else 0.0
-    for (nodes, lines, piece), (x, y) in zip(rest, places, strict=True):
-        _put(result, nodes, lines, piece, start + x, y)
-    result.width, result.height = max(result.width, start + width), max(result.height, height)
-    if quiet:
-        _put_aside(result, flow, quiet)
-    _reach_border(result, flow)
+    if rest:
+        boxes = [(piece.width, piece.height) for _, piece in rest]
+        for (part, piece), (x, y) in zip(rest, _pack(made, result, boxes, GAP, aspect, like), strict=True):
+            _put(result, part, piece, x, y)
+    if structure.quiet:
+        boxes = [made.sizes[node] for node in structure.quiet]
+        places = _pack(made, result, boxes, ASIDE_GAP, aspect, like)
+        for node, (x, y) in zip(structure.quiet, places, strict=True):
+            result.left[node], result.top[node] = x, y
     return result
 
 
-def packed(boxes: Sequence[tuple[float, float]], aspect: float) -> tuple[list[Point], float, float]:
-    """Upper left corners of boxes set in rows, and the width and height of it all, which are about as `aspect` to 1.
-
-    The tallest come first, equal ones keep their order, so that single ops end as a tidy grid.
-    """
-    if not boxes:
-        return [], 0.0, 0.0
-    order = sorted(range(len(boxes)), key=lambda i: -boxes[i][1])
-    widest, total = max(w for w, _ in boxes), sum(w + _GAP for w, _ in boxes)
-    best: tuple[float, list[Point], float, float] | None = None
-    for rows in range(1, min(len(boxes), 40) + 1):
-        limit = max(widest, total / rows)
-        places, width, height = _shelves(boxes, order, limit)
-        cost = max(height, width / aspect)
-        if best is None or cost < best[0] - 1e-6:
-            best = (cost, places, width, height)
-    assert best is not None
-    return best[1:]
+def _pack(
+    made: Drawing, result: Piece, boxes: list[Size], gap: float, aspect: float, like: Drawing | None
+) -> list[Size]:
+    """Corners for boxes beside or below what is in `result`, which grows."""
+    if like:
+        below, before, places = like.packs[len(made.packs)]
+        places = apart(before, boxes, places)
+    else:
+        below, places = beside((result.width, result.height), boxes, aspect, gap, below=result.leave is None)
+    made.packs.append((below, boxes, places))
+    width, height = extent(boxes, places)
+    gap = gap if result.width else 0.0
+    x, y = (0.0, result.height + gap) if below else (result.width + gap, 0.0)
+    result.width, result.height = max(result.width, x + width), max(result.height, y + height)
+    return [(x + px, y + py) for px, py in places]
 
 
-def _shelves(
-    boxes: Sequence[tuple[float, float]], order: Sequence[int], limit: float
-) -> tuple[list[Point], float, float]:
-    places: list[Point] = [(0.0, 0.0)] * len(boxes)
-    x = y = tall = width = 0.0
-    for i in order:
-        w, h = boxes[i]
-        if x and x + w > limit + 1e-6:
-            x, y, tall = 0.0, y + tall + _GAP, 0.0
-        places[i] = (x, y)
-        width, tall = max(width, x + w), max(tall, h)
-        x += w + _GAP
-    return places, width, y + tall
-
-
-def _parts(flow: Flow, aside: Sequence[bool]) -> list[tuple[list[int], list[int]]]:
-    """Connected parts as (nodes, lines), ascending; the border joins what touches it. The first node's comes first."""
-    root = list(range(len(aside) + 1))
-
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    for line in flow.lines:
-        a, b = find(line.source), find(line.target)
-        root[max(a, b)] = min(a, b)
-    groups: dict[int, tuple[list[int], list[int]]] = {}
-    for node, apart in enumerate(aside):
-        if not apart:
-            groups.setdefault(find(node), ([], []))[0].append(node)
-    for number, line in enumerate(flow.lines):
-        groups[find(max(line.source, line.target))][1].append(number)
-    return list(groups.values())
-
-
-def _part(flow: Flow, nodes: list[int], lines: list[int]) -> Flow:
-    number = {node: i for i, node in enumerate(nodes)}
-    number[BORDER] = BORDER
-    return replace(
-        flow,
-        sizes=[flow.sizes[node] for node in nodes],
-        names=[flow.names[node] for node in nodes] if flow.names else (),
-        ports=[flow.ports[node] for node in nodes],
-        lines=[
-            Line(number[line.source], number[line.target], line.loose, line.loop)
-            for line in (flow.lines[i] for i in lines)
-        ],
-    )
-
-
-def _put(result: Placed, nodes: list[int], lines: list[int], piece: Placed, x: float, y: float) -> None:
-    for i, node in enumerate(nodes):
+def _put(result: Piece, part: Part, piece: Piece, x: float, y: float) -> None:
+    for i, node in enumerate(part.nodes):
         result.left[node], result.top[node] = piece.left[i] + x, piece.top[i] + y
-    for i, line in enumerate(lines):
+    for i, line in enumerate(part.lines):
         result.routes[line] = [(px + x, py + y) for px, py in piece.routes[i]]
     if piece.enter is not None:
         result.enter = piece.enter + x
@@ -132,28 +131,9 @@ def _put(result: Placed, nodes: list[int], lines: list[int], piece: Placed, x: f
         result.leave = piece.leave + x
 
 
-def _put_aside(result: Placed, flow: Flow, quiet: list[int]) -> None:
-    """Bookkeeping goes to the right in a column or below in a row, whichever fills the frame better."""
-    boxes = [flow.sizes[node] for node in quiet]
-    widths = [width for width, _ in boxes]
-    gap = _ASIDE_GAP if result.width else 0.0
-    choices = []
-    for aspect in (0.0, 0.5, 1.0, 2.0, 1e9):
-        places, w, h = _shelves(boxes, range(len(boxes)), max(aspect * result.height, *widths))
-        choices.append((result.width + gap + w, max(result.height, h), result.width + gap, 0.0, places))
-        if result.leave is None:
-            limit = max(aspect * result.width, *widths)
-            places, w, h = _shelves(boxes, range(len(boxes)), limit)
-            choices.append((max(result.width, w), result.height + gap + h, 0.0, result.height + gap, places))
-    width, height, x, y, places = min(choices, key=lambda c: max(c[1], c[0] / flow.aspect) + 0.05 * (c[1] + c[0]))
-    for node, (px, py) in zip(quiet, places, strict=True):
-        result.left[node], result.top[node] = px + x, py + y
-    result.width, result.height = width, height
-
-
-def _reach_border(result: Placed, flow: Flow) -> None:
-    """Draw on the lines to the border below, when something stands between: the container may be taller now."""
-    for line, route in zip(flow.lines, result.routes, strict=True):
+def _reach_border(result: Piece, structure: Structure) -> None:
+    """Draw on the lines to the borders, when something stands between: the container may be taller now."""
+    for line, route in zip(structure.lines, result.routes, strict=True):
         if line.target == BORDER and route and route[-1][1] < result.height:
             route[-1] = (route[-1][0], result.height)
         if line.source == BORDER and route and route[0][1] > 0:

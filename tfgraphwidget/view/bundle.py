@@ -8,46 +8,69 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.view.facts import Mask, of_types
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+_NEXT, _MERGE = frozenset({"NextIteration", "RefNextIteration"}), frozenset({"Merge", "RefMerge"})
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Lines between ops and closed scopes, container borders not yet heeded.
 
-    One row per tensor and reader: `tensor` is any number that equal tensors share, int64.
+    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back.
     """
 
     source: Ints
     target: Ints
-    tensor: Longs
+    op: Ints
+    port: Ints
+    back: Mask
 
     def where(self, group: Ints) -> Pairs:
         """The rows whose ends are of the same group; `group` is a number per item."""
-        same = group[self.source] == group[self.target]
-        return Pairs(self.source[same], self.target[same], self.tensor[same])
+        return self.rows(group[self.source] == group[self.target])
+
+    def rows(self, wanted: Mask | npt.NDArray[np.intp]) -> Pairs:
+        """Some of the rows."""
+        return Pairs(self.source[wanted], self.target[wanted], self.op[wanted], self.port[wanted], self.back[wanted])
 
 
-def data_pairs(index: GraphIndex, item_of_op: Ints) -> Pairs:
-    """The data edges between different items."""
-    return _pairs(index.inputs.start, index.inputs.values, index.ports, item_of_op)
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Per line, sorted by container: `source`, `target`, `tensors` (0 for control inputs only), `back` (bool: all its
+    tensors go a loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
+    """
+
+    source: Ints
+    target: Ints
+    tensors: Ints
+    back: Mask
+    line: Ints
+    op: Ints
+    port: Ints
 
 
-def control_pairs(index: GraphIndex, item_of_op: Ints) -> Pairs:
+def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
+    """The data edges between different items; `drawn` says which ops have lines, bool, one per op."""
+    return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, drawn)
+
+
+def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
     """The control edges between different items."""
-    return _pairs(index.controls.start, index.controls.values, np.zeros_like(index.controls.values), item_of_op)
+    none = np.zeros_like(index.controls.values)
+    return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, drawn)
 
 
-def _pairs(start: Ints, producer: Ints, port: Ints, item_of_op: Ints) -> Pairs:
+def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, drawn: Mask) -> Pairs:
     reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
     source, target = item_of_op[producer], item_of_op[reader]
-    apart = source != target
-    tensor = producer[apart].astype(np.int64) * (int(port.max(initial=0)) + 1) + port[apart]
-    source, target = source[apart], target[apart]
-    once = _first_of_each(tensor * len(item_of_op) * 2 + target)
-    return Pairs(source[once], target[once], tensor[once])
+    apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
+    back = of_types(index, _NEXT)[producer[apart]] & of_types(index, _MERGE)[reader[apart]]
+    found = Pairs(source[apart], target[apart], producer[apart], port[apart], back)
+    tensor = found.op.astype(np.int64) * (int(port.max(initial=0)) + 1) + found.port
+    return found.rows(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
 
 
 def segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
@@ -57,24 +80,28 @@ def segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Int
     return a[once], b[once]
 
 
-def bundled(parent: Ints, depth: Ints, data: Pairs, control: Pairs) -> tuple[Ints, Ints, Ints]:
-    """(source, target, tensors) of all lines, sorted by container; control lines only where no data line is."""
+def bundled(parent: Ints, depth: Ints, data: Pairs, control: Pairs) -> Lines:
+    """All lines; control lines only where no data line is."""
     n = len(parent)
     a, b, row = _cut(parent, depth, data.source, data.target)
     key = a.astype(np.int64) * n + b
-    order = np.lexsort((data.tensor[row], key))
-    key, tensor = key[order], data.tensor[row][order]
+    order = np.lexsort((data.port[row], data.op[row], key))
+    key, row = key[order], row[order]
+    op, port = data.op[row], data.port[row]
     fresh = np.ones(len(key), dtype=bool)
-    fresh[1:] = (key[1:] != key[:-1]) | (tensor[1:] != tensor[:-1])
-    lines, tensors = np.unique(key[fresh], return_counts=True)
+    fresh[1:] = (key[1:] != key[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
+    lines, line = np.unique(key[fresh], return_inverse=True)
+    forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
     a, b, _ = _cut(parent, depth, control.source, control.target)
-    orders = np.setdiff1d(a.astype(np.int64) * n + b, lines)
-    lines = np.concatenate([lines, orders])
-    tensors = np.concatenate([tensors, np.zeros(len(orders), dtype=tensors.dtype)])
-    source, target = (lines // n).astype(np.int32), (lines % n).astype(np.int32)
-    container = np.where(target == parent[source], target, parent[target])
-    order = np.lexsort((target, source, container))
-    return source[order], target[order], tensors[order].astype(np.int32)
+    keys = np.concatenate([lines, np.setdiff1d(a.astype(np.int64) * n + b, lines)])
+    source, target = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+    order = np.lexsort((target, source, np.where(target == parent[source], target, parent[target])))
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    tensors = np.bincount(line, minlength=len(keys)).astype(np.int32)
+    back = np.zeros(len(keys), dtype=bool)
+    back[: len(lines)] = ~forward
+    return Lines(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
 
 
 def _cut(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:

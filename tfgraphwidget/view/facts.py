@@ -1,8 +1,9 @@
-"""What the drawing wants to know of a graph whichever scopes are open; reckoned once per index."""
+"""What the drawing wants to know of a graph's ops whichever scopes are open; reckoned once per index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,39 +11,42 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
 
+from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.scopes import ScopeTree
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.view.family import CHECKPOINT, FAMILIES, KERNELS, families
+from tfgraphwidget.view.family import CHECKPOINT, FAMILIES, families
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
-_WORK = [FAMILIES.index(name) for name in ("linear", "activation", "normalisation")]
-_STORED = [FAMILIES.index(name) for name in ("constant", "variable", "control", "state")]
+COMPUTING = tuple(FAMILIES.index(name) for name in ("linear", "activation", "normalisation"))
+STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "control", "state"))
+# What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
+# reading of one of them, a variable that a function has captured.
+NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
+_CONSTANTS = frozenset({"Const", "HostConst", "GuaranteeConst", "ImmutableConst"})
+_ARGUMENTS = frozenset({"Placeholder", "_Arg"})
+_VARIABLE_READERS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+_DT_RESOURCE = 20
 _cache: WeakKeyDictionary[GraphIndex, Facts] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Per op: `family` (uint8), `handle` (bool: holds a variable), `fed` (bool: depends on what the graph is fed).
-
-    Per scope, nested ops included: `first` (its first op), `depth` (root 0), `ops`, `variables`, `fed_ops`,
-    `work` (counts; work is fed ops that compute, rather than steer or store), `saver` (bool: writes or reads
-    checkpoints and computes nothing else), `scope_family` (uint8: that of its only op, or of the op of the scope's
-    own name; "linear" for a layer, which has one convolution or matrix product; else "other").
+    """Per op: `family` (uint8), `handle` (bool: holds a variable), `fed` (bool: depends on what the graph is fed),
+    `aux` (uint8: NONE, CONSTANT, HANDLE, READ, CAPTURED), `work` (bool: fed, and computes rather than steers or
+    stores), `checkpoint` (bool: reads or writes one), `computing` (bool: of a family that makes a network),
+    `door` (bool: calls a function of the library), `report` (bool: writes a summary).
     """
 
     family: npt.NDArray[np.uint8]
     handle: Mask
     fed: Mask
-    first: Ints
-    depth: Ints
-    ops: Ints
-    variables: Ints
-    fed_ops: Ints
-    work: Ints
-    saver: Mask
-    scope_family: npt.NDArray[np.uint8]
+    aux: npt.NDArray[np.uint8]
+    work: Mask
+    checkpoint: Mask
+    computing: Mask
+    door: Mask
+    report: Mask
 
 
 def facts(index: GraphIndex) -> Facts:
@@ -53,86 +57,115 @@ def facts(index: GraphIndex) -> Facts:
     return found
 
 
+def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
+    """Which ops are of one of these types, bool (n,)."""
+    names, codes = index.kinds
+    if not names:
+        return np.zeros(0, dtype=bool)
+    return np.array([name in types for name in names], dtype=bool)[codes]
+
+
+def inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
+    """How many wanted ops each scope holds, nested ones included; intervals as in ScopeTree."""
+    total = np.concatenate([[0], np.cumsum(wanted[order])])
+    counts: Ints = (total[stop] - total[start]).astype(np.int32)
+    return counts
+
+
+def savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
+    """Which scopes write or read checkpoints and compute nothing else; `known`: checkpoint, handle, computing."""
+    checkpoint, handle, computing = (inside(start, stop, order, mask) for mask in known)
+    saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
+    saver[0] = False
+    return saver
+
+
 def _reckon(index: GraphIndex) -> Facts:
     tree = index.scopes
-    family = families(index.types)
-    handle = np.array([t in HANDLES for t in index.types], dtype=bool)
-    variables = _inside(tree, handle)
-    checkpoint = _inside(tree, np.array([t in CHECKPOINT for t in index.types], dtype=bool))
-    kernel = np.array([t in KERNELS for t in index.types], dtype=bool)
-    saver = (checkpoint > 0) & (variables == 0) & (_inside(tree, np.isin(family, _WORK)) == 0)
-    saver[0] = False
-    depth = _depth(tree)
-    fed = _fed(index, family, saver)
+    names, codes = index.kinds
+    family = families(names)[codes] if names else np.zeros(0, dtype=np.uint8)
+    handle, checkpoint = of_types(index, HANDLES), of_types(index, CHECKPOINT)
+    computing = np.isin(family, COMPUTING)
+    saver = savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
+    captured = _captured(index)
+    fed = _fed(index, family, saver, captured)
     return Facts(
         family=family,
         handle=handle,
         fed=fed,
-        first=_first(tree, depth),
-        depth=depth,
-        ops=tree.stop - tree.start,
-        variables=variables,
-        fed_ops=_inside(tree, fed),
-        work=_inside(tree, fed & ~np.isin(family, _STORED)),
-        saver=saver,
-        scope_family=_scope_family(index, family, _inside(tree, kernel & fed)),
+        aux=_auxiliary(index, handle, captured) * ~fed,
+        work=fed & ~np.isin(family, STORED),
+        checkpoint=checkpoint,
+        computing=computing,
+        door=_doors(index),
+        report=of_types(index, frozenset(name for name in names if "Summary" in name)) & fed,
     )
 
 
-def _scope_family(index: GraphIndex, family: npt.NDArray[np.uint8], kernels: Ints) -> npt.NDArray[np.uint8]:
-    tree = index.scopes
-    chief = np.array([index.ids.get(name, -1) for name in tree.names], dtype=np.int32)
-    only = tree.stop - tree.start == 1
-    chief[only] = tree.order[tree.start[only]]
-    layer = np.where(kernels == 1, FAMILIES.index("linear"), 0)
-    named = chief >= 0
-    layer[named] = family[chief[named]]
-    return layer.astype(np.uint8)
+def _captured(index: GraphIndex) -> Mask:
+    """Arguments of a function that are variables of the graph around it: resources that are read as variables are."""
+    captured = np.zeros(len(index), dtype=bool)
+    reads = of_types(index, _VARIABLE_READERS)
+    for op in np.flatnonzero(of_types(index, _ARGUMENTS)).tolist():
+        attributes = index.nodes[op].attr
+        dtype = next((attributes[key].type for key in ("dtype", "T") if key in attributes), 0)
+        captured[op] = dtype == _DT_RESOURCE and reads[index.consumer_lists[op]].any()
+    return captured
 
 
-def _inside(tree: ScopeTree, wanted: Mask) -> Ints:
-    """How many wanted ops each scope holds, nested ones included."""
-    total = np.concatenate([[0], np.cumsum(wanted[tree.order])])
-    counts: Ints = (total[tree.stop] - total[tree.start]).astype(np.int32)
-    return counts
+def _auxiliary(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
+    aux = np.select([of_types(index, _CONSTANTS), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE).astype(
+        np.uint8
+    )
+    start = index.inputs.start
+    single = np.diff(start) == 1
+    plain = np.flatnonzero(single & of_types(index, frozenset({"ReadVariableOp", "Identity"})))
+    plain = plain[aux[index.inputs.values[start[plain]]] > NONE]
+    # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same beside a constant.
+    reads = [op for op in plain.tolist() if index.types[op] != "Identity" or index.names[op].endswith("/read")]
+    aux[reads] = READ
+    return aux
 
 
-def _depth(tree: ScopeTree) -> Ints:
-    depth = np.zeros(len(tree.parent), dtype=np.int32)
-    above = tree.parent.copy()
-    inside = np.arange(len(depth)) > 0
-    while inside.any():
-        depth[inside] += 1
-        inside &= above > 0
-        above = tree.parent[above]
-    return depth
+def _doors(index: GraphIndex) -> Mask:
+    """Which ops call a function: only the types that do are looked at one by one."""
+    found = np.zeros(len(index), dtype=bool)
+    if not index.functions or not len(index):
+        return found
+    names, codes = index.kinds
+    first = np.unique(codes, return_index=True)[1].tolist()
+    calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
+    for op in np.flatnonzero(of_types(index, calling)).tolist():
+        found[op] = bool(doors(index.nodes[op], index.functions))
+    return found
 
 
-def _first(tree: ScopeTree, depth: Ints) -> Ints:
-    first = np.full(len(depth), len(tree.scope_of), dtype=np.int32)
-    np.minimum.at(first, tree.scope_of, np.arange(len(tree.scope_of), dtype=np.int32))
-    for level in range(int(depth.max()), 0, -1):
-        scopes = np.flatnonzero(depth == level)
-        np.minimum.at(first, tree.parent[scopes], first[scopes])
-    return first
+def _may_call(node: Any, index: GraphIndex) -> bool:
+    kinds = ((value.WhichOneof("value"), value) for value in node.attr.values())
+    return node.op in index.functions or any(
+        kind == "func" or (kind == "list" and len(value.list.func)) for kind, value in kinds
+    )
 
 
-def _fed(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask) -> Mask:
+def _fed(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
     """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
 
     The rest are the parameters' side of the graph: constants, variables, initialisers. A graph that is fed by
     nothing has no such side, so there all ops count as fed.
     """
-    n = len(index)
-    sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, _STORED) & ~saver[index.scopes.scope_of]
+    sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED) & ~saver[index.scopes.scope_of] & ~captured
     if not sources.any():
-        return ~np.isin(family, _STORED)
+        return ~np.isin(family, STORED)
     starts = np.flatnonzero(sources)
-    consumers = index.consumers
-    rows = np.concatenate([consumers.start, [consumers.start[-1] + len(starts)]])
-    values = np.concatenate([consumers.values, starts])
-    graph = csr_matrix((np.ones(len(values), dtype=np.int8), values, rows), shape=(n + 1, n + 1))
-    reached = breadth_first_order(graph, n, return_predecessors=False)
-    fed = np.zeros(n + 1, dtype=bool)
-    fed[reached] = True
-    return fed[:n]
+    return downstream(index.consumers.start, index.consumers.values, starts)
+
+
+def downstream(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> Mask:
+    """Which ops can be reached from the seeds, themselves included; the edges are CSR rows of where one can go."""
+    n = len(start) - 1
+    rows = np.concatenate([start, [start[-1] + len(seeds)]])
+    columns = np.concatenate([values, seeds])
+    graph = csr_matrix((np.ones(len(columns), dtype=np.int8), columns, rows), shape=(n + 1, n + 1))
+    reached = np.zeros(n + 1, dtype=bool)
+    reached[breadth_first_order(graph, n, return_predecessors=False)] = True
+    return reached[:n]

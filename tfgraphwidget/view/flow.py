@@ -11,44 +11,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import NamedTuple
 
-from tfgraphwidget.view.rank import flipped, folded, ranks
+from tfgraphwidget.view.rank import folded
 from tfgraphwidget.view.rows import NODE_GAP, ROW_GAP
+from tfgraphwidget.view.structure import BORDER, Line, Part
 from tfgraphwidget.view.wrap import cuts
 
-BORDER = -1
 LANE_GAP, LANE = 10.0, 2.0
 _FAN = 5
+_MOST_LANES, _FAR = 40_000, 12
+_NARROWEST, _WIDER = 400.0, 1.0
 # What a net has in common: the "node" all its lines come from; the node they go to, against the arrow ("back") or
-# because many lines that have only this way meet there ("into"); the border above ("start") or below ("end"); or
-# the node at the beginning of control lines to nodes of the same row ("side").
+# because many lines that have only this way meet there ("into"); the border above ("start") or below ("end");
+# the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number of a "far" line).
 Net = tuple[str, int]
-
-
-class Line(NamedTuple):
-    """One line; an end that is BORDER is the container's. `loose` (control) lines do not decide the ranks."""
-
-    source: int
-    target: int
-    loose: bool = False
-    loop: bool = False
 
 
 @dataclass(frozen=True)
 class Flow:
-    """Nodes to draw: width and height each, where lines enter and leave (from its left; None: spread), and lines.
+    """A part to draw: width and height of each node, and where lines enter and leave it (from its left; None: spread).
 
-    `aspect` is the width : height wished for, `tolerance` how much taller than wide it may be before it is wrapped.
-    `names` are the nodes' names, for layouts that the user gives.
+    `aspect` is the width : height wished for.
     """
 
+    part: Part
     sizes: Sequence[tuple[float, float]]
     ports: Sequence[tuple[float, float] | None]
-    lines: Sequence[Line]
-    names: Sequence[str] = ()
     aspect: float = 1.6
-    tolerance: float = 1.6
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines of the part."""
+        return self.part.inner
 
 
 @dataclass
@@ -71,7 +65,9 @@ class Plan:
     turned: list[bool]
     runs: list[list[Run]] = field(default_factory=list)
     lanes: dict[tuple[Net, int, int], int] = field(default_factory=dict)
+    net: list[Net] = field(default_factory=list)
     links: list[dict[tuple[int, int, Net], float]] = field(default_factory=list)
+    sides: list[list[tuple[int, int, Net]]] = field(default_factory=list)
 
     def lane(self, net: Net, column: int, level: int) -> int:
         """The vertex of a net on a level that it passes, made when it is new."""
@@ -81,8 +77,13 @@ class Plan:
             vertex = self.lanes[key] = len(self.level)
             self.level.append(level)
             self.column.append(column)
+            self.net.append(net)
             self.layers[column][level].append(vertex)
         return vertex
+
+    def ends(self, column: int, level: int) -> list[tuple[Net, int]]:
+        """The nets that enter a column (level 0) or leave it (its last level), and their vertices."""
+        return [(self.net[vertex - len(self.flow.sizes)], vertex) for vertex in sorted(self.layers[column][level])]
 
     def last(self, column: int) -> int:
         """The level below the last row of a column."""
@@ -100,9 +101,13 @@ def planned(flow: Flow) -> Plan:
     level = [r - starts[c] + 1 for r, c in zip(rank, column, strict=True)]
     for node, (c, at) in enumerate(zip(column, level, strict=True)):
         layers[c][at].append(node)
-    plan = Plan(flow, column, level, layers, turned, links=[{} for _ in starts])
-    for line, net, turn in zip(flow.lines, nets, turned, strict=True):
-        plan.runs.append(_runs(plan, line, net, turn=turn))
+    plan = Plan(flow, column, level, layers, turned, links=[{} for _ in starts], sides=[[] for _ in starts])
+    far = _far(flow, rank)
+    for number, (line, net, turn) in enumerate(zip(flow.lines, nets, turned, strict=True)):
+        if number in far:
+            plan.runs.append([Run(column[line.source], ("far", number), [line.source, line.target])])
+        else:
+            plan.runs.append(_runs(plan, line, net, turn=turn))
     for runs in plan.runs:
         for run in runs:
             _link(plan, run)
@@ -111,24 +116,22 @@ def planned(flow: Flow) -> Plan:
 
 def _ranked(flow: Flow) -> tuple[list[int], list[bool]]:
     """The rank of each node and, per line, whether it goes up."""
-    count, turned = len(flow.sizes), [False] * len(flow.lines)
-    inner = [i for i, line in enumerate(flow.lines) if BORDER not in (line.source, line.target)]
-    firm = [i for i in inner if not flow.lines[i].loose]
-    ends = [(flow.lines[i].source, flow.lines[i].target) for i in firm]
-    loops = {k for k, i in enumerate(firm) if flow.lines[i].loop}
-    for i, turn in zip(firm, flipped(count, ends, loops), strict=True):
-        turned[i] = turn
-    arcs = [(b, a) if turned[i] else (a, b) for i, (a, b) in zip(firm, ends, strict=True)]
-    heads = {line.target for line in flow.lines if line.source == BORDER and not line.loose}
-    tails = {line.source for line in flow.lines if line.target == BORDER and not line.loose}
-    rank = ranks(count, arcs, heads, tails)
     area = sum((w + NODE_GAP) * (h + ROW_GAP) for w, h in flow.sizes)
-    limit = max(600.0, 1.3 * sqrt(area * flow.aspect))
-    rank = folded(rank, [w + NODE_GAP for w, _ in flow.sizes], arcs, limit)
-    for i in inner:
-        if flow.lines[i].loose:
-            turned[i] = rank[flow.lines[i].source] > rank[flow.lines[i].target]
+    limit = max(_NARROWEST, _WIDER * sqrt(area * flow.aspect))
+    rank = folded(flow.part.rank, [w + NODE_GAP for w, _ in flow.sizes], flow.part.arcs, limit)
+    turned = [
+        rank[line.source] > rank[line.target] if line.loose and BORDER not in line[:2] else turn
+        for line, turn in zip(flow.lines, flow.part.turned, strict=True)
+    ]
     return rank, turned
+
+
+def _far(flow: Flow, rank: list[int]) -> set[int]:
+    """Lines that get no lanes: those past many rows in a drawing of thousands, where lanes would take minutes."""
+    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in flow.lines]
+    if sum(spans) <= _MOST_LANES:
+        return set()
+    return {number for number, span in enumerate(spans) if span > _FAR}
 
 
 def _nets(flow: Flow, turned: list[bool]) -> list[Net]:
@@ -170,7 +173,7 @@ def _columns(flow: Flow, rank: list[int], nets: list[Net]) -> list[int]:
         for r in range(low, high):
             crossing[r] += 1
             widths[r] += LANE_GAP * (r > low)
-    return cuts(heights, widths, crossing, flow.aspect, flow.tolerance)
+    return cuts(heights, widths, crossing, flow.aspect)
 
 
 def _runs(plan: Plan, line: Line, net: Net, *, turn: bool) -> list[Run]:
@@ -193,7 +196,10 @@ def _runs(plan: Plan, line: Line, net: Net, *, turn: bool) -> list[Run]:
 
 def _link(plan: Plan, run: Run) -> None:
     """Note which vertices of neighbouring levels are joined, and how straight that should be."""
+    if run.net[0] == "far":
+        return
     if run.net[0] == "side":
+        plan.sides[run.column].append((run.vertices[0], run.vertices[1], run.net))
         return
     nodes = len(plan.flow.sizes)
     links = plan.links[run.column]

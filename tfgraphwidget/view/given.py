@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -11,34 +11,27 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.view.flow import BORDER, Flow
-from tfgraphwidget.view.sheet import Placed
+from tfgraphwidget.view.flow import Flow
+from tfgraphwidget.view.placed import Piece
+from tfgraphwidget.view.structure import BORDER
 
 Points = npt.NDArray[np.float64]
 _GAP = 24.0
 _SPREAD = 3.0  # scale up at most until the boxes cover about a ninth of the drawing; what still overlaps is pushed
 
 
-def given(layout: Callable[[Any], Mapping[Any, Any]]) -> Callable[[Flow], Placed]:
-    """A function that draws a flow with `layout`, a callable like those of networkx.
+def given(layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], flow: Flow) -> Piece:
+    """A flow drawn with `layout`, a callable like those of networkx; `siblings` are the names of all nodes of its container.
 
     The callable gets a DiGraph of names whose nodes carry `width` and `height` in pixels, and returns
     name -> (x, y), as networkx does with y upwards.
     """
-
-    def draw(flow: Flow) -> Placed:
-        return _drawn(layout, flow)
-
-    return draw
-
-
-def _drawn(layout: Callable[[Any], Mapping[Any, Any]], flow: Flow) -> Placed:
-    graph = nx.DiGraph()
-    for name, (width, height) in zip(flow.names, flow.sizes, strict=True):
+    graph, names = nx.DiGraph(), [siblings[node] for node in flow.part.nodes]
+    for name, (width, height) in zip(names, flow.sizes, strict=True):
         graph.add_node(name, width=width, height=height)
     for line in flow.lines:
         if BORDER not in (line.source, line.target):
-            graph.add_edge(flow.names[line.source], flow.names[line.target])
+            graph.add_edge(names[line.source], names[line.target])
     sizes = np.array(flow.sizes, dtype=np.float64).reshape(-1, 2)
     centre = _apart(_asked(layout, graph), sizes)
     corner = centre - sizes / 2
@@ -99,7 +92,7 @@ def _pushed(points: Points, sizes: Points) -> Points:
     return settled
 
 
-def _with_routes(flow: Flow, corner: Points, sizes: Points, width: float, height: float) -> Placed:
+def _with_routes(flow: Flow, corner: Points, sizes: Points, width: float, height: float) -> Piece:
     """Straight lines between the borders of the boxes; to and from the middle of the container's border."""
     centre = corner + sizes / 2
     routes = []
@@ -111,7 +104,7 @@ def _with_routes(flow: Flow, corner: Points, sizes: Points, width: float, height
         routes.append([(float(first[0]), float(first[1])), (float(last[0]), float(last[1]))])
     touches = any(BORDER in (line.source, line.target) for line in flow.lines)
     middle = width / 2 if touches else None
-    return Placed(corner[:, 0].tolist(), corner[:, 1].tolist(), width, height, routes, middle, middle)
+    return Piece(corner[:, 0].tolist(), corner[:, 1].tolist(), width, height, routes, middle, middle)
 
 
 def _at_border(inside: Points, outside: Points, size: Points) -> Points:

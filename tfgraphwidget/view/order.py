@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 Layers = list[list[int]]
-_SMALL = 600
+_SMALL, _LARGE = 600, 4000
 
 
 def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
@@ -26,7 +26,7 @@ def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Lay
     size = sum(len(row) for row in layers)
     layers = [list(row) for row in layers]
     best, fewest = layers, _crossings(layers, below)
-    for sweep in range(8 if size < _SMALL else 3):
+    for sweep in range(8 if size < _SMALL else 3 if size < _LARGE else 1):
         if not fewest:
             break
         layers = _swept(layers, above, below, down=sweep % 2 == 0)

@@ -4,65 +4,82 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from tfgraphwidget.view import tracks
-from tfgraphwidget.view.align import aligned, settled
-from tfgraphwidget.view.flow import LANE, LANE_GAP, NODE_GAP, ROW_GAP, Net, Plan
+from tfgraphwidget.view.align import aligned, bend, settled
+from tfgraphwidget.view.flow import LANE, LANE_GAP, Net, Plan
 from tfgraphwidget.view.order import ordered
+from tfgraphwidget.view.placed import Point
+from tfgraphwidget.view.rows import ABOVE, BELOW, NODE_GAP, TRACK, Skyline, dropped, laid
 from tfgraphwidget.view.straight import straightened
 
-Point = tuple[float, float]
-TRACK = 8.0
-ABOVE, BELOW = 12.0, 16.0  # from a row to the first track, from the last track to the next row (arrow heads)
 
 
 @dataclass
 class Column:
-    """`x` of each vertex and `y` of each level's upper and lower side; `bend[(net, l)]` the track below level l."""
+    """`x` of each vertex's middle, `top` of each box; `bend[(net, l)]` is the y of a net's track below level l.
+
+    `outlet` and `inlet` are the x where a net leaves and enters a vertex.
+    """
 
     x: dict[int, float]
     width: float
-    upper: list[float]
-    lower: list[float]
-    bend: dict[tuple[Net, int], float]
-    outlet: dict[tuple[int, Net], float]
-    inlet: dict[tuple[int, Net], float]
+    height: float = 0.0
+    top: dict[int, float] = field(default_factory=dict)
+    bend: dict[tuple[Net, int], float] = field(default_factory=dict)
+    outlet: dict[tuple[int, Net], float] = field(default_factory=dict)
+    inlet: dict[tuple[int, Net], float] = field(default_factory=dict)
     left: float = 0.0
 
 
-def _width(plan: Plan, vertex: int) -> float:
+def width(plan: Plan, vertex: int) -> float:
+    """How wide a box or lane is."""
     return plan.flow.sizes[vertex][0] if vertex < len(plan.flow.sizes) else LANE
 
 
+def gap(plan: Plan, a: int, b: int) -> float:
+    """The least distance of the middles of neighbours."""
+    nodes = len(plan.flow.sizes)
+    space = NODE_GAP if a < nodes and b < nodes else LANE_GAP
+    return (width(plan, a) + width(plan, b)) / 2 + space
+
+
 def column(plan: Plan, number: int) -> Column:
-    """Place the vertices of a column."""
+    """Order and place the vertices of a column."""
     links = plan.links[number]
     nodes = len(plan.flow.sizes)
     layers = ordered(plan.layers[number], list(dict.fromkeys((a, b) for a, b, _ in links)), len(plan.level))
+    plan.layers[number] = layers
+    ports = _offsets(plan)
+    between = partial(gap, plan)
+    weighed = _weighed(links)
+    centres = aligned(layers, weighed, ports, between)
+    if len(centres) > nodes:
+        bends = [bend(ports[a][1], ports[b][0]) for a, b, _ in weighed]
+        centres = straightened(centres, layers, weighed, bends, nodes, between)
+    return finished(plan, number, {vertex: centres[vertex] for row in layers for vertex in row})
+
+
+def finished(plan: Plan, number: int, x: dict[int, float]) -> Column:
+    """A column whose vertices have their place from left to right."""
+    low = min((at - width(plan, v) / 2 for v, at in x.items()), default=0.0)
+    high = max((at + width(plan, v) / 2 for v, at in x.items()), default=0.0)
+    made = Column({v: at - low for v, at in x.items()}, high - low)
+    _ports(plan, number, made, _offsets(plan))
+    _heights(plan, number, made)
+    return made
+
+
+def _offsets(plan: Plan) -> list[Point]:
+    """Where lines enter and leave each vertex, from its middle."""
     ports = [(0.0, 0.0)] * len(plan.level)
     for node, port in enumerate(plan.flow.ports):
         if port is not None:
             half = plan.flow.sizes[node][0] / 2
             ports[node] = (port[0] - half, port[1] - half)
-
-    def gap(a: int, b: int) -> float:
-        space = NODE_GAP if a < nodes and b < nodes else LANE_GAP
-        return (_width(plan, a) + _width(plan, b)) / 2 + space
-
-    weighed = _weighed(links)
-    centres = aligned(layers, weighed, ports, gap)
-    if len(centres) > nodes:
-        bends = [ports[a][1] - ports[b][0] for a, b, _ in weighed]
-        centres = straightened(centres, layers, weighed, bends, nodes, gap)
-    x = {vertex: centres[vertex] for row in layers for vertex in row}
-    low = min((at - _width(plan, v) / 2 for v, at in x.items()), default=0.0)
-    high = max((at + _width(plan, v) / 2 for v, at in x.items()), default=0.0)
-    made = Column({v: at - low for v, at in x.items()}, high - low, [], [], {}, {}, {})
-    plan.layers[number] = layers
-    _ports(plan, number, made, ports)
-    _levels(plan, number, made)
-    return made
+    return ports
 
 
 def _weighed(links: Mapping[tuple[int, int, Net], float]) -> list[tuple[int, int, float]]:
@@ -76,7 +93,7 @@ def _ports(plan: Plan, number: int, column: Column, ports: list[Point]) -> None:
     """Where on a node's lower side each net leaves, and on its upper side each enters."""
     nodes = len(plan.flow.sizes)
     entering: dict[int, list[tuple[Net, float]]] = {}
-    sides = {line.target for line, runs in zip(plan.flow.lines, plan.runs, strict=True) if runs[0].net[0] == "side"}
+    sides = {target for _, target, _ in plan.sides[number]}
     backs = {a for a, _, net in plan.links[number] if net[0] == "back"} | sides
     ends: dict[tuple[int, Net], list[int]] = {}
     for a, b, net in plan.links[number]:
@@ -130,37 +147,36 @@ def _enter(plan: Plan, column: Column, node: int, port: float, lines: list[tuple
         column.inlet[(node, net)] = place + shift
 
 
-def _levels(plan: Plan, number: int, column: Column) -> None:
-    """The tracks between levels and, with them, where each level is."""
-    nodes = len(plan.flow.sizes)
+def _heights(plan: Plan, number: int, column: Column) -> None:
+    """The y of boxes, of the tracks between the rows and of the column's end."""
+    nodes, sizes = len(plan.flow.sizes), plan.flow.sizes
     last = plan.last(number)
-    between: list[dict[Net, tuple[list[float], list[float]]]] = [{} for _ in range(last + 1)]
+    between = _between(plan, number, column)
+    enters, leaves = bool(plan.layers[number][0]), bool(plan.layers[number][last])
+    head = 0.0 if not enters else BELOW if len(plan.layers) == 1 else 2.0
+    skyline = Skyline()
+    for level, row in enumerate(plan.layers[number]):
+        boxes = [v for v in row if v < nodes]
+        reach = [(column.x[v] - sizes[v][0] / 2, column.x[v] + sizes[v][0] / 2, sizes[v][1]) for v in boxes]
+        for v, top in zip(boxes, dropped(skyline, reach, head), strict=True):
+            column.top[v] = top
+        if level < last and between[level]:
+            _lay(skyline, between[level], level, column)
+    column.height = skyline.lowest((0.0, BELOW if leaves else 0.0, ABOVE))
+
+
+def _between(plan: Plan, number: int, column: Column) -> list[dict[Net, tuple[list[float], list[float]]]]:
+    """Below each level, where every net comes from and goes to (x)."""
+    nodes = len(plan.flow.sizes)
+    between: list[dict[Net, tuple[list[float], list[float]]]] = [{} for _ in plan.layers[number]]
     for a, b, net in plan.links[number]:
         tops, bottoms = between[plan.level[a]].setdefault(net, ([], []))
         tops.append(column.outlet[(a, net)])
         bottoms.append(column.inlet[(b, net)] if b < nodes else column.x[b])
-    for line, runs in zip(plan.flow.lines, plan.runs, strict=True):
-        if runs[0].net[0] == "side" and runs[0].column == number:
-            tops, _ = between[plan.level[line.source]].setdefault(runs[0].net, ([], []))
-            tops.extend(side(plan, column, line.source, line.target))
-    y = 0.0
-    for level, row in enumerate(plan.layers[number]):
-        tall = max((plan.flow.sizes[v][1] for v in row if v < nodes), default=0.0)
-        column.upper.append(y)
-        column.lower.append(y + tall)
-        y += tall
-        if level < last:
-            y = _gap(column, between[level], level, y, _least(plan, number, level))
-
-
-def _least(plan: Plan, number: int, level: int) -> float:
-    """The least space below a level. Where lines come in at the top, the channel above gives room for arrow heads."""
-    last = plan.last(number)
-    if level == 0:
-        return 0.0 if not plan.layers[number][0] else 14.0 if len(plan.layers) == 1 else 2.0
-    if level == last - 1:
-        return 14.0 if plan.layers[number][last] else 0.0
-    return ROW_GAP
+    for source, target, net in plan.sides[number]:
+        tops, _ = between[plan.level[source]].setdefault(net, ([], []))
+        tops.extend(side(plan, column, source, target))
+    return between
 
 
 def side(plan: Plan, column: Column, source: int, target: int) -> Point:
@@ -168,14 +184,13 @@ def side(plan: Plan, column: Column, source: int, target: int) -> Point:
     return column.x[source], column.x[target] + min(8.0, plan.flow.sizes[target][0] / 4)
 
 
-def _gap(column: Column, nets: dict[Net, tuple[list[float], list[float]]], level: int, y: float, least: float) -> float:
-    """Give each net its track in the space below a level that ends at y; where the next level begins."""
+def _lay(skyline: Skyline, nets: dict[Net, tuple[list[float], list[float]]], level: int, column: Column) -> None:
+    """Give each net its track in the space below a level."""
     found = tracks.tracks([tracks.Net(tuple(sorted(a)), tuple(sorted(b))) for a, b in nets.values()])
     count = max(found, default=-1) + 1
     step = TRACK if count <= 8 else max(3.0, 8 * TRACK / count)
-    need = ABOVE + BELOW + step * (count - 1) if count else 0.0
-    height = max(least, need)
-    first = y + (height - need) / 2 + ABOVE
-    for net, track in zip(nets, found, strict=True):
-        column.bend[(net, level)] = first + step * track if track >= 0 else y + height / 2
-    return y + height
+    for track, net, (tops, bottoms) in sorted(
+        (track, net, ends) for (net, ends), track in zip(nets.items(), found, strict=True)
+    ):
+        low, high = min(*tops[:1], *bottoms[:1], *tops, *bottoms), max(*tops[:1], *bottoms[:1], *tops, *bottoms)
+        column.bend[(net, level)] = laid(skyline, low, high, step)

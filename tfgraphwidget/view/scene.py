@@ -8,7 +8,8 @@ The twin of these lists is `labextension/src/scene.ts`; `tests/golden/` holds bu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,8 +83,9 @@ INPUT_MARK, OUTPUT_MARK = 1, 2
 class Scene:
     """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
 
-    `item_of_op` int32 (ops of the graph): the item that stands for an op; `badge_op`, `badge_item`: the badges, of which
-    an op may have several. `names`, `types`, `labels` and `edge_labels` are the texts again.
+    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and the box that counts
+    it; `badge_op`, `badge_item`: the badges, of which an op may have several. `names`, `types`, `labels` and
+    `edge_labels` are the texts again.
     `index` is the state of the graph that is drawn.
     """
 
@@ -115,6 +117,7 @@ class Scene:
     edge_label_start: npt.NDArray[np.uint32]
     edge_label_bytes: npt.NDArray[np.uint8]
     item_of_op: Ints
+    home_of_op: Ints
     badge_op: Ints
     badge_item: Ints
     names: Sequence[str]
@@ -144,6 +147,12 @@ class Paint:
     note_start: npt.NDArray[np.uint32]
     note_bytes: npt.NDArray[np.uint8]
 
+    @property
+    def notes(self) -> list[str]:
+        """What is written below each item's label, or ""."""
+        data, start = self.note_bytes.tobytes(), self.note_start.tolist()
+        return [data[a:b].decode() for a, b in pairwise(start)]
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to send, by field name."""
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
@@ -155,7 +164,8 @@ def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, memo
     positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, memo=memo)
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _coded(some).items()}
-    same = ("parent", "kind", "family", "source", "target", "item_of_op", "badge_op", "badge_item", "bytes")
+    same = ["parent", "kind", "family", "source", "target", "bytes"]
+    same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     bits = ("aside", "door", "part", "loop", "back")
     return Scene(
         box=positions.box,
@@ -189,11 +199,12 @@ def paint(
     coverage = _coverage(scene, selected)
     mark = np.zeros(len(scene), dtype=np.uint8)
     for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK)):
-        for item in {int(scene.item_of_op[op]) for op in ops}:
-            at = item
-            while at >= 0:
-                mark[at] |= bit
-                at = int(scene.parent[at])
+        marked = np.unique(np.fromiter(ops, dtype=np.int64))
+        mark[scene.badge_item[np.isin(scene.badge_op, marked)]] |= bit
+        items = np.unique(scene.home_of_op[marked])
+        while len(items):
+            mark[items] |= bit
+            items = np.unique(scene.parent[items[items > 0]])
     new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _coded([""] * len(scene))
@@ -211,12 +222,29 @@ def probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
+def coloured(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
+    """A paint with the tint and the note of each item; see `view.tints`."""
+    note = _coded(notes)
+    return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
+
+
 def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
-    """0, 1 or 2 per item: none, some or all of its ops are chosen."""
-    held = np.bincount(scene.item_of_op, weights=chosen, minlength=len(scene)).astype(np.int64)
-    for item in range(len(scene) - 1, 0, -1):
-        held[scene.parent[item]] += held[item]
-    return np.where(held == 0, 0, np.where(held == scene.count, 2, 1)).astype(np.uint8)
+    """0, 1 or 2 per item: none, some or all of its ops are chosen.
+
+    An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
+    """
+    n = len(scene)
+    held = np.bincount(scene.home_of_op, weights=chosen, minlength=n)
+    # Items are breadth first, so a level is a slice; from the deepest on, each adds to the one above.
+    bounds = [0, 1]
+    while bounds[-1] < n:
+        bounds.append(int(np.searchsorted(scene.parent, bounds[-1])))
+    for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
+        held += np.bincount(scene.parent[first:stop], weights=held[first:stop], minlength=n)
+    badges = np.bincount(scene.badge_item, weights=chosen[scene.badge_op], minlength=n)
+    of_badge = np.bincount(scene.badge_item, minlength=n)
+    held, count = np.where(of_badge > 0, badges, held), np.where(of_badge > 0, of_badge, scene.count)
+    return np.where(held == 0, 0, np.where(held == count, 2, 1)).astype(np.uint8)
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tfgraphwidget.view.flow import Net, Plan, Run
-from tfgraphwidget.view.route import ABOVE, BELOW, TRACK, Column, Point, side
+from tfgraphwidget.view.placed import Piece, Point, without_corners
+from tfgraphwidget.view.route import Column, side
+from tfgraphwidget.view.rows import ABOVE, BELOW, TRACK
 from tfgraphwidget.view.tracks import Net as Branches
 from tfgraphwidget.view.tracks import tracks
 from tfgraphwidget.view.wrap import GUTTER
-
-_CENTRED = 20.0
-
-
-@dataclass
-class Placed:
-    """Where things are, in pixels from the upper left corner; `routes` are points from source to target.
-
-    `enter` and `leave` are the x where lines come from the border above and go to the border below.
-    """
-
-    left: list[float]
-    top: list[float]
-    width: float
-    height: float
-    routes: list[list[Point]]
-    enter: float | None = None
-    leave: float | None = None
 
 
 class Sheet:
@@ -44,23 +27,20 @@ class Sheet:
         self.leave = next((x for _, x in sorted(self.exits.items(), reverse=True)), None)
         self.over, self.head = self._channel()
         self.foot = ABOVE + 6.0 if len({round(x) for x in self.exits.values()}) > 1 else 0.0
-        below = [column.lower[-1] for column in columns] + [y for _, y in self.lane.values()]
+        below = [column.height for column in columns] + [y for _, y in self.lane.values()]
         self.height = self.head + max(below) + self.foot
 
-    def placed(self) -> Placed:
+    def piece(self) -> Piece:
         """Boxes and routes."""
         left, top = [], []
-        for node, (w, h) in enumerate(self.plan.flow.sizes):
+        for node, (w, _) in enumerate(self.plan.flow.sizes):
             column = self.columns[self.plan.column[node]]
-            level = self.plan.level[node]
             left.append(column.left + column.x[node] - w / 2)
-            # Boxes of about the same height are centred in their row; a small one beside a tall one stays on top.
-            spare = column.lower[level] - column.upper[level] - h
-            top.append(self.head + column.upper[level] + (spare / 2 if spare <= _CENTRED else 0.0))
+            top.append(self.head + column.top[node])
         routes = [
             self._route(runs, top, turn=turn) for runs, turn in zip(self.plan.runs, self.plan.turned, strict=True)
         ]
-        return Placed(left, top, self.width, self.height, routes, self.enter, self.leave)
+        return Piece(left, top, self.width, self.height, routes, self.enter, self.leave)
 
     def _place_columns(self) -> float:
         """Give columns, gutter lanes, entries and exits their x; returns the whole width."""
@@ -69,17 +49,16 @@ class Sheet:
             column.left = x
             x += column.width
             leaving = []
-            for (net, c, level), vertex in self.plan.lanes.items():
-                if c == number and level == 0:
-                    self.entries.setdefault(net, {})[c] = column.left + column.x[vertex]
-                if c == number and level == self.plan.last(c):
-                    if net[0] == "end":
-                        self.exits[c] = column.left + column.x[vertex]
-                    else:
-                        leaving.append((column.x[vertex], net))
+            for net, vertex in self.plan.ends(number, 0):
+                self.entries.setdefault(net, {})[number] = column.left + column.x[vertex]
+            for net, vertex in self.plan.ends(number, self.plan.last(number)):
+                if net[0] == "end":
+                    self.exits[number] = column.left + column.x[vertex]
+                else:
+                    leaving.append((column.x[vertex], net))
             # The net that leaves furthest right turns first and takes the nearest lane: none cross there.
             for i, (_, net) in enumerate(sorted(leaving, reverse=True)):
-                self.lane[(net, number)] = (x + GUTTER / 2 + TRACK * i, column.lower[-1] + TRACK * (i + 1))
+                self.lane[(net, number)] = (x + GUTTER / 2 + TRACK * i, column.height + TRACK * (i + 1))
             if number + 1 < len(self.columns):
                 x += GUTTER + TRACK * max(0, len(leaving) - 1)
         return x
@@ -98,6 +77,8 @@ class Sheet:
 
     def _route(self, runs: list[Run], top: list[float], *, turn: bool) -> list[Point]:
         net, points = runs[0].net, []
+        if net[0] == "far":
+            return self._past(runs[0], top)
         if net[0] == "start" and self.enter is not None:
             points.append((self.enter, 0.0))
             points += self._across(net, self.enter, self.entries[net][runs[0].column])
@@ -111,11 +92,20 @@ class Sheet:
             x, y = points[-1][0], self.height - self.foot + ABOVE
             points += [(x, y), (self.leave, y)] if self.foot else []
             points.append((self.leave, self.height))
-        points = _without_corners(points)
+        points = without_corners(points)
         return points[::-1] if turn else points
 
     def _across(self, net: Net, start: float, end: float) -> list[Point]:
         return [(start, self.over[net]), (end, self.over[net])] if net in self.over else []
+
+    def _past(self, run: Run, top: list[float]) -> list[Point]:
+        """The way of a line without lanes: beside its column; it may run through boxes of its ends' rows."""
+        (source, target), column = run.vertices, self.columns[run.column]
+        other = self.columns[self.plan.column[target]]
+        x, to = column.left + column.x[source], other.left + other.x[target]
+        y, below = top[source] + self.plan.flow.sizes[source][1], top[target]
+        side = column.left + column.width + ABOVE
+        return [(x, y), (x, y + ABOVE), (side, y + ABOVE), (side, below - ABOVE), (to, below - ABOVE), (to, below)]
 
     def _within(self, run: Run, top: list[float]) -> list[Point]:
         """The way of a run from its first vertex to its last."""
@@ -124,7 +114,7 @@ class Sheet:
         first, last = run.vertices[0], run.vertices[-1]
 
         def bottom(v: int) -> float:
-            return top[v] + plan.flow.sizes[v][1] if v < nodes else self.head + column.lower[plan.level[v]]
+            return top[v] + plan.flow.sizes[v][1] if v < nodes else self.head + (0.0 if plan.level[v] == 0 else column.height)
 
         if run.net[0] == "side":
             x1, x2 = side(plan, column, first, last)
@@ -138,24 +128,5 @@ class Sheet:
                 y = self.head + column.bend[(run.net, plan.level[a])]
                 points += [(dx + x, y), (dx + to, y)]
             x = to
-        points.append((dx + x, top[last] if last < nodes else self.head + column.upper[plan.level[last]]))
+        points.append((dx + x, top[last] if last < nodes else self.head + column.height))
         return points
-
-
-def _without_corners(points: list[Point]) -> list[Point]:
-    """The same way without the points in the middle of a straight piece."""
-    result: list[Point] = []
-    for point in points:
-        if result and abs(result[-1][0] - point[0]) + abs(result[-1][1] - point[1]) < 0.01:
-            continue
-        while len(result) > 1 and any(
-            abs(result[-2][k] - result[-1][k]) + abs(result[-1][k] - point[k]) < 0.01 for k in (0, 1)
-        ):
-            result.pop()
-        result.append(point)
-    return result
-
-
-def _in_line(a: Point, b: Point, c: Point) -> bool:
-    """Whether three points stand on one vertical or one horizontal."""
-    return any(abs(a[k] - b[k]) + abs(b[k] - c[k]) < 0.01 for k in (0, 1))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from math import inf
 
-from tfgraphwidget.view.align import settled
+from tfgraphwidget.view.align import MANY, keep_narrow, settled
 
 Distances = list[list[tuple[int, float]]]
 Pulls = list[list[tuple[int, float, float]]]
@@ -43,7 +43,9 @@ def straightened(
             pulls[block[b]].append((block[a], weight, bend))
     wished = [sum(x[v] for v in part) / max(1, len(part)) for part in members]
     place = _relaxed(wished, rows, gaps, pulls, [len(part) > 1 for part in members])
-    return [place[block[v]] if block[v] >= 0 else 0.0 for v in range(len(x))]
+    result = [place[block[v]] if block[v] >= 0 else 0.0 for v in range(len(x))]
+    keep_narrow(result, layers, gap)
+    return result
 
 
 def _relaxed(
@@ -62,7 +64,7 @@ def _relaxed(
             left[b].append((a, distance))
     place = _feasible(wished, left, right)
     lanes = [b for b, lane in enumerate(is_lane) if lane]
-    for number in range(_PASSES):
+    for number in range(_PASSES if len(wished) < MANY else 2):
         before = list(place)
         for row, between in list(zip(rows, gaps, strict=True))[:: 1 if number % 2 else -1]:
             _settle_row(place, row, between, pulls, is_lane)

@@ -2,65 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, combinations, pairwise
+from math import log
 
-GUTTER = 44.0
-_CROSSING = 12.0
+GUTTER = 28.0
+_CROSSING = 8.0
 _WORTH_IT = 0.95
-_SMALL = 440.0
+_SMALL, _TALLER = 260.0, 1.1
+_FEW, _MOST_COLUMNS = 9, 24
 
 
-def cuts(
-    heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float, tolerance: float
-) -> list[int]:
+def cuts(heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float) -> list[int]:
     """The first rows of the columns, ascending, beginning with 0: [0] when one column is best.
 
     Row r is `heights[r]` tall (the space below included) and `widths[r]` wide; `crossing[r]` lines pass between
-    rows r and r + 1. `aspect` is the width : height wished for. Columns are made only when one column is more
-    than `tolerance` times taller than wide, and not small anyway.
+    rows r and r + 1. `aspect` is the width : height wished for. Columns are made only when one column is taller
+    than that, and not small anyway.
     """
     total, widest = sum(heights), max(widths, default=0.0)
-    if len(heights) < 2 or total <= max(tolerance * widest, _SMALL):
+    if len(heights) < 2 or total <= max(_TALLER * widest / aspect, _SMALL):
         return [0]
-    best, best_cost = [0], _cost(total, widest, aspect) * _WORTH_IT
-    for columns in range(2, min(len(heights), 24) + 1):
-        starts = _even(heights, crossing, columns)
-        tall = max(sum(heights[a:b]) for a, b in _spans(starts, len(heights)))
-        lanes = sum(GUTTER + _CROSSING * crossing[a - 1] for a in starts[1:])
-        wide = lanes + sum(max(widths[a:b]) for a, b in _spans(starts, len(heights)))
+    below = [0.0, *accumulate(heights)]
+    best, best_cost = [0], cost(total, widest, aspect) * _WORTH_IT
+    for starts in _choices(below, crossing):
+        spans = list(pairwise([*starts, len(heights)]))
+        tall = max(below[b] - below[a] for a, b in spans)
         lines = sum(crossing[a - 1] for a in starts[1:])
-        cost = _cost(tall + GUTTER, wide, aspect) * (1 + 0.06 * lines / columns + 0.02 * columns)
-        if cost < best_cost:
-            best, best_cost = starts, cost
-        if wide > 2 * aspect * tall:
-            break
+        wide = sum(max(widths[a:b]) for a, b in spans) + GUTTER * (len(starts) - 1) + _CROSSING * lines
+        now = cost(tall + GUTTER, wide, aspect) * (1 + 0.06 * lines / len(starts) + 0.02 * len(starts))
+        if now < best_cost:
+            best, best_cost = starts, now
     return best
 
 
-def _cost(height: float, width: float, aspect: float) -> float:
-    """The height of the smallest frame of the wished aspect around a drawing, a little more if it is badly filled."""
-    frame = max(height, width / aspect)
-    return frame + 0.1 * (height + width / aspect)
+def cost(height: float, width: float, aspect: float) -> float:
+    """How bad a drawing of this size is: its area, more when its width : height is not about the one wished for."""
+    far = abs(log(max(width, 1.0) / max(height, 1.0) / aspect))
+    return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _spans(starts: Sequence[int], end: int) -> list[tuple[int, int]]:
-    return list(zip(starts, [*starts[1:], end], strict=True))
+def _choices(below: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
+    """Ways to cut: all of them for a few rows, else columns about equally tall and columns that are well filled."""
+    rows = len(below) - 1
+    if rows <= _FEW:
+        return [[0, *some] for count in range(1, rows) for some in combinations(range(1, rows), count)]
+    found = []
+    few = range(2, min(rows, _MOST_COLUMNS) + 1)
+    many = (round(_MOST_COLUMNS * 1.2**k) for k in range(1, 30)) if rows > 10 * _MOST_COLUMNS else ()
+    for columns in (*few, *(number for number in many if number < rows)):
+        found.append(_even(below, crossing, columns))
+        found += [_filled(below, below[-1] / columns * spare) for spare in (1.03, 1.15)]
+    return found
 
 
-def _even(heights: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
+def _filled(below: Sequence[float], limit: float) -> list[int]:
+    """Starts of columns that take rows as long as they are no taller than `limit`."""
+    starts = [0]
+    for row in range(1, len(below) - 1):
+        if below[row + 1] - below[starts[-1]] > limit:
+            starts.append(row)
+    return starts
+
+
+def _even(below: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
     """Starts of columns about equally tall; near an even cut, the one that the fewest lines cross."""
-    total = sum(heights)
-    share = total / columns
-    below, reached = [], 0.0
-    for height in heights:
-        reached += height
-        below.append(reached)
+    share = below[-1] / columns
     starts = [0]
     for column in range(1, columns):
         ideal = share * column
-        choices = range(starts[-1] + 1, len(heights))
-        near = [r for r in choices if abs(below[r - 1] - ideal) <= 0.3 * share] or list(choices)
-        if not near:
+        low, high = bisect_left(below, ideal - 0.3 * share), bisect_right(below, ideal + 0.3 * share)
+        choices = range(max(low, starts[-1] + 1), min(high, len(below) - 1)) or range(starts[-1] + 1, len(below) - 1)[:1]
+        if not choices:
             break
-        starts.append(min(near, key=lambda r: abs(below[r - 1] - ideal) / share + 0.15 * crossing[r - 1]))
+        starts.append(min(choices, key=lambda r: abs(below[r] - ideal) / share + 0.15 * crossing[r - 1]))
     return starts

@@ -18,7 +18,12 @@ export function createDerive({ store, actions }: Parts): HTMLElement {
       made.title = why || titleOf(derivation);
     }
   });
-  return group;
+  return element(
+    "details",
+    { class: "tgw-details" },
+    element("summary", { class: "tgw-fold" }, "Change the selection"),
+    element("div", { class: "tgw-inner" }, group),
+  );
 }
 
 function titleOf({ what, key }: (typeof DERIVATIONS)[number]): string {

@@ -4,17 +4,21 @@ import type { Inspected } from "../protocol";
 import { sizeText } from "../scene";
 import { verbsOf } from "../verbs";
 import { doorsAndAround } from "./doors";
+import { createExamined } from "./examined";
+import { hideButtons } from "./filter";
 import { verbButtons } from "./forms";
 import type { Parts } from "./parts";
 import { section } from "./section";
 import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
+import { traceButtons } from "./trace";
 
 export function createInspector(parts: Parts): HTMLElement {
-  const body = element("div", { class: "tgw-inspector", "aria-live": "polite" });
+  const body = element("div", { class: "tgw-inspector" });
+  const examined = createExamined(parts);
   parts.store.watch(["details"], ({ details }) => {
     body.setAttribute("data-name", details?.name ?? "");
     releaseFocus(body);
-    body.replaceChildren(...(details ? contents(details, parts) : [nothing()]));
+    body.replaceChildren(...(details ? contents(details, parts, examined) : [nothing()]));
   });
   return section("Inspector", { class: "tgw-inspector-section" }, [], body);
 }
@@ -23,7 +27,7 @@ function nothing(): HTMLElement {
   return element("p", { class: "tgw-hint" }, "Click an op or a scope to see what it is.");
 }
 
-function contents(details: Inspected, parts: Parts): HTMLElement[] {
+function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
   const go = (name: string) => void parts.actions.reveal(name);
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
@@ -36,6 +40,9 @@ function contents(details: Inspected, parts: Parts): HTMLElement[] {
     facts,
     ...(isOp ? [markButtons(details.name, parts)] : []),
     ...doorsAndAround(details, parts),
+    examined,
+    traceButtons(details.name, parts),
+    hideButtons(details.name, parts),
     verbButtons(isOp ? "Edit this op" : "Edit this scope", verbsOf(details), parts),
     ...inputsOf(details, parts, go),
     ...outputsOf(details, parts, go),

@@ -2,6 +2,7 @@
 import type { Entry } from "../aiming";
 import { button, element, uniqueId } from "../dom";
 import type { Point } from "../render/camera";
+import { listenInMenu } from "./dropdown";
 
 export interface Menu {
   readonly root: HTMLElement;
@@ -19,26 +20,7 @@ export function createMenu(): Menu {
     root.hidden = true;
     if (had) root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
   };
-  const items = () => [...list.querySelectorAll<HTMLButtonElement>("button")];
-  const step = (by: number) => {
-    const all = items();
-    const here = all.indexOf(document.activeElement as HTMLButtonElement);
-    all[(here + by + all.length) % all.length]?.focus();
-  };
-  root.addEventListener("keydown", (event) => {
-    const keys: Record<string, () => void> = {
-      Escape: close,
-      ArrowDown: () => step(1),
-      ArrowUp: () => step(-1),
-    };
-    const act = keys[event.key];
-    if (act) {
-      act();
-      event.preventDefault();
-    }
-    // Enter and Space are the button's own; no other key is the drawing's meanwhile.
-    event.stopPropagation();
-  });
+  root.addEventListener("keydown", (event) => listenInMenu(event, list, close));
   root.addEventListener("focusout", (event) => {
     if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
   });
@@ -47,7 +29,7 @@ export function createMenu(): Menu {
     list.replaceChildren(...entries.map((entry) => itemOf(entry, close)));
     root.hidden = false;
     place(root, x, y);
-    items()[0]?.focus({ preventScroll: true });
+    list.querySelector("button")?.focus({ preventScroll: true });
   };
   return { root, show };
 }

@@ -1,173 +1,275 @@
 // The outline: what the canvas shows, as a tree for screen readers, keyboards and tests. Seen only while it has the focus.
+//
+// A drawing may have 100,000 items, and a page with as many entries is slow: a window of them is there, around the one
+// that has the focus or is scrolled to. Each says its place among its siblings and how many they are.
 import { element, setAttributes } from "../dom";
+import { chordOf } from "../keys";
 import { withControl } from "../render/pointer";
-import {
-  at,
-  CLOSED,
-  INPUT_MARK,
-  isScope,
-  keyOf,
-  OPEN,
-  OUTPUT_MARK,
-  type Paint,
-  type Scene,
-  sizeText,
-} from "../scene";
+import { at, CLOSED, isScope, keyOf, labelOf, OPEN, type Scene } from "../scene";
+import type { Screen } from "../store";
+import { aboutText, paintText, type Tree, treeOf } from "../telling";
 import type { Parts } from "./parts";
 
-const MOST = 3000;
+/** Entries at once; all of them where that suffices. */
+const WINDOW = 300;
+/** Pixels; theme.css says the same. */
+const ROW = 24;
+/** Milliseconds after which a letter starts a new word. */
+const PAUSE = 1000;
+
+interface Key {
+  readonly keys: readonly string[];
+  readonly what: string;
+  act(outline: Outline, item: number): unknown;
+}
+
+/** The keys of the outline, which go before those of bindings.ts there. */
+export const OUTLINE_KEYS: readonly Key[] = [
+  { keys: ["ArrowDown"], what: "Next", act: (outline) => outline.move(1) },
+  { keys: ["ArrowUp"], what: "Previous", act: (outline) => outline.move(-1) },
+  {
+    keys: ["ArrowRight"],
+    what: "Open, or next",
+    act: (outline, item) => (outline.kind(item) === CLOSED ? outline.activate(item) : outline.move(1)),
+  },
+  {
+    keys: ["ArrowLeft"],
+    what: "Close, or to the scope around",
+    act: (outline, item) => (outline.kind(item) === OPEN ? outline.activate(item) : outline.out(item)),
+  },
+  { keys: ["Home"], what: "First", act: (outline) => outline.focus(0) },
+  { keys: ["End"], what: "Last", act: (outline) => outline.focus(Number.POSITIVE_INFINITY) },
+  { keys: ["Enter"], what: "Open, go into, or inspect", act: (outline, item) => outline.enter(item) },
+  { keys: ["Alt+Enter"], what: "Inspect", act: ({ parts }, item) => parts.actions.pick(item) },
+  {
+    keys: [" ", "Ctrl+Enter"],
+    what: "Take it into the selection, or out of it",
+    act: ({ parts }, item) => parts.actions.toggleSelected(item),
+  },
+  { keys: ["i"], what: "Mark as input", act: ({ parts }, item) => parts.actions.mark(item, "inputs") },
+  { keys: ["o"], what: "Mark as output", act: ({ parts }, item) => parts.actions.mark(item, "outputs") },
+  { keys: ["'"], what: "Then letters: to the next name that begins so", act: (outline) => outline.type("") },
+];
+const KEYS = new Map(OUTLINE_KEYS.flatMap((key) => key.keys.map((chord) => [chord, key] as const)));
+const LETTER = /^[\p{L}\p{N}_.]$/u;
 
 export function createOutline(parts: Parts): HTMLElement {
-  const tree = element("ul", {
+  return new Outline(parts).root;
+}
+
+class Outline {
+  readonly root = element("ul", {
     class: "tgw-outline",
     role: "tree",
     "aria-label": "Visible ops and scopes",
     "aria-multiselectable": "true",
   });
-  let focused = "";
-  const focus = (entry: Element | null | undefined) => {
-    if (!(entry instanceof HTMLElement)) return;
-    tree.querySelector('[tabindex="0"]')?.setAttribute("tabindex", "-1");
-    entry.tabIndex = 0;
-    focused = entry.getAttribute("data-key") ?? "";
-    entry.focus();
-  };
-  parts.store.watch(["scene"], ({ scene, paint }) => {
-    if (!scene || !paint) return;
-    const had = tree.contains(document.activeElement);
-    const order = inTreeOrder(scene);
-    tree.replaceChildren(...order.map((item) => entryOf(scene, paint, item)));
-    const again = [...tree.children].find((entry) => entry.getAttribute("data-key") === focused);
-    const first = again ?? tree.firstElementChild;
-    first?.setAttribute("tabindex", "0");
-    if (had) focus(first);
-  });
-  parts.store.watch(["paint"], ({ scene, paint }) => {
-    if (scene && paint && paint.coverage.length === scene.length) repaint(tree, scene, paint);
-  });
-  tree.addEventListener("keydown", (event) => {
-    const entry = (event.target as Element).closest('[role="treeitem"]');
-    if (entry && handled(event, entry, parts, focus)) {
-      event.preventDefault();
-      event.stopPropagation();
+  readonly parts: Parts;
+  #tree: Tree = treeOf(null);
+  #entries: HTMLElement[] = [];
+  #start = 0;
+  /** The key of the entry that has the focus, or had it last. */
+  #focused = "";
+  #typed = "";
+  #typedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: Parts) {
+    this.parts = parts;
+    parts.store.watch(["scene"], ({ scene }) => this.#show(scene));
+    parts.store.watch(["paint"], (screen) => this.#paint(screen));
+    parts.store.watch(["state"], ({ state }) => {
+      const hidden = state?.hidden ? `, ${state.hidden.toLocaleString("en")} ops hidden` : "";
+      this.root.setAttribute("aria-label", `Visible ops and scopes${hidden}`);
+    });
+    this.root.addEventListener("keydown", (event) => this.#press(event));
+    this.root.addEventListener("scroll", () => this.#scroll());
+    this.root.addEventListener("focusin", ({ target }) => {
+      const entry = entryOf(target);
+      if (!entry) return;
+      this.#hold(entry);
+      parts.store.set({ hover: itemOf(entry) });
+    });
+    this.root.addEventListener("click", (event) => {
+      const entry = entryOf(event.target);
+      entry?.focus();
+      if (entry && withControl(event)) void parts.actions.toggleSelected(itemOf(entry));
+    });
+  }
+
+  get #scene(): Scene | null {
+    return this.parts.store.value.scene;
+  }
+
+  kind(item: number): number {
+    return at(this.#scene?.kind ?? [], item);
+  }
+
+  activate(item: number): void {
+    void this.parts.actions.activate(item, this.parts.stage.anchorAt(item));
+  }
+
+  enter(item: number): void {
+    if (isScope(this.kind(item)) || at(this.#scene?.door ?? [], item) === 1) this.activate(item);
+    else void this.parts.actions.pick(item);
+  }
+
+  move(by: number): void {
+    this.focus(this.#place() + by);
+  }
+
+  out(item: number): void {
+    const around = at(this.#scene?.parent ?? [], item);
+    if (around > 0) this.focus(this.#tree.order.indexOf(around));
+  }
+
+  /** Put the focus on the entry at a place of the tree. */
+  focus(place: number): void {
+    const last = this.#tree.order.length - 1;
+    const held = Math.min(Math.max(place, 0), last);
+    if (last < 0) return;
+    if (!this.#has(held)) this.#render(held - WINDOW / 2);
+    this.#entries[held - this.#start]?.focus();
+  }
+
+  /** On to the next entry whose name begins with what was typed. */
+  type(letter: string): void {
+    const now = performance.now();
+    const going = now - this.#typedAt < PAUSE && letter !== "";
+    this.#typed = (going ? this.#typed : "") + letter.toLowerCase();
+    this.#typedAt = now;
+    const scene = this.#scene;
+    const { order } = this.#tree;
+    if (!scene || this.#typed === "") return;
+    // A further letter may be of the same entry.
+    const from = this.#place() + (this.#typed.length > 1 ? 0 : 1);
+    for (let i = 0; i < order.length; i++) {
+      const place = (from + i) % order.length;
+      if (labelOf(scene, at(order, place)).toLowerCase().startsWith(this.#typed)) {
+        this.focus(place);
+        return;
+      }
     }
-  });
-  tree.addEventListener("focusin", (event) => {
-    const item = parts.store.value.scene?.byKey.get((event.target as Element).getAttribute("data-key") ?? "");
-    parts.store.set({ hover: item ?? -1 });
-  });
-  tree.addEventListener("click", (event) => {
-    const entry = (event.target as Element).closest('[role="treeitem"]');
-    focus(entry);
-    const item = parts.store.value.scene?.byKey.get(entry?.getAttribute("data-key") ?? "") ?? -1;
-    if (withControl(event)) void parts.actions.toggleSelected(item);
-  });
-  return tree;
+  }
+
+  #press(event: KeyboardEvent): void {
+    const entry = entryOf(event.target);
+    if (!entry) return;
+    const chord = chordOf(event);
+    const typing = performance.now() - this.#typedAt < PAUSE;
+    const plain = !withControl(event) && !event.altKey && LETTER.test(event.key);
+    const key = plain && typing ? undefined : KEYS.get(chord);
+    if (key) key.act(this, itemOf(entry));
+    else if (plain) this.type(event.key);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #place(): number {
+    const held = this.#entries.findIndex((entry) => entry.tabIndex === 0);
+    return held < 0 ? 0 : this.#start + held;
+  }
+
+  #has(place: number): boolean {
+    return place >= this.#start && place < this.#start + this.#entries.length;
+  }
+
+  #show(scene: Scene | null): void {
+    if (!scene || !this.parts.store.value.paint) return;
+    const had = this.root.contains(document.activeElement);
+    this.#tree = treeOf(scene);
+    const item = scene.byKey.get(this.#focused) ?? -1;
+    const place = Math.max(item > 0 ? this.#tree.order.indexOf(item) : 0, 0);
+    this.#render(place - WINDOW / 2, place);
+    if (had) this.focus(place);
+  }
+
+  /** The entries from a place on; the one at `held`, or else the one that is held now, is where Tab comes to. */
+  #render(from: number, held = this.#place()): void {
+    const { scene, paint } = this.parts.store.value;
+    if (!scene || !paint) return;
+    const { order } = this.#tree;
+    this.#start = Math.max(0, Math.min(Math.floor(from), order.length - WINDOW));
+    const end = Math.min(this.#start + WINDOW, order.length);
+    this.#entries = [...order.slice(this.#start, end)].map((item) => makeEntry(scene, this.#tree, item));
+    this.#paint(this.parts.store.value);
+    const space = (rows: number) => element("li", { role: "presentation", style: `height: ${rows * ROW}px` });
+    const [above, below] = [this.#start, order.length - end];
+    this.root.replaceChildren(
+      ...(above > 0 ? [space(above)] : []),
+      ...this.#entries,
+      ...(below > 0 ? [space(below)] : []),
+    );
+    const stop = this.#entries[held - this.#start] ?? this.#entries[0];
+    if (stop) stop.tabIndex = 0;
+  }
+
+  #hold(entry: HTMLElement): void {
+    for (const other of this.#entries) if (other.tabIndex === 0 && other !== entry) other.tabIndex = -1;
+    entry.tabIndex = 0;
+    this.#focused = entry.getAttribute("data-key") ?? "";
+  }
+
+  /** Who scrolls with the mouse sees entries everywhere; the focus stays in the tree. */
+  #scroll(): void {
+    const place = Math.floor(this.root.scrollTop / ROW);
+    if (
+      this.#entries.length === 0 ||
+      (this.#has(place) && this.#has(Math.min(place + 30, this.#tree.order.length - 1)))
+    )
+      return;
+    const had = this.root.contains(document.activeElement);
+    this.#render(place - WINDOW / 2, place);
+    if (had) this.#entries[place - this.#start]?.focus({ preventScroll: true });
+  }
+
+  #paint({ scene, paint }: Screen): void {
+    if (!scene || paint?.coverage.length !== scene.length) return;
+    for (const entry of this.#entries) {
+      const item = itemOf(entry);
+      const said = paintText(paint, item);
+      const mark = at(paint.mark, item);
+      setAttributes(entry, {
+        "aria-selected": String(at(paint.coverage, item) === 2),
+        "data-mark":
+          [mark & 1 ? "input" : "", mark & 2 ? "output" : ""].filter(Boolean).join(", ") || undefined,
+        "data-fresh": at(paint.fresh, item) === 1,
+      });
+      const marks = entry.lastElementChild;
+      if (marks) marks.textContent = said ? ` (${said})` : "";
+    }
+  }
 }
 
-/** Items depth first, the root left out. */
-function inTreeOrder(scene: Scene): number[] {
-  const children = new Map<number, number[]>();
-  for (let item = scene.length - 1; item > 0; item--) {
-    const parent = at(scene.parent, item);
-    const siblings = children.get(parent);
-    if (siblings) siblings.push(item);
-    else children.set(parent, [item]);
-  }
-  const order: number[] = [];
-  const rest = [...(children.get(0) ?? [])];
-  for (let item = rest.pop(); item !== undefined && order.length < MOST; item = rest.pop()) {
-    order.push(item);
-    rest.push(...(children.get(item) ?? []));
-  }
-  return order;
-}
-
-function entryOf(scene: Scene, paint: Paint, item: number): HTMLElement {
-  const name = scene.names[item] ?? "";
+function makeEntry(scene: Scene, tree: Tree, item: number): HTMLElement {
   const kind = at(scene.kind, item);
-  const entry = element("li", {
-    role: "treeitem",
-    tabindex: -1,
-    "data-name": name,
-    "data-key": keyOf(scene, item),
-    "data-item": item,
-    "data-door": at(scene.door, item) === 1,
-    "aria-level": at(scene.depth, item),
-    "aria-expanded": isScope(kind) ? String(kind === OPEN) : undefined,
-    style: `padding-left: ${8 + 12 * at(scene.depth, item)}px`,
-  });
-  const about = isScope(kind)
-    ? sizeText(at(scene.count, item), at(scene.variables, item))
-    : scene.types[item];
+  const level = at(scene.depth, item);
   const door = at(scene.door, item) === 1 ? ", Enter goes into it" : "";
-  entry.append(
-    element("span", {}, name.slice(name.lastIndexOf("/") + 1)),
-    element("span", { class: "tgw-outline-about" }, ` ${about}${door}`),
+  return element(
+    "li",
+    {
+      role: "treeitem",
+      tabindex: -1,
+      "data-name": scene.names[item] ?? "",
+      "data-key": keyOf(scene, item),
+      "data-item": item,
+      "data-door": door !== "",
+      "aria-level": level,
+      "aria-posinset": at(tree.position, item),
+      "aria-setsize": at(tree.children, at(scene.parent, item)),
+      "aria-expanded": isScope(kind) ? String(kind === OPEN) : undefined,
+      style: `padding-left: ${8 + 12 * Math.min(level, 12)}px`,
+    },
+    element("span", {}, labelOf(scene, item)),
+    element("span", { class: "tgw-outline-about" }, ` ${aboutText(scene, item)}${door}`),
     element("span", { class: "tgw-outline-marks" }),
   );
-  paintEntry(entry, paint, item);
-  return entry;
 }
 
-function repaint(tree: HTMLElement, scene: Scene, paint: Paint): void {
-  for (const entry of tree.children) {
-    const item = scene.byKey.get(entry.getAttribute("data-key") ?? "");
-    if (item !== undefined) paintEntry(entry, paint, item);
-  }
+function entryOf(target: EventTarget | null): HTMLElement | null {
+  return target instanceof Element ? target.closest<HTMLElement>('[role="treeitem"]') : null;
 }
 
-function paintEntry(entry: Element, paint: Paint, item: number): void {
-  const mark = at(paint.mark, item);
-  const said = [mark & INPUT_MARK ? "input" : "", mark & OUTPUT_MARK ? "output" : ""]
-    .filter(Boolean)
-    .join(", ");
-  setAttributes(entry, {
-    "aria-selected": String(at(paint.coverage, item) === 2),
-    "data-mark": said || undefined,
-    "data-fresh": at(paint.fresh, item) === 1,
-  });
-  const marks = entry.lastElementChild;
-  if (marks) marks.textContent = said ? ` (${said})` : "";
-}
-
-/** Whether the key meant something here. */
-function handled(
-  event: KeyboardEvent,
-  entry: Element,
-  { actions, stage, store }: Parts,
-  focus: (entry: Element | null | undefined) => void,
-): boolean {
-  const item = store.value.scene?.byKey.get(entry.getAttribute("data-key") ?? "") ?? -1;
-  const kind = at(store.value.scene?.kind ?? [], item);
-  const activate = () => void actions.activate(item, stage.anchorAt(item));
-  const inspect = () => void actions.pick(item);
-  const select = () => void actions.toggleSelected(item);
-  const door = at(store.value.scene?.door ?? [], item) === 1;
-  if (event.key === "Enter" && (withControl(event) || event.altKey)) {
-    (event.altKey ? inspect : select)();
-    return true;
-  }
-  const acts: Record<string, () => void> = {
-    ArrowDown: () => focus(entry.nextElementSibling),
-    ArrowUp: () => focus(entry.previousElementSibling),
-    ArrowRight: () => (kind === CLOSED ? activate() : focus(entry.nextElementSibling)),
-    ArrowLeft: () => (kind === OPEN ? activate() : focus(parentOf(entry))),
-    Home: () => focus(entry.parentElement?.firstElementChild),
-    End: () => focus(entry.parentElement?.lastElementChild),
-    Enter: !isScope(kind) && !door ? inspect : activate,
-    " ": select,
-    i: () => void actions.mark(item, "inputs"),
-    o: () => void actions.mark(item, "outputs"),
-  };
-  const act = withControl(event) || event.altKey ? undefined : acts[event.key];
-  act?.();
-  return act !== undefined;
-}
-
-function parentOf(entry: Element): Element | null {
-  const level = Number(entry.getAttribute("aria-level"));
-  let before = entry.previousElementSibling;
-  while (before && Number(before.getAttribute("aria-level")) >= level) before = before.previousElementSibling;
-  return before;
+function itemOf(entry: Element): number {
+  return Number(entry.getAttribute("data-item"));
 }

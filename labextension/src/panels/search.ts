@@ -1,157 +1,223 @@
-// Search: a combobox whose list holds the ops found; choosing one flies there.
+// Search: a combobox whose list holds the ops found, by scope. Enter steps through them, and the cursor stays here.
 import { button, element, ICONS, icon, uniqueId } from "../dom";
-import type { Hit } from "../protocol";
-import type { Screen } from "../store";
+import { canHaveMore, FIRST, gather, MOST, more, placeText, step, totalText, visit } from "../finding";
+import { Choice, createHits, type Hits } from "./hits";
 import type { Parts } from "./parts";
+import { createSyntax, type Syntax } from "./syntax";
 
 /** Milliseconds without a key before a search is sent. */
 const PAUSE = 120;
 
-export function createSearch({ store, actions }: Parts): HTMLElement {
-  const id = uniqueId();
-  const input = searchField(id);
-  const list = element("ul", { class: "tgw-hits", id, role: "listbox", "aria-label": "Ops found" });
-  const total = element("div", { class: "tgw-hits-total", "aria-live": "polite" });
-  const popup = element("div", { class: "tgw-popup", hidden: true }, list, total);
-  const choice = new Choice(input, list);
+export function createSearch(parts: Parts): HTMLElement {
+  return new Search(parts).root;
+}
 
-  const close = () => void actions.search("");
-  const clear = () => {
-    input.value = "";
-    close();
-  };
-  const choose = (name: string) => {
-    clear();
+class Search {
+  readonly root: HTMLElement;
+  readonly #parts: Parts;
+  readonly #input: HTMLInputElement;
+  readonly #popup: HTMLElement;
+  readonly #syntax: Syntax;
+  readonly #hits: Hits;
+  readonly #choice: Choice;
+  #timer = 0;
+
+  constructor(parts: Parts) {
+    const id = uniqueId();
+    this.#parts = parts;
+    this.#input = searchField(id);
+    this.#hits = createHits(id, (place) => this.#go(place));
+    this.#choice = new Choice(this.#input, this.#hits.list);
+    this.#syntax = createSyntax(`${id}-syntax`, (text) => this.#ask(text));
+    this.#popup = element(
+      "div",
+      { class: "tgw-popup", hidden: true },
+      this.#syntax.root,
+      this.#hits.list,
+      foot(parts, () => this.#expand(false)),
+    );
+    this.root = element(
+      "div",
+      { class: "tgw-search", role: "search" },
+      icon(ICONS.search, "tgw-search-icon"),
+      this.#input,
+      stepper(parts),
+      this.#syntax.opener,
+      this.#popup,
+    );
+    this.#listen();
+    parts.store.watch(["found"], () => this.#render());
+    parts.store.watch(["hit"], ({ hit }) => this.#choice.reset(hit));
+    let ops = 0;
+    parts.store.watch(["state"], ({ state, found, query }) => {
+      // After an edit there may be others.
+      if (found && state && state.ops !== ops)
+        void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
+      ops = state?.ops ?? 0;
+    });
+  }
+
+  #listen(): void {
+    const { root } = this;
+    this.#input.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#search(), PAUSE);
+    });
+    this.#input.addEventListener("click", () => this.#expand(true));
+    this.#input.addEventListener("keydown", (event) => this.#press(event));
+    this.#syntax.opener.addEventListener("click", () => {
+      this.#syntax.show(!this.#syntax.isShown());
+      this.#input.focus();
+      this.#expand(true);
+    });
+    // What is clicked here leaves the cursor in the field.
+    this.#popup.addEventListener("mousedown", (event) => event.preventDefault());
+    const { list } = this.#hits;
+    list.addEventListener("scroll", () => {
+      const left = list.scrollHeight - list.clientHeight - list.scrollTop;
+      if (left < 40 && canHaveMore(this.#parts.store.value.found)) void more(this.#parts);
+    });
+    root.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && root.contains(relatedTarget))) this.#expand(false);
+    });
+  }
+
+  #press(event: KeyboardEvent): void {
+    const back = event.shiftKey ? -1 : 1;
+    const act = {
+      ArrowDown: () => this.#arrow(1),
+      ArrowUp: () => this.#arrow(-1),
+      Enter: () => void this.#step(back),
+      F3: () => void this.#step(back),
+      Escape: () => this.#leave(),
+    }[event.key];
+    if (!act) return;
+    act();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #search(): Promise<void> {
+    clearTimeout(this.#timer);
+    return this.#parts.actions.search(this.#input.value, FIRST);
+  }
+
+  #ask(text: string): void {
+    this.#input.value = text;
+    this.#input.focus();
+    void this.#search();
+  }
+
+  #arrow(by: 1 | -1): void {
+    this.#expand(true);
+    this.#choice.move(by);
+  }
+
+  async #step(by: 1 | -1): Promise<void> {
+    // Who types and presses Enter at once means what was typed.
+    if (this.#input.value !== this.#parts.store.value.query) await this.#search();
+    const chosen = this.#choice.taken();
+    if (chosen >= 0) return this.#go(chosen);
+    if (this.#parts.store.value.hitNames.length > 0) this.#expand(false);
+    await step(this.#parts, by);
+  }
+
+  /** Away with the list: the drawing is what one wants to see now. */
+  #go(place: number): void {
+    this.#expand(false);
+    void visit(this.#parts, place);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer);
+    this.#input.value = "";
+    this.#syntax.show(false);
+    this.#expand(false);
+    void this.#parts.actions.search("");
     // Back to the drawing, so that its keys work at once.
-    input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
-    void actions.reveal(name);
-  };
-  let timer = 0;
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => void actions.search(input.value), PAUSE);
-  });
-  listenToKeys(input, choice, choose, clear);
-  const expand = (open: boolean) => {
-    popup.hidden = !open;
-    input.setAttribute("aria-expanded", String(open));
-  };
-  input.addEventListener("blur", () => expand(false));
-  input.addEventListener("focus", () => expand(store.value.found !== null));
-  store.watch(["found"], ({ found, query }) => {
-    expand(found !== null);
-    list.replaceChildren(...(found?.hits ?? []).map((hit, i) => hitEntry(hit, query, `${id}-${i}`, choose)));
-    total.textContent = totalText(found);
-    choice.reset();
-  });
-  return element(
-    "div",
-    { class: "tgw-search", role: "search" },
-    icon(ICONS.search, "tgw-search-icon"),
-    input,
-    popup,
-  );
+    this.#input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  }
+
+  /** Show what there is to show, or nothing. */
+  #expand(open: boolean): void {
+    const { found } = this.#parts.store.value;
+    this.#popup.hidden = !open || (found === null && !this.#syntax.isShown());
+    if (this.#popup.hidden) this.#syntax.show(false);
+    this.#input.setAttribute("aria-expanded", String(!this.#popup.hidden && found !== null));
+  }
+
+  #render(): void {
+    const { found, query, hit } = this.#parts.store.value;
+    const again = this.#hits.list.getAttribute("data-query") === query;
+    this.#hits.render(found, query);
+    if (!again) {
+      this.#syntax.show(false);
+      this.#expand(this.root.contains(document.activeElement));
+    }
+    this.#choice.reset(hit);
+  }
 }
 
 function searchField(listId: string): HTMLInputElement {
   return element("input", {
     class: "tgw-search-input",
     type: "search",
-    placeholder: "Find ops by name or type  ( / )",
+    placeholder: "Find ops: name, type:Conv2D …  ( / )",
     role: "combobox",
     autocomplete: "off",
     spellcheck: "false",
-    "aria-label": "Find ops by name or type",
+    "aria-label": "Find ops",
     "aria-expanded": "false",
     "aria-controls": listId,
     "aria-autocomplete": "list",
   });
 }
 
-function listenToKeys(
-  input: HTMLInputElement,
-  choice: Choice,
-  choose: (name: string) => void,
-  clear: () => void,
-): void {
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") choice.move(1);
-    else if (event.key === "ArrowUp") choice.move(-1);
-    else if (event.key === "Enter") choice.enter(choose);
-    else if (event.key === "Escape" && input.value !== "") clear();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-}
-
-/** Which entry of the list the arrow keys have reached. */
-class Choice {
-  readonly #input: HTMLInputElement;
-  readonly #list: HTMLElement;
-  #at = -1;
-
-  constructor(input: HTMLInputElement, list: HTMLElement) {
-    this.#input = input;
-    this.#list = list;
-  }
-
-  reset(): void {
-    this.#at = this.#list.children.length > 0 ? 0 : -1;
-    this.#show();
-  }
-
-  move(step: number): void {
-    const count = this.#list.children.length;
-    if (count > 0) this.#at = (this.#at + step + count) % count;
-    this.#show();
-  }
-
-  enter(choose: (name: string) => void): void {
-    const name = this.#list.children[this.#at]?.getAttribute("data-name");
-    if (name) choose(name);
-  }
-
-  #show(): void {
-    for (const [i, entry] of [...this.#list.children].entries())
-      entry.setAttribute("aria-selected", String(i === this.#at));
-    const chosen = this.#list.children[this.#at];
-    chosen?.scrollIntoView({ block: "nearest" });
-    if (chosen) this.#input.setAttribute("aria-activedescendant", chosen.id);
-    else this.#input.removeAttribute("aria-activedescendant");
-  }
-}
-
-function hitEntry(hit: Hit, query: string, id: string, choose: (name: string) => void): HTMLElement {
-  const entry = element(
-    "li",
-    { class: "tgw-hit", id, role: "option", "data-name": hit.name, title: hit.name },
-    element("span", { class: "tgw-hit-name" }, ...highlighted(hit.name, query)),
-    element("span", { class: "tgw-hit-type" }, ...highlighted(hit.type, query)),
+/** "3 of 37", and a button either way. */
+function stepper(parts: Parts): HTMLElement {
+  const place = element("span", { class: "tgw-hit-place", "aria-live": "polite" });
+  const arrow = (title: string, by: 1 | -1, shape: string) =>
+    button({ class: "tgw-tool", title, "aria-label": title }, () => step(parts, by), icon(shape));
+  const made = element(
+    "div",
+    { class: "tgw-stepper", role: "group", "aria-label": "Hits", hidden: true },
+    place,
+    arrow("Previous hit (Shift-Enter, Shift-F3)", -1, "m4 10 4-4 4 4"),
+    arrow("Next hit (Enter, F3)", 1, "m4 6 4 4 4-4"),
   );
-  // Before the field loses the focus and with it the list.
-  entry.addEventListener("pointerdown", (event) => event.preventDefault());
-  entry.addEventListener("click", () => choose(hit.name));
-  return entry;
+  parts.store.watch(["found", "hit"], (screen) => {
+    made.hidden = screen.hitNames.length === 0;
+    place.textContent = placeText(screen);
+  });
+  return made;
 }
 
-/** The text with the part that matches in bold. */
-export function highlighted(text: string, query: string): (Node | string)[] {
-  const start = text.toLowerCase().indexOf(query.trim().toLowerCase());
-  const length = query.trim().length;
-  if (start < 0 || length === 0) return [text];
-  return [
-    text.slice(0, start),
-    element("b", {}, text.slice(start, start + length)),
-    text.slice(start + length),
-  ];
-}
-
-function totalText(found: Screen["found"]): string {
-  if (!found) return "";
-  if (found.total === 0) return "No op has this in its name or type.";
-  const shown = found.hits.length < found.total ? `, the first ${found.hits.length} shown` : "";
-  return `${found.total.toLocaleString("en")} found${shown}`;
+/** How many there are, and what to do with all of them; `done` when that is asked for. */
+function foot(parts: Parts, done: () => void): HTMLElement {
+  const total = element("div", { class: "tgw-hits-total", "aria-live": "polite" });
+  const act = (text: string, title: string, use: "select" | "only" | "hide") =>
+    button(
+      { class: "tgw-button", title },
+      () => {
+        done();
+        void gather(parts, use);
+      },
+      text,
+    );
+  const buttons = element(
+    "div",
+    { class: "tgw-derive tgw-hits-buttons", role: "group", "aria-label": "All that was found" },
+    act("Select all found", "Make everything that was found the selection", "select"),
+    act("Show only these", "Hide everything else", "only"),
+    act("Hide these", "Leave everything that was found out of the drawing", "hide"),
+  );
+  parts.store.watch(["found"], ({ found }) => {
+    total.textContent = totalText(found);
+    total.setAttribute("data-wrong", String(found !== null && found.why !== ""));
+    total.hidden = found === null;
+    buttons.hidden = !found || found.total === 0;
+  });
+  return element("div", { class: "tgw-hits-foot" }, total, buttons);
 }
 
 /** A name that leads to its op. */

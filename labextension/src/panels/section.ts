@@ -1,5 +1,5 @@
-// A part of the side panel: a small heading, tools beside it, a body.
-import { element, uniqueId } from "../dom";
+// A part of the side panel: a small heading that folds it, tools beside it, a body.
+import { button, element, setAttributes } from "../dom";
 
 export function section(
   title: string,
@@ -7,8 +7,17 @@ export function section(
   tools: readonly HTMLElement[],
   ...body: HTMLElement[]
 ): HTMLElement {
-  const id = uniqueId();
-  const heading = element("h3", { class: "tgw-heading", id }, title);
+  // "Clone section", since a button that clones is called "Clone".
+  const fold = button(
+    { class: "tgw-heading-button", "aria-expanded": "true", "aria-label": `${title} section` },
+    () => {
+      const folded = made.toggleAttribute("data-folded");
+      setAttributes(fold, { "aria-expanded": String(!folded) });
+    },
+    title,
+  );
+  const heading = element("h3", { class: "tgw-heading" }, fold);
   const head = element("header", { class: "tgw-section-head" }, heading, ...tools);
-  return element("section", { ...attributes, "aria-labelledby": id }, head, ...body);
+  const made = element("section", { ...attributes, "aria-label": title }, head, ...body);
+  return made;
 }

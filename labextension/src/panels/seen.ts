@@ -5,8 +5,8 @@ import type { Seen } from "../protocol";
 const HEIGHT = 28;
 const BAR = 8;
 
-export function seenEntry(seen: Seen): HTMLElement {
-  const entry = element("div", { class: "tgw-seen", role: "group", "aria-label": "Value in the last run" });
+export function seenEntry(seen: Seen, title = "Value in the last run"): HTMLElement {
+  const entry = element("div", { class: "tgw-seen", role: "group", "aria-label": title });
   if (seen.value) entry.append(element("code", { class: "tgw-seen-value" }, seen.value));
   if (seen.bars.length > 0) entry.append(histogram(seen));
   entry.append(element("span", { class: "tgw-dtype" }, rangeText(seen)));
@@ -14,10 +14,11 @@ export function seenEntry(seen: Seen): HTMLElement {
   return entry;
 }
 
-/** "(2, 3) · −1 … 2, mean 0.5" */
-export function rangeText({ shape, low, mean, high, nans, infs }: Seen): string {
+/** "(2, 3) · −1 … 2, mean 0.5, std 1" */
+export function rangeText({ shape, low, mean, std, high, nans, infs }: Seen): string {
   const all = nans + infs > 0 ? "all others" : "all";
-  const range = low === "" ? "" : low === high ? `${all} ${low}` : `${low} … ${high}, mean ${mean}`;
+  const range =
+    low === "" ? "" : low === high ? `${all} ${low}` : `${low} … ${high}, mean ${mean}, std ${std}`;
   return [shape, range].filter(Boolean).join(" · ");
 }
 

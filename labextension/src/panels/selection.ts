@@ -7,6 +7,7 @@ import { isSelecting, whyNot } from "../selecting";
 import { GRAPH_VERBS, partVerbs } from "../verbs";
 import { createDerive } from "./derive";
 import { createExpression } from "./expression";
+import { hideButtons } from "./filter";
 import { verbButtons } from "./forms";
 import { more } from "./more";
 import type { Parts } from "./parts";
@@ -39,10 +40,12 @@ export function createSelection(parts: Parts): HTMLElement {
     "Values",
   );
   const verbs = verbButtons("Edit the selection", partVerbs([]), parts, values);
+  const hide = hideButtons("", parts);
   store.watch(["state"], ({ state }) => {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
+    hide.hidden = verbs.hidden;
   });
-  const tools = [createExpression(parts), createDerive(parts), verbs, wholeGraph(parts)];
+  const tools = [createExpression(parts), createDerive(parts), hide, verbs, wholeGraph(parts)];
   return section("Selection", { class: "tgw-selection-section" }, [clear], body, ...tools);
 }
 

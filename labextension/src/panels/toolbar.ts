@@ -3,8 +3,13 @@ import { button, element, ICONS, icon, taskButton } from "../dom";
 import { zoomedAt } from "../render/camera";
 import type { Mode } from "../store";
 import type { Parts } from "./parts";
+import { rove } from "./roving";
 import { createSearch } from "./search";
 import { createTools } from "./tools";
+import { createView } from "./view";
+
+/** Pixels; help.css says the same. */
+const NARROW = 640;
 
 const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; title: string }[] = [
   { mode: "look", text: "Look", shape: "pointer", title: "A click shows what an op is" },
@@ -17,7 +22,7 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
   const zoom = (factor: number) => stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
   const tool = (title: string, shape: keyof typeof ICONS, act: () => unknown, name = title) =>
     button({ class: "tgw-tool", title, "aria-label": name }, act, icon(ICONS[shape]));
-  return element(
+  const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
     modeButtons(parts),
@@ -25,15 +30,24 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
     createSearch(parts),
     element(
       "div",
-      { class: "tgw-group" },
+      { class: "tgw-group tgw-wide" },
       changesButton(parts),
       tool("Read the graph again (r)", "refresh", () => actions.refresh(), "Refresh"),
       tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
       tool("Zoom in (+)", "plus", () => zoom(1.4)),
-      tool("Show the whole graph (f)", "fit", () => stage.fit()),
     ),
-    panelButton(parts, panelId),
+    element(
+      "div",
+      { class: "tgw-group" },
+      tool("Show the whole graph (f)", "fit", () => stage.fit()),
+      createView(parts),
+      fullScreenButton(),
+      tool("Keys and gestures (?)", "help", () => store.set({ helping: true })),
+      panelButton(parts, panelId),
+    ),
   );
+  rove(toolbar);
+  return toolbar;
 }
 
 function modeButtons({ store, actions }: Parts): HTMLElement {
@@ -65,6 +79,30 @@ function changesButton({ store, actions }: Parts): HTMLElement {
   return made;
 }
 
+/** The whole screen where the browser gives it, else all of the page. */
+function fullScreenButton(): HTMLElement {
+  const title = "Full screen";
+  const rootOf = () => made.closest<HTMLElement>(".tfgraphwidget");
+  const made = button(
+    { class: "tgw-tool tgw-toggle", title, "aria-label": title, "aria-pressed": "false" },
+    async () => {
+      const root = rootOf();
+      if (document.fullscreenElement) return document.exitFullscreen();
+      const asked = root?.classList.contains("tgw-full") ? undefined : root?.requestFullscreen?.();
+      const given = await asked?.then(
+        () => true,
+        () => false,
+      );
+      if (!given) made.setAttribute("aria-pressed", String(root?.classList.toggle("tgw-full") ?? false));
+      root?.focus({ preventScroll: true });
+    },
+    icon(ICONS.full),
+  );
+  const told = () => made.setAttribute("aria-pressed", String(document.fullscreenElement === rootOf()));
+  queueMicrotask(() => rootOf()?.addEventListener("fullscreenchange", told));
+  return made;
+}
+
 function panelButton({ store }: Parts, panelId: string): HTMLElement {
   const title = "Show or hide the side panel";
   const made = button(
@@ -73,5 +111,17 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
     icon(ICONS.panel),
   );
   store.watch(["panelOpen"], ({ panelOpen }) => made.setAttribute("aria-expanded", String(panelOpen)));
+  // In a narrow view the panel is a drawer over the drawing, which nobody has opened yet.
+  let narrow = false;
+  const size = new ResizeObserver(() => {
+    const width = made.closest(".tfgraphwidget")?.clientWidth ?? 0;
+    if (width === 0 || narrow === width < NARROW) return;
+    narrow = width < NARROW;
+    store.set({ panelOpen: !narrow });
+  });
+  queueMicrotask(() => {
+    const root = made.closest(".tfgraphwidget");
+    if (root) size.observe(root);
+  });
   return made;
 }

@@ -1,7 +1,8 @@
 // The tooltip beside the pointer: full name, type or size.
 import { breakable, element } from "../dom";
 import type { Point } from "../render/camera";
-import { at, isScope, type Scene, sizeText } from "../scene";
+import { at, type Scene } from "../scene";
+import { aboutText } from "../telling";
 import type { Parts } from "./parts";
 
 export interface Tooltip {
@@ -23,7 +24,7 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
     name.replaceChildren(breakable(scene.names[item] ?? ""));
     const why = aim?.refused?.get(scene.names[item] ?? "");
     root.setAttribute("data-kind", why ? "refused" : "");
-    about.textContent = why ?? aboutText(scene, item);
+    about.textContent = why ?? textOf(scene, item);
     const { width, height } = stage.viewport;
     const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
     const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
@@ -32,8 +33,7 @@ export function createTooltip({ store, stage }: Parts): Tooltip {
   return { root, move };
 }
 
-function aboutText(scene: Scene, item: number): string {
-  if (at(scene.door, item) === 1) return `${scene.types[item]} · double-click to enter`;
-  if (!isScope(at(scene.kind, item))) return scene.types[item] ?? "";
-  return sizeText(at(scene.count, item), at(scene.variables, item));
+function textOf(scene: Scene, item: number): string {
+  const door = at(scene.door, item) === 1 ? " · double-click to enter" : "";
+  return `${aboutText(scene, item)}${door}`;
 }

@@ -12,7 +12,7 @@ import {
   type Upper,
   type Viewport,
 } from "./camera";
-import { HEADER } from "./labels";
+import { HEADER } from "./signposts";
 
 /** A scope and the point of the screen where it shall stay when it is opened or closed. */
 export interface Anchor {
@@ -31,7 +31,13 @@ export interface Arrival {
   readonly anchor?: Anchor | undefined;
   readonly focus?: string;
   readonly entrance?: Entrance | undefined;
+  /** Whether the focus has just been made, beside what it was made from: that shall stay in view. */
+  readonly beside?: boolean;
 }
+
+/** Nominal type of 12 pixels is then still read with ease. */
+const READABLE = 0.6;
+const MARGIN = 24;
 
 export function destination(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
   const there = wished(scene, camera, viewport, arrival);
@@ -51,10 +57,75 @@ function wished(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arriv
   if (entrance?.camera) return entrance.camera;
   const start = entrance ? firstLook(scene, viewport) : camera;
   const focused = focus ? visibleItem(scene, focus) : -1;
-  if (focused > 0) return towards(boxOf(scene.box, focused), viewport, start);
+  if (focused > 0) {
+    const box = boxOf(scene.box, focused);
+    return (arrival.beside && both(scene, box, start, viewport)) || towards(box, viewport, start);
+  }
   const item = anchor && !entrance ? (scene.byKey.get(anchor.key) ?? -1) : -1;
   if (!anchor || item < 0) return start;
-  return anchored(heldPoint(scene, item, anchor, camera, viewport), anchor.screen, camera.zoom);
+  const held = anchored(heldPoint(scene, item, anchor, camera, viewport), anchor.screen, camera.zoom);
+  return at(scene.kind, item) === OPEN ? framed(boxOf(scene.box, item), held, viewport) : held;
+}
+
+/** The camera that shows a box as well as all that is in view now; null when that would be too small to read. */
+function both(scene: Scene, box: Box, camera: Camera, viewport: Viewport): Camera | null {
+  const seen = inView(camera, viewport);
+  if (within(box, seen) && camera.zoom >= READABLE) return camera;
+  const whole = boxOf(scene.box, 0);
+  const wide = fitted(united(overlapOf(seen, whole), box), viewport, Math.max(camera.zoom, READABLE));
+  return wide.zoom >= READABLE ? wide : null;
+}
+
+/**
+ * The camera, moved as little as shows all of an opened scope. Where that needs another zoom it comes as near as the
+ * scope fits, but not too near; of one that cannot be read as a whole it shows the upper part.
+ */
+export function framed(box: Box, camera: Camera, viewport: Viewport): Camera {
+  const whole = fitted(box, viewport, camera.zoom);
+  if (whole.zoom < Math.min(READABLE, camera.zoom)) {
+    const zoom = Math.min(camera.zoom, 1);
+    const fits = box.width * zoom + 2 * MARGIN <= viewport.width;
+    if (fits || camera.zoom <= READABLE) return shifted(box, { ...camera, zoom }, viewport);
+    return opening(box, viewport);
+  }
+  return whole.zoom < camera.zoom - 1e-6 ? whole : shifted(box, camera, viewport);
+}
+
+/** Panned as little as brings a box into view; the upper left corner counts more than the lower right one. */
+function shifted(box: Box, camera: Camera, viewport: Viewport): Camera {
+  const margin = MARGIN / camera.zoom;
+  const along = (start: number, length: number, from: number, size: number) => {
+    const most = start - margin;
+    const least = start + length + margin - size / camera.zoom;
+    return least > most ? Math.min(Math.max(from, most), least) : Math.min(Math.max(from, least), most);
+  };
+  const x = along(box.x, box.width, camera.x, viewport.width);
+  const high = box.height + 2 * margin > viewport.height / camera.zoom;
+  const y = high ? Math.min(camera.y, box.y - margin) : along(box.y, box.height, camera.y, viewport.height);
+  return { ...camera, x, y };
+}
+
+function within(inner: Box, outer: Box): boolean {
+  return (
+    inner.x >= outer.x &&
+    inner.y >= outer.y &&
+    inner.x + inner.width <= outer.x + outer.width &&
+    inner.y + inner.height <= outer.y + outer.height
+  );
+}
+
+function united(a: Box, b: Box): Box {
+  const [x, y] = [Math.min(a.x, b.x), Math.min(a.y, b.y)];
+  const right = Math.max(a.x + a.width, b.x + b.width);
+  const bottom = Math.max(a.y + a.height, b.y + b.height);
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+function overlapOf(a: Box, b: Box): Box {
+  const [x, y] = [Math.max(a.x, b.x), Math.max(a.y, b.y)];
+  const right = Math.min(a.x + a.width, b.x + b.width);
+  const bottom = Math.min(a.y + a.height, b.y + b.height);
+  return { x, y, width: Math.max(right - x, 0), height: Math.max(bottom - y, 0) };
 }
 
 /** The point of a scope's new box that belongs where the pointer is: the header's height when it is open. */

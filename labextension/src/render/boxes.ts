@@ -1,62 +1,97 @@
 // Boxes: open scopes as tinted areas, closed scopes as stacked cards, ops as plain boxes.
-import { at, type Box, CLOSED, OP, OPEN } from "../scene";
+import { at, BADGE, type Box, CLOSED, isScope, OPEN } from "../scene";
 import type { BoxColours } from "./palette";
-import { addBox, grown, type Pen, screenBox } from "./pen";
+import { addBox, grouped, grown, type Pen, pieces, screenBox } from "./pen";
+import type { Frame } from "./renderer";
 
 const OP_RADIUS = 4;
 const SCOPE_RADIUS = 8;
-// Paths of thousands of boxes are slow to fill in software, single boxes are slow to call.
+const CHIP_RADIUS = 7;
+/** Paths of thousands of boxes are slow to fill in software, single boxes are slow to call. */
 const BATCH = 200;
+interface Area {
+  readonly frame: Pick<Frame, "scene">;
+}
 
-export function radiusOf(pen: Pen, item: number): number {
-  return (at(pen.frame.scene.kind, item) === OP ? OP_RADIUS : SCOPE_RADIUS) * pen.frame.camera.zoom;
+/** From this far a box is only its fill. */
+export const FILL_ONLY = 0.16;
+
+export function radiusOf({ frame }: Pen, item: number): number {
+  const kind = at(frame.scene.kind, item);
+  const radius = kind === BADGE ? CHIP_RADIUS : isScope(kind) ? SCOPE_RADIUS : OP_RADIUS;
+  return radius * frame.camera.zoom;
+}
+
+/** The colours of an open scope, by depth. */
+export function areaOf({ frame: { scene }, palette }: Pick<Pen, "palette"> & Area, item: number): BoxColours {
+  const levels = at(scene.part, item) === 1 ? palette.training : palette.levels;
+  return levels[Math.min(at(scene.depth, item), levels.length - 1)] as BoxColours;
 }
 
 /** Open scopes, outermost first: they lie below all edges. */
-export function drawAreas(pen: Pen): void {
+export function* drawAreas(pen: Pen): Generator<void> {
   const { ctx, frame, palette } = pen;
+  let drawn = 0;
   for (const item of pen.items) {
     if (item === 0 || at(frame.scene.kind, item) !== OPEN) continue;
-    const level = Math.min(at(frame.scene.depth, item), palette.levels.length - 1);
-    const colours = palette.levels[level] as BoxColours;
+    if (++drawn % BATCH === 0) yield;
+    const colours = areaOf(pen, item);
     const wholly = at(frame.paint.coverage, item) === 2;
+    const group = at(frame.scene.members, item) > 0;
+    ctx.globalAlpha = alphaOf(pen, item);
     ctx.beginPath();
     addBox(pen, grown(screenBox(pen, item), -0.5), radiusOf(pen, item));
     ctx.fillStyle = colours.fill;
     ctx.fill();
     ctx.lineWidth = wholly ? 2 : 1;
     ctx.strokeStyle = wholly ? palette.selected : colours.border;
+    // A group is no scope of the graph: its frame is only sketched.
+    if (group) ctx.setLineDash([5, 3]);
     ctx.stroke();
+    if (group) ctx.setLineDash([]);
+    ctx.globalAlpha = 1;
   }
+}
+
+/** While boxes move, new ones fade in. */
+export function alphaOf({ frame }: Pen, item: number): number {
+  return frame.known && at(frame.known, item) === 0 ? frame.newAlpha : 1;
 }
 
 /** Closed scopes and ops, all of one colour at a time: canvas state changes cost more than boxes. */
-export function drawBoxes(pen: Pen): void {
-  const groups = new Map<BoxColours, number[]>();
-  for (const item of pen.items) {
-    if (at(pen.frame.scene.kind, item) === OPEN) continue;
-    const colours = coloursOf(pen, item);
-    const group = groups.get(colours);
-    if (group) group.push(item);
-    else groups.set(colours, [item]);
-  }
-  for (const [colours, items] of groups) {
-    const chosen = pen.palette.chosen.includes(colours);
-    for (let start = 0; start < items.length; start += BATCH)
-      drawBatch(pen, items.slice(start, start + BATCH), colours, chosen);
-  }
+export function* drawBoxes(pen: Pen): Generator<void> {
+  const { scene } = pen.frame;
+  const solid = pen.items.filter((item) => at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE);
+  // Chips lie in the boxes that read them.
+  const chips = pen.items.filter((item) => at(scene.kind, item) === BADGE);
+  for (const layer of [solid, chips])
+    for (const [colours, items] of grouped(layer, (item) => coloursOf(pen, item))) {
+      const chosen = pen.palette.chosen.includes(colours);
+      for (const alike of pen.frame.known ? grouped(items, (item) => alphaOf(pen, item)).values() : [items])
+        for (const piece of pieces(alike, BATCH)) {
+          drawBatch(pen, piece, colours, chosen);
+          yield;
+        }
+    }
   drawHatching(pen);
 }
 
-export function coloursOf({ frame, palette }: Pen, item: number): BoxColours {
+interface Painted {
+  readonly frame: Pick<Frame, "scene" | "paint"> & Partial<Pick<Frame, "barred">>;
+}
+
+export function coloursOf({ frame, palette }: Pick<Pen, "palette"> & Painted, item: number): BoxColours {
   const { scene, paint } = frame;
-  if (frame.barred.has(item)) return palette.barred;
+  if (frame.barred?.has(item)) return palette.barred;
   const differs = palette.differs[at(paint.differs, item)];
   if (differs) return differs;
   const covered = at(paint.coverage, item);
+  if (paint.colouring && covered < 2) return palette.tints[at(paint.tint, item)] as BoxColours;
   const noted = at(paint.mark, item) > 0 || at(paint.fresh, item) > 0;
-  const quiet =
-    covered === 0 && !noted && (paint.selecting || paint.comparing || at(scene.aside, item) === 1);
+  const kind = at(scene.kind, item);
+  const aside = at(scene.aside, item) === 1 && kind !== BADGE;
+  const quiet = covered === 0 && !noted && (paint.selecting || paint.comparing || aside);
+  if (at(scene.part, item) === 1 && isScope(kind) && covered === 0 && !quiet) return palette.trainingBox;
   const colours = covered === 2 ? palette.chosen : quiet ? palette.quiet : palette.box;
   return colours[at(scene.family, item)] ?? (colours[0] as BoxColours);
 }
@@ -67,25 +102,45 @@ function drawBatch(pen: Pen, items: readonly number[], colours: BoxColours, chos
   ctx.fillStyle = colours.fill;
   ctx.strokeStyle = colours.border;
   ctx.lineWidth = chosen ? Math.max(1, Math.min(2, 2.5 * zoom)) : 1;
+  if (zoom <= FILL_ONLY) {
+    drawSpecks(pen, items, chosen ? colours.border : colours.fill);
+    return;
+  }
+  if (frame.known) ctx.globalAlpha = alphaOf(pen, items[0] ?? 0);
   if (zoom > 0.25) drawStacks(pen, items);
   ctx.beginPath();
   for (const item of items) addBox(pen, grown(screenBox(pen, item), -0.5), radiusOf(pen, item));
   ctx.fill();
-  // A border around a box of a few pixels would be all there is to see of it.
-  if (zoom > 0.12 || chosen) ctx.stroke();
+  ctx.stroke();
+  ctx.globalAlpha = 1;
 }
 
-/** The card behind a closed scope: there is more inside. */
-function drawStacks(pen: Pen, items: readonly number[]): void {
-  const shift = 3 * pen.frame.camera.zoom;
-  pen.ctx.beginPath();
+/** From afar a box is a rectangle of whole pixels, at least one; a border would be all there is to see of it. */
+function drawSpecks(pen: Pen, items: readonly number[], fill: string): void {
+  const { ctx, ratio } = pen;
+  ctx.fillStyle = fill;
   for (const item of items) {
-    if (at(pen.frame.scene.kind, item) !== CLOSED) continue;
-    const { x, y, width, height } = grown(screenBox(pen, item), -0.5);
-    addBox(pen, { x: x + shift, y: y + shift, width: width - 2 * shift, height }, radiusOf(pen, item));
+    const { x, y, width, height } = screenBox(pen, item);
+    ctx.fillRect(x, y, Math.max(width, 1 / ratio), Math.max(height, 1 / ratio));
   }
-  pen.ctx.fill();
-  pen.ctx.stroke();
+}
+
+/** The cards behind a closed scope: there is more inside; two behind a group of several. */
+function drawStacks(pen: Pen, items: readonly number[]): void {
+  const { ctx, frame } = pen;
+  const shift = 3 * frame.camera.zoom;
+  const stacked = (cards: number) => (item: number) =>
+    at(frame.scene.kind, item) === CLOSED && (cards === 1 || at(frame.scene.members, item) > 0);
+  for (const card of [2, 1]) {
+    ctx.beginPath();
+    for (const item of items.filter(stacked(card))) {
+      const { x, y, width, height } = grown(screenBox(pen, item), -0.5);
+      const by = card * shift;
+      addBox(pen, { x: x + by, y: y + by, width: width - 2 * by, height }, radiusOf(pen, item));
+    }
+    ctx.fill();
+    ctx.stroke();
+  }
 }
 
 /** Diagonal lines over what is selected in part. */

@@ -1,6 +1,8 @@
-// Dragging on the canvas: it pans, two fingers zoom as well, and with a tool or with Shift it draws a box or a lasso.
+// Dragging on the canvas: it pans, two fingers zoom as well, and with a tool or with Shift it draws a box or a lasso. What
+// is dragged by its own box goes along and stays where it is put.
 import type { Store, Tool } from "../store";
 import { type Point, panned, toWorld, zoomedAt } from "./camera";
+import { liftable, lifted, putDown } from "./lift";
 import { extended, type Region, type RegionVerb, type Shape } from "./region";
 import type { Stage } from "./stage";
 
@@ -8,6 +10,8 @@ export interface Drags {
   hover(item: number, point: Point): void;
   /** A box or lasso was drawn and let go. */
   select(region: Region): void;
+  /** An item was put elsewhere: its middle, from the upper left corner of what surrounds it. Without it drags pan. */
+  moved?(item: number, x: number, y: number): void;
 }
 
 type Keys = Pick<MouseEvent, "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
@@ -54,6 +58,8 @@ class Press {
   #way = 0;
   #shape: Shape | null = null;
   #start: Point = { x: 0, y: 0 };
+  /** The item that was pressed and can be lifted, or -1. */
+  #held = -1;
 
   constructor(stage: Stage, store: Store, drags: Drags) {
     this.#stage = stage;
@@ -71,10 +77,12 @@ class Press {
       this.#way = 0;
       this.#start = point;
       this.#shape = event.button === 0 ? shapeOf(this.#store.value.tool, event) : null;
+      this.#held = event.button === 0 && !this.#shape ? this.#liftable(event, point) : -1;
     } else {
       // A second finger: to zoom is meant.
       this.#shape = null;
-      this.#store.set({ region: null });
+      this.#held = -1;
+      this.#store.set({ region: null, lift: null });
     }
     this.#down.set(event.pointerId, point);
   }
@@ -90,6 +98,7 @@ class Press {
     this.#down.delete(event.pointerId);
     if (this.#down.size > 0) return;
     this.#stage.canvas.classList.remove("tgw-dragging");
+    this.#putDown(meant);
     const { region } = this.#store.value;
     if (!region) return;
     this.#store.set({ region: null });
@@ -103,6 +112,7 @@ class Press {
     if (!this.moved) return;
     if (!before) this.#drags.hover(-1, point);
     if (this.#shape) this.#draw(this.#shape, point, event, !before);
+    else if (this.#held > 0) this.#lift(point, !before);
     else this.#pan(event.pointerId, before || this.#down.size > 1 ? last : this.#start, point);
   }
 
@@ -113,6 +123,29 @@ class Press {
     const drawn = first ? { shape, points: [start], verb: verbOf(event) } : region;
     // Given up with Escape: the rest of the drag draws nothing.
     if (drawn) this.#store.set({ region: extended(drawn, world, verbOf(event), STEP / camera.zoom) });
+  }
+
+  /** What a press here can lift: with a finger nothing, which has no other way to pan. */
+  #liftable(event: PointerEvent, point: Point): number {
+    const { scene, camera } = this.#store.value;
+    if (!scene || !this.#drags.moved || event.pointerType === "touch") return -1;
+    const item = this.#stage.itemAt(point);
+    return liftable(scene, item, this.#stage.isInside(item, point), camera);
+  }
+
+  #lift(point: Point, first: boolean): void {
+    const { camera, lift } = this.#store.value;
+    this.#stage.canvas.classList.add("tgw-dragging");
+    // Given up with Escape: the rest of the drag moves nothing.
+    if (first || lift) this.#store.set({ lift: lifted(this.#held, this.#start, point, camera) });
+  }
+
+  #putDown(meant: boolean): void {
+    const { lift, scene } = this.#store.value;
+    if (!lift || !scene) return;
+    this.#store.set({ lift: null });
+    const { x, y } = putDown(scene, lift);
+    if (meant) this.#drags.moved?.(lift.item, x, y);
   }
 
   #pan(pointer: number, last: Point, point: Point): void {

@@ -1,71 +1,80 @@
-// Edges: polylines with rounded corners and arrow heads; their width says how many tensors they stand for.
+// Edges: polylines with rounded corners and arrow heads; their width says how large the tensors are, and how many.
 import { at } from "../scene";
 import type { Point } from "./camera";
-import { HEADER } from "./labels";
-import type { Pen } from "./pen";
+import { grouped, type Pen, pieces } from "./pen";
+import { HEADER } from "./signposts";
 
 const CORNER = 10;
 const ARROW = 6;
 const BATCH = 150;
+const WIDEST = 5;
+/** From this far corners are not rounded: nobody would see it. */
+const ROUNDED = 0.25;
 
-interface Look {
+export interface Look {
   readonly colour: string;
   readonly width: number;
   readonly dash: readonly number[];
   readonly alpha: number;
 }
 
-/** All edges in view, then those of the hovered and the picked item above them. */
-export function drawEdges(pen: Pen): void {
-  if (pen.frame.edgeAlpha === 0) return;
-  const groups = new Map<string, { look: Look; edges: number[] }>();
-  for (const edge of pen.edges) {
+/** All edges in view, the palest first. */
+export function* drawEdges(pen: Pen): Generator<void> {
+  const { frame } = pen;
+  if (frame.edgeAlpha === 0) return;
+  const looks = new Map<string, Look>();
+  const keyed = (edge: number) => {
     const look = lookOf(pen, edge);
     const key = `${look.alpha}${look.colour}${look.width}${look.dash.length}`;
-    const group = groups.get(key);
-    if (group) group.edges.push(edge);
-    else groups.set(key, { look, edges: [edge] });
-  }
-  const inOrder = [...groups.values()].sort((a, b) => a.look.alpha - b.look.alpha);
-  for (const { look, edges } of inOrder) {
-    for (let start = 0; start < edges.length; start += BATCH)
-      drawBatch(pen, edges.slice(start, start + BATCH), look);
-  }
+    if (!looks.has(key)) looks.set(key, look);
+    return looks.get(key) as Look;
+  };
+  const shown = pen.edges.filter((edge) => frame.controls || at(frame.scene.tensors, edge) > 0);
+  const groups = [...grouped(shown, keyed)].sort(([a], [b]) => a.alpha - b.alpha);
+  for (const [look, edges] of groups)
+    for (const piece of pieces(edges, BATCH)) {
+      drawLines(pen, piece, look);
+      yield;
+    }
 }
 
-function lookOf({ frame, palette }: Pen, edge: number): Look {
-  const { scene, paint, hover, picked, camera } = frame;
-  const source = at(scene.source, edge);
-  const target = at(scene.target, edge);
+/** Pixels at zoom 1: a byte more or less does not matter, ten times as many do. */
+export function widthOf(bytes: number, tensors: number): number {
+  const size = bytes > 0 ? Math.min(Math.max(Math.log10(bytes) - 3, 0), 6) * 0.55 : 0;
+  const number = tensors > 1 ? Math.min(Math.log2(tensors) * 0.35, 1.4) : 0;
+  return Math.min(Math.round((1.2 + size + number) * 2) / 2, WIDEST);
+}
+
+export function lookOf({ frame, palette }: Pen, edge: number): Look {
+  const { scene, paint, camera } = frame;
   const tensors = at(scene.tensors, edge);
-  const touched = isEnd(hover, source, target) || isEnd(picked, source, target);
+  const back = at(scene.back, edge) === 1;
   const chosen = (item: number) =>
     at(paint.coverage, item) > 0 || (paint.selecting && at(paint.mark, item) > 0);
-  const inside = chosen(source) && chosen(target);
-  const weight = tensors > 0 ? Math.min(Math.round(Math.log2(tensors) * 2) / 2, 4) : 0;
-  const width = Math.max(0.6, (1.2 + 0.55 * weight + (touched ? 0.8 : 0)) * Math.min(camera.zoom, 1.5));
-  const distant = Math.min(1, 0.3 + 2 * camera.zoom);
+  const inside = chosen(at(scene.source, edge)) && chosen(at(scene.target, edge));
+  const scale = Math.min(camera.zoom, 1.5);
+  const width = tensors > 0 ? widthOf(at(scene.bytes, edge), tensors) : 1;
+  const distant = Math.min(1, 0.6 + 1.5 * camera.zoom);
   const calm = (paint.selecting && !inside ? 0.45 : 0.85) * distant;
+  const plain = tensors > 0 ? palette.edge : palette.controlEdge;
   return {
-    colour: touched || inside ? palette.selected : tensors > 0 ? palette.edge : palette.controlEdge,
-    width,
-    dash: tensors > 0 ? [] : [4 * camera.zoom, 3 * camera.zoom],
-    alpha: touched ? 1 : tensors > 0 ? calm : calm * 0.8,
+    colour: inside ? palette.selected : back ? palette.back : plain,
+    width: Math.max(0.8, (back ? Math.max(width, 2) : width) * scale),
+    dash: tensors > 0 ? [] : [4 * scale, 3 * scale],
+    alpha: back ? 1 : tensors > 0 ? calm : calm * 0.8,
   };
 }
 
-function isEnd(item: number, source: number, target: number): boolean {
-  return item > 0 && (item === source || item === target);
-}
-
-function drawBatch(pen: Pen, edges: readonly number[], look: Look): void {
+/** Lines of one look, and their heads. */
+export function drawLines(pen: Pen, edges: readonly number[], look: Look): void {
   const { ctx, frame } = pen;
   ctx.globalAlpha = look.alpha * frame.edgeAlpha;
   ctx.strokeStyle = look.colour;
   ctx.lineWidth = look.width;
   ctx.lineCap = "butt";
   ctx.lineJoin = "round";
-  ctx.setLineDash(look.dash as number[]);
+  // Dashes shorter than a few pixels take long and cannot be told from a paler line.
+  ctx.setLineDash(frame.camera.zoom < ROUNDED ? [] : (look.dash as number[]));
   ctx.beginPath();
   for (const edge of edges) addRoute(pen, edge);
   ctx.stroke();
@@ -95,13 +104,10 @@ function addRoute(pen: Pen, edge: number): void {
   let before = pointOf(pen, first);
   let here = pointOf(pen, first + 1);
   ctx.moveTo(before.x, startOf(pen, edge, before.y));
+  const corner = frame.camera.zoom < ROUNDED ? 0 : CORNER * frame.camera.zoom;
   for (let point = first + 2; point <= last; point++) {
     const after = pointOf(pen, point);
-    const radius = Math.min(
-      CORNER * frame.camera.zoom,
-      distance(before, here) / 2,
-      distance(here, after) / 2,
-    );
+    const radius = corner && Math.min(corner, distance(before, here) / 2, distance(here, after) / 2);
     if (radius < 1) ctx.lineTo(here.x, here.y);
     else ctx.arcTo(here.x, here.y, after.x, after.y, radius);
     before = here;

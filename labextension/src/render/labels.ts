@@ -1,132 +1,167 @@
-// Labels: one line in an op, two in a closed scope, a header in an open one. Cut with an ellipsis to fit.
-import { at, type Box, CLOSED, labelOf, OPEN, sizeText } from "../scene";
-import { coloursOf } from "./boxes";
-import type { BoxColours } from "./palette";
-import { type Pen, screenBox } from "./pen";
+// Labels: one line in an op, two in a closed scope, a header in an open one. Cut with an ellipsis to fit; from afar
+// signposts take their place.
+import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, sizeText } from "../scene";
+import { alphaOf, areaOf, coloursOf } from "./boxes";
+import { type Pen, pieces, screenBox } from "./pen";
+import { HEADER, labelHeights, NOMINAL, SIGNPOSTS_BELOW, type Signpost, signposts } from "./signposts";
+import { facts } from "./wiring";
 
-const SIZE = 12;
 const SMALL = 10;
+const CHIP = 11;
 const PADDING = 6;
 /** Smaller text, in CSS pixels, is not drawn. */
-const LEGIBLE = 4;
-/** Height of an open scope's header at zoom 1. */
-export const HEADER = 26;
+const LEGIBLE = 4.5;
+const BATCH = 150;
 
-/** Text cut to a width, remembered: measuring is the slowest thing a canvas does. */
-export class Typesetter {
-  readonly #cut = new Map<string, string>();
-  readonly #widths = new Map<string, number>();
-  readonly font: string;
-
-  constructor(font: string) {
-    this.font = font;
-  }
-
-  /** `text` with an ellipsis where it does not fit into `width` pixels at this size. */
-  fit(ctx: CanvasRenderingContext2D, text: string, width: number, size: number): string {
-    const key = `${size}|${Math.round(width)}|${text}`;
-    const known = this.#cut.get(key);
-    if (known !== undefined) return known;
-    const fits = (part: string) => this.#width(ctx, part, size) <= width;
-    const result = fits(text) ? text : shorten(text, fits);
-    if (this.#cut.size > 50_000) this.#cut.clear();
-    this.#cut.set(key, result);
-    return result;
-  }
-
-  /** Measured once at the nominal size; with geometric precision widths grow in proportion. */
-  #width(ctx: CanvasRenderingContext2D, text: string, size: number): number {
-    const known = this.#widths.get(text);
-    if (known !== undefined) return known * size;
-    ctx.save();
-    ctx.font = `100px ${this.font}`;
-    const width = ctx.measureText(text).width / 100;
-    ctx.restore();
-    if (this.#widths.size > 50_000) this.#widths.clear();
-    this.#widths.set(text, width);
-    return width * size;
-  }
-}
-
-/** The longest beginning that fits with an ellipsis behind it; the end of a name tells more, so it keeps a piece. */
-function shorten(text: string, fits: (part: string) => boolean): string {
-  let low = 0;
-  let high = text.length - 1;
-  const cut = (kept: number) => {
-    const tail = Math.floor(kept / 3);
-    return `${text.slice(0, kept - tail)}…${tail > 0 ? text.slice(-tail) : ""}`;
-  };
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (fits(cut(middle))) low = middle;
-    else high = middle - 1;
-  }
-  return low > 0 ? cut(low) : "";
-}
-
-export function drawLabels(pen: Pen, typesetter: Typesetter): void {
-  const zoom = pen.frame.camera.zoom;
-  if (SIZE * zoom < LEGIBLE) return;
+export function* drawLabels(pen: Pen): Generator<void> {
   const { ctx, frame } = pen;
+  const zoom = frame.camera.zoom;
   ctx.textRendering = "geometricPrecision";
   ctx.textBaseline = "middle";
+  const posts = NOMINAL * zoom < SIGNPOSTS_BELOW ? postsOf(pen) : null;
+  if (NOMINAL * zoom >= LEGIBLE) yield* drawNominal(pen, posts);
+  if (posts) yield* drawPosts(pen, posts);
+}
+
+function* drawNominal(pen: Pen, posts: ReadonlyMap<number, Signpost> | null): Generator<void> {
+  const { ctx, frame, typesetter } = pen;
+  const zoom = frame.camera.zoom;
+  const free = pen.items.filter((item) => !posts?.has(item));
+  const ofKind = (kind: number) => free.filter((item) => at(frame.scene.kind, item) === kind);
   ctx.textAlign = "center";
-  ctx.font = `${SIZE * zoom}px ${typesetter.font}`;
-  const closed: number[] = [];
-  for (const item of pen.items) {
-    const kind = at(frame.scene.kind, item);
-    if (kind === CLOSED) closed.push(item);
-    if (kind !== OPEN) drawName(pen, typesetter, item, kind === CLOSED);
+  for (const kind of [OP, CLOSED, BADGE]) {
+    ctx.font = `${(kind === BADGE ? CHIP : NOMINAL) * zoom}px ${typesetter.font}`;
+    yield* inPieces(ofKind(kind), (item) => drawName(pen, item));
   }
   ctx.font = `${SMALL * zoom}px ${typesetter.font}`;
-  if (SMALL * zoom >= LEGIBLE) for (const item of closed) drawSize(pen, typesetter, item);
+  if (SMALL * zoom >= LEGIBLE) yield* inPieces(free, (item) => drawSecond(pen, item));
   ctx.textAlign = "left";
-  ctx.font = `600 ${SIZE * zoom}px ${typesetter.font}`;
-  for (const item of pen.items)
-    if (item > 0 && at(frame.scene.kind, item) === OPEN) drawHeader(pen, typesetter, item);
+  ctx.font = `600 ${NOMINAL * zoom}px ${typesetter.font}`;
+  yield* inPieces(ofKind(OPEN), (item) => item > 0 && drawHeader(pen, item));
 }
 
-function drawName(pen: Pen, typesetter: Typesetter, item: number, twoLines: boolean): void {
-  const box = screenBox(pen, item);
-  const zoom = pen.frame.camera.zoom;
-  const text = typesetter.fit(pen.ctx, labelOf(pen.frame.scene, item), box.width / zoom - 2 * PADDING, SIZE);
-  pen.ctx.fillStyle = coloursOf(pen, item).text;
-  const middle = box.y + box.height / 2 - (twoLines && SMALL * zoom >= LEGIBLE ? 6.5 * zoom : 0);
-  pen.ctx.fillText(text, box.x + box.width / 2, middle);
+function* inPieces(items: readonly number[], draw: (item: number) => unknown): Generator<void> {
+  for (const piece of pieces(items, BATCH)) {
+    for (const item of piece) draw(item);
+    yield;
+  }
 }
 
-function drawSize(pen: Pen, typesetter: Typesetter, item: number): void {
-  const { scene, camera } = pen.frame;
+/** The part of a box above its chips, in CSS pixels. */
+export function labelBox(pen: Pen, item: number): Box {
   const box = screenBox(pen, item);
+  const height = at(facts(pen.frame.scene, "labelHeights", labelHeights), item);
+  const whole = at(pen.frame.scene.box, 4 * item + 3);
+  return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
+}
+
+/** What is written small below the name: the note while colouring, else how much a closed scope holds. */
+function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
+  const kind = at(scene.kind, item);
+  if (kind === OPEN || kind === BADGE) return "";
+  const note = paint.notes[item];
+  if (note) return note;
+  return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
+}
+
+function drawName(pen: Pen, item: number): void {
+  const { ctx, frame, typesetter } = pen;
+  const { scene, camera } = frame;
+  const chip = at(scene.kind, item) === BADGE;
+  const box = labelBox(pen, item);
+  const padding = chip ? 4 : PADDING;
+  const room = box.width / camera.zoom - 2 * padding;
+  const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
+  const text = typesetter.fit(ctx, `${loop}${labelOf(scene, item)}`, room, chip ? CHIP : NOMINAL);
+  const colours = coloursOf(pen, item);
+  const two = secondOf(pen, item) !== "" && SMALL * camera.zoom >= LEGIBLE;
+  ctx.fillStyle = colours.text;
+  ctx.globalAlpha = alphaOf(pen, item);
+  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
+  ctx.globalAlpha = 1;
+}
+
+/** How far up the first of two lines is; an op is lower than a scope. */
+function shiftOf(box: Box, zoom: number): number {
+  return Math.min(6.5 * zoom, box.height * 0.21);
+}
+
+function drawSecond(pen: Pen, item: number): void {
+  const full = secondOf(pen, item);
+  if (full === "") return;
+  const { ctx, typesetter, frame } = pen;
+  const { scene, paint, camera } = frame;
+  const box = labelBox(pen, item);
   const width = box.width / camera.zoom - 2 * PADDING + 4;
-  const full = sizeText(at(scene.count, item), at(scene.variables, item));
+  const fitting = typesetter.fit(ctx, full, width, SMALL);
   // A number cut in two would be a wrong one: rather leave the variables out.
-  const fitting = typesetter.fit(pen.ctx, full, width, SMALL);
-  const text =
-    fitting === full ? full : typesetter.fit(pen.ctx, sizeText(at(scene.count, item), 0), width, SMALL);
-  pen.ctx.fillStyle = coloursOf(pen, item).faint;
-  pen.ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + 8 * camera.zoom);
+  const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
+  const text = fitting === full ? full : typesetter.fit(ctx, shorter, width, SMALL);
+  ctx.fillStyle = coloursOf(pen, item).faint;
+  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
 }
 
-/** An open scope's name stays in view while any of the scope does. */
-function drawHeader(pen: Pen, typesetter: Typesetter, item: number): void {
-  const { ctx, frame, palette } = pen;
+/** What an open scope's header says. */
+export function headerText({ frame: { scene } }: Pen, item: number): string {
+  const members = at(scene.members, item);
+  const part = at(scene.part, item) === 1 && at(scene.part, at(scene.parent, item)) === 0;
+  const label = labelOf(scene, item);
+  return [
+    "▾",
+    at(scene.loop, item) === 1 ? "⟲" : "",
+    label,
+    members > 1 && !label.includes("×") ? `×${members}` : "",
+    part && !label.includes("training") ? "· training" : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** Its text is at the left border; `sticky` at the view's where that cuts the scope. */
+export function drawHeader(pen: Pen, item: number, sticky = false): void {
+  const { ctx, frame, palette, typesetter } = pen;
   const zoom = frame.camera.zoom;
-  const box = headerBox(pen, item);
-  const text = typesetter.fit(ctx, `▾ ${labelOf(frame.scene, item)}`, box.width / zoom - 2 * PADDING, SIZE);
-  const level = palette.levels[Math.min(at(frame.scene.depth, item), palette.levels.length - 1)];
-  const colours = level as BoxColours;
-  const middle = box.y + box.height / 2;
+  const box = screenBox(pen, item);
+  const left = sticky ? Math.max(box.x, Math.min(0, box.x + box.width - 80)) : box.x;
+  const room = (box.x + box.width - left) / zoom - 2 * PADDING;
+  const text = typesetter.fit(ctx, headerText(pen, item), room, NOMINAL);
+  const colours = areaOf(pen, item);
+  const middle = box.y + (HEADER * zoom) / 2;
   // A rim of the area's own colour keeps lines that pass below from running through the letters.
   ctx.lineWidth = 4 * zoom;
+  ctx.lineJoin = "round";
   ctx.strokeStyle = colours.fill;
-  ctx.strokeText(text, box.x + PADDING * zoom, middle);
+  ctx.strokeText(text, left + PADDING * zoom, middle);
   ctx.fillStyle = at(frame.paint.coverage, item) === 2 ? palette.selected : colours.text;
-  ctx.fillText(text, box.x + PADDING * zoom, middle);
+  ctx.fillText(text, left + PADDING * zoom, middle);
 }
 
-function headerBox(pen: Pen, item: number): Box {
-  const box = screenBox(pen, item);
-  const left = Math.max(box.x, Math.min(0, box.x + box.width - 80));
-  return { x: left, y: box.y, width: box.x + box.width - left, height: HEADER * pen.frame.camera.zoom };
+/** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */
+function postsOf({ frame }: Pen): ReadonlyMap<number, Signpost> | null {
+  const { scene, camera, boxes } = frame;
+  if (boxes !== scene.box) return null;
+  return facts(scene, `signposts ${camera.zoom}`, () => signposts(scene, camera.zoom));
+}
+
+function* drawPosts(pen: Pen, posts: ReadonlyMap<number, Signpost>): Generator<void> {
+  const { ctx, frame, typesetter, palette } = pen;
+  const { scene, camera, paint } = frame;
+  ctx.textAlign = "center";
+  ctx.lineJoin = "round";
+  for (const item of pen.items) {
+    const post = posts.get(item);
+    if (!post) continue;
+    const open = at(scene.kind, item) === OPEN;
+    const colours = open ? areaOf(pen, item) : coloursOf(pen, item);
+    const [x, y] = [(post.x - camera.x) * camera.zoom, (post.y - camera.y) * camera.zoom];
+    ctx.font = `${open ? "600 " : ""}${post.size}px ${typesetter.font}`;
+    if (open) {
+      ctx.lineWidth = 3.5;
+      ctx.strokeStyle = colours.fill;
+      ctx.strokeText(post.text, x, y);
+    }
+    ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colours.text;
+    ctx.fillText(post.text, x, y);
+  }
+  yield;
 }

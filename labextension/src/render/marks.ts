@@ -1,7 +1,7 @@
-// What is said about a box from outside: boundary badges, and outlines for hovered, picked, fresh and refused items.
+// What is said about a box from outside: boundary badges, and outlines of fresh and refused items.
 import { at, INPUT_MARK, OPEN, OUTPUT_MARK } from "../scene";
-import { radiusOf } from "./boxes";
-import { addBox, grown, type Pen, screenBox } from "./pen";
+import { outline } from "./over";
+import { type Pen, screenBox } from "./pen";
 
 interface Sign {
   readonly sign: string;
@@ -17,18 +17,6 @@ export function drawOutlines(pen: Pen): void {
     if (at(frame.paint.fresh, item) === 1 && item > 0) drawGlow(pen, item, palette.fresh);
     if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 4);
   }
-  if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
-  else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
-  if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
-}
-
-function outline(pen: Pen, item: number, colour: string, width: number, gap: number): void {
-  const { ctx } = pen;
-  ctx.beginPath();
-  addBox(pen, grown(screenBox(pen, item), gap), radiusOf(pen, item) + gap);
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = width;
-  ctx.stroke();
 }
 
 /** Strokes that fade outwards; the canvas's own shadows are too slow in software. */

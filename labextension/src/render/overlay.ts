@@ -1,10 +1,12 @@
-// The box or lasso that is being drawn, and outlines of what it takes: on a canvas of its own above the drawing, which
-// need not be drawn again meanwhile.
-import { boxOf } from "../scene";
+// The box or lasso that is being drawn, and outlines of what it takes, or what is being moved: on a canvas of its own
+// above the drawing, which need not be drawn again meanwhile.
+import { at, boxOf, labelOf } from "../scene";
 import type { Aim, Store } from "../store";
 import { type Point, toScreen } from "./camera";
+import type { Lift } from "./lift";
 import { boundsOf, type Region } from "./region";
 import type { Stage } from "./stage";
+import { linesOf } from "./wiring";
 
 /** More outlines than this would slow the hand down. */
 const MOST_OUTLINES = 5000;
@@ -20,20 +22,21 @@ export class Overlay {
     this.#store = store;
     this.canvas.className = "tgw-overlay";
     this.canvas.hidden = true;
-    store.watch(["region", "camera", "scene", "aim"], ({ region, aim }) => {
-      const needed = region !== null || aim !== null || !this.canvas.hidden;
+    store.watch(["region", "camera", "scene", "aim", "lift"], ({ region, aim, lift }) => {
+      const needed = region !== null || aim !== null || lift !== null || !this.canvas.hidden;
       if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
     });
   }
 
   #frame(): void {
     this.#scheduled = 0;
-    const { region, aim } = this.#store.value;
+    const { region, aim, lift } = this.#store.value;
     const ctx = this.canvas.getContext("2d");
-    this.canvas.hidden = region === null && aim === null;
+    this.canvas.hidden = region === null && aim === null && lift === null;
     if (!ctx || this.canvas.hidden) return;
     this.#clear(ctx);
     if (aim) this.#line(ctx, aim);
+    if (lift) this.#ghost(ctx, lift);
     if (!region) return;
     const { palette } = this.#stage;
     ctx.strokeStyle = ctx.fillStyle = region.verb === "remove" ? palette.warned : palette.selected;
@@ -49,6 +52,45 @@ export class Overlay {
       Object.assign(this.canvas, { width: wide, height: high });
     ctx.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     ctx.clearRect(0, 0, width, height);
+  }
+
+  /** The box that is being moved where it is now, with straight lines to its neighbours. */
+  #ghost(ctx: CanvasRenderingContext2D, { item, dx, dy }: Lift): void {
+    const { scene, camera, controls } = this.#store.value;
+    if (!scene) return;
+    const middle = (of: number, x = 0, y = 0): Point => {
+      const box = boxOf(scene.box, of);
+      return toScreen(camera, box.x + box.width / 2 + x, box.y + box.height / 2 + y);
+    };
+    const { palette } = this.#stage;
+    ctx.strokeStyle = palette.selected;
+    ctx.lineWidth = 1.25;
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    const here = middle(item, dx, dy);
+    for (const edge of linesOf(scene, item).slice(0, MOST_OUTLINES)) {
+      const other = at(scene.source, edge) === item ? at(scene.target, edge) : at(scene.source, edge);
+      if (other === at(scene.parent, item) || (at(scene.tensors, edge) === 0 && !controls)) continue;
+      const there = middle(other);
+      ctx.moveTo(here.x, here.y);
+      ctx.lineTo(there.x, there.y);
+    }
+    ctx.stroke();
+    const { width, height } = boxOf(scene.box, item);
+    const [wide, high] = [width * camera.zoom, height * camera.zoom];
+    ctx.beginPath();
+    ctx.roundRect(here.x - wide / 2, here.y - high / 2, wide, high, 6 * camera.zoom);
+    ctx.fillStyle = palette.background;
+    ctx.globalAlpha = 0.85;
+    ctx.fill();
+    ctx.globalAlpha = 1;
+    ctx.lineWidth = 2;
+    ctx.stroke();
+    ctx.font = `${12 * camera.zoom}px ${palette.font}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = palette.text;
+    ctx.fillText(labelOf(scene, item), here.x, here.y, Math.max(wide - 8, 1));
   }
 
   /** From the port to the pointer. */

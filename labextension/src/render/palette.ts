@@ -37,8 +37,17 @@ export interface Palette {
   readonly differs: readonly (BoxColours | null)[];
   /** What cannot read the tensor that is being dragged. */
   readonly barred: BoxColours;
-  /** Open scopes by depth, the root first. */
+  /** Open scopes by depth, the root first; those of the training part. */
   readonly levels: readonly BoxColours[];
+  readonly training: readonly BoxColours[];
+  /** Closed scopes and groups of the training part. */
+  readonly trainingBox: BoxColours;
+  /** A loop's way back. */
+  readonly back: string;
+  /** Lines to what is before the item that is looked at. */
+  readonly upstream: string;
+  /** By what a Paint says while colouring; the first, for 0, is for what has no colour. */
+  readonly tints: readonly BoxColours[];
 }
 
 // family -> fill in a light theme, fill in a dark theme.
@@ -58,7 +67,7 @@ const FILLS: Record<(typeof FAMILIES)[number], readonly [string, string]> = {
 const LIGHT = {
   faint: "#59636e",
   edge: "#6b7783",
-  controlEdge: "#a9b1ba",
+  controlEdge: "#868f99",
   selected: "#0b63ce",
   partly: "#6ea6e8",
   inputMark: "#0f7b3e",
@@ -68,11 +77,14 @@ const LIGHT = {
   added: "#0f7b3e",
   changed: "#9a5b00",
   warned: "#b3261e",
+  back: "#a8328f",
+  upstream: "#9a5b00",
+  training: "#8a6d1f",
 };
 const DARK: typeof LIGHT = {
   faint: "#b0bac4",
   edge: "#9aa5b1",
-  controlEdge: "#5d6771",
+  controlEdge: "#727c87",
   selected: "#5aa9ff",
   partly: "#2f6aa8",
   inputMark: "#4cc38a",
@@ -82,8 +94,33 @@ const DARK: typeof LIGHT = {
   added: "#4cc38a",
   changed: "#e9a23b",
   warned: "#ff8a80",
+  back: "#f08fd8",
+  upstream: "#e9a23b",
+  training: "#d6b14e",
 };
 const LEVELS = 6;
+// Categories: fill in a light theme, fill in a dark theme.
+export const TINTS: readonly (readonly [string, string])[] = [
+  ["#f3be61", "#7c5b1d"],
+  ["#a6bad9", "#0c64a2"],
+  ["#94f6c6", "#02452c"],
+  ["#fee092", "#6a6047"],
+  ["#ceaaf4", "#492e6a"],
+  ["#02d1a6", "#44685c"],
+  ["#d5b483", "#4d3810"],
+  ["#c5bb6b", "#4c4900"],
+  ["#f0a5a7", "#6f3539"],
+  ["#d8d0f2", "#544c79"],
+  ["#e1bcd2", "#744262"],
+  ["#a7e4a0", "#275e27"],
+];
+// A ramp's colours at 0, a half and 1, in a light and in a dark theme.
+export const RAMP = [
+  ["#f3f6f9", "#ffdf80", "#f7a566"],
+  ["#22272d", "#5b4a14", "#9c4a10"],
+] as const;
+/** The first of the ramp's steps in a Paint. */
+const RAMP_START = 128;
 
 /** The palette for the theme that `root`, styled by theme.css, finds itself in. */
 export function readPalette(root: Element): Palette {
@@ -101,8 +138,13 @@ export function readPalette(root: Element): Palette {
   });
   const edge = hex(colours.edge);
   const selected = hex(colours.selected);
+  const training = hex(colours.training);
+  const area = (fill: Rgb, line: Rgb) => shade(fill, mix(fill, line, 0.55), text);
+  const pale = mix(background, text, 0.03);
+  const untinted = shade(pale, mix(pale, text, 0.22), mix(text, pale, 0.3));
+  const { training: _, ...plain } = colours;
   return {
-    ...colours,
+    ...plain,
     dark,
     background: css(background),
     text: css(text),
@@ -118,11 +160,25 @@ export function readPalette(root: Element): Palette {
       return hue && shade(mix(background, hue, dark ? 0.4 : 0.24), hue, text);
     }),
     barred: shade(mix(background, text, 0.05), mix(background, text, 0.16), mix(text, background, 0.62)),
-    levels: Array.from({ length: LEVELS }, (_, depth) => {
-      const fill = mix(background, edge, 0.055 * depth);
-      return shade(fill, mix(fill, edge, 0.55), text);
-    }),
+    levels: Array.from({ length: LEVELS }, (_, depth) => area(mix(background, edge, 0.055 * depth), edge)),
+    training: Array.from({ length: LEVELS }, (_, depth) =>
+      area(mix(background, training, 0.045 + 0.05 * depth), training),
+    ),
+    trainingBox: shade(mix(background, training, 0.2), mix(background, training, 0.75), text),
+    tints: tintsOf(dark).map((fill) => (fill ? shade(fill, mix(fill, text, 0.4), text) : untinted)),
   };
+}
+
+/** Fills by number of tint; null where there is none. */
+function tintsOf(dark: boolean): (Rgb | null)[] {
+  const [low, middle, high] = RAMP[dark ? 1 : 0].map(hex) as [Rgb, Rgb, Rgb];
+  return Array.from({ length: 256 }, (_, tint) => {
+    const category = TINTS[tint - 1];
+    if (category) return hex(category[dark ? 1 : 0]);
+    if (tint < RAMP_START) return null;
+    const place = (2 * (tint - RAMP_START)) / (255 - RAMP_START);
+    return place < 1 ? mix(low, middle, place) : mix(middle, high, place - 1);
+  });
 }
 
 /** A computed colour, flattened on what is behind it. */
@@ -159,8 +215,11 @@ export function watchTheme(changed: () => void): () => void {
   observer.observe(document.body, { attributes: true, attributeFilter: names });
   observer.observe(document.head, { childList: true });
   document.head.addEventListener("load", changed, true);
+  const forced = matchMedia("(forced-colors: active)");
+  forced.addEventListener("change", changed);
   return () => {
     observer.disconnect();
+    forced.removeEventListener("change", changed);
     document.head.removeEventListener("load", changed, true);
   };
 }

@@ -2,7 +2,9 @@
 import { at, type Box } from "../scene";
 import type { Viewport } from "./camera";
 import type { Palette } from "./palette";
+import type { Picker } from "./pick";
 import type { Frame } from "./renderer";
+import type { Typesetter } from "./text";
 
 export interface Pen {
   readonly ctx: CanvasRenderingContext2D;
@@ -10,6 +12,8 @@ export interface Pen {
   readonly palette: Palette;
   readonly viewport: Viewport;
   readonly ratio: number;
+  readonly picker: Picker;
+  readonly typesetter: Typesetter;
   /** Items in view, parents before children. */
   readonly items: readonly number[];
   readonly edges: readonly number[];
@@ -45,4 +49,21 @@ export function addBox(pen: Pen, { x, y, width, height }: Box, radius: number): 
 /** A box grown by some pixels on every side. */
 export function grown({ x, y, width, height }: Box, by: number): Box {
   return { x: x - by, y: y - by, width: width + 2 * by, height: height + 2 * by };
+}
+
+/** Things with a common look together, in the order in which the looks first appear. */
+export function grouped<T, K>(things: readonly T[], lookOf: (thing: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const thing of things) {
+    const look = lookOf(thing);
+    const group = groups.get(look);
+    if (group) group.push(thing);
+    else groups.set(look, [thing]);
+  }
+  return groups;
+}
+
+/** Pieces of at most `size`: between two of them a picture that is made in slices may stop. */
+export function* pieces<T>(things: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < things.length; start += size) yield things.slice(start, start + size);
 }

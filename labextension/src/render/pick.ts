@@ -34,7 +34,12 @@ export class Picker {
   /** Edges in the area that span at least `least`. */
   edgesIn(area: Box, least = 0): number[] {
     if (!this.#edges) return [];
-    return search(this.#edges, area, (edge) => at(this.#extent, edge) >= least);
+    return search(this.#edges, area, (edge) => at(this.#extent, edge) >= least).sort((a, b) => a - b);
+  }
+
+  /** Those of some edges that span at least `least`. */
+  longest(edges: readonly number[], least: number): number[] {
+    return edges.filter((edge) => at(this.#extent, edge) >= least);
   }
 }
 

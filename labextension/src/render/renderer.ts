@@ -11,9 +11,19 @@ export interface Frame {
   readonly boxes: Float32Array;
   /** 0 to 1: edges fade in after the boxes have moved. */
   readonly edgeAlpha: number;
+  /** 0 to 1: so do boxes that were not there before. */
+  readonly newAlpha: number;
+  /** The items that were there before, while boxes move. */
+  readonly known: Uint8Array | null;
   readonly camera: Camera;
+  /** Where the camera is going. */
+  readonly goal: Camera;
+  /** Whether a hand or a move is at the camera: keeping up is all that counts. */
+  readonly moving: boolean;
   readonly hover: number;
   readonly picked: number;
+  /** Whether control edges are drawn. */
+  readonly controls: boolean;
   /** Items that a refusal names. */
   readonly warned: ReadonlySet<number>;
   /** Items that cannot read what is being dragged. */
@@ -25,5 +35,8 @@ export interface Renderer {
   /** CSS pixels, and device pixels per CSS pixel. */
   resize(viewport: Viewport, ratio: number): void;
   recolour(palette: Palette): void;
-  draw(frame: Frame): void;
+  /** Draws what can be drawn at once; whether that is the picture as it shall be. */
+  draw(frame: Frame): boolean;
+  /** Go on with what the last frame lacked until `deadline` (milliseconds); whether there is more to do. */
+  work(deadline: number): boolean;
 }

@@ -1,36 +1,33 @@
 // The stage: the canvas in the page, its size, the camera's moves, and when to draw.
-import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../scene";
+import { at, type Box, boxOf, keyOf, type Scene, visibleItem } from "../scene";
 import type { Store } from "../store";
 import { type Anchor, type Arrival, destination, firstLook } from "./arrival";
 import {
-  between,
   type Camera,
   fitted,
   type Point,
   resized,
-  toScreen,
   toWorld,
   towards,
   type Viewport,
   zoomedAt,
 } from "./camera";
 import { Canvas2D } from "./canvas2d";
-import { HEADER } from "./labels";
-import { eased, mixedBoxes, startingBoxes } from "./morph";
+import { startingBoxes } from "./morph";
+import { knownItems, Motion, type Step } from "./motion";
+import { Named } from "./named";
 import { type Palette, readPalette, watchTheme } from "./palette";
 import { boundsOf, type Region, type Taken, takenBy } from "./region";
 import type { Frame } from "./renderer";
+import { handleOf, isBelowHeader } from "./where";
 
-const DURATION = 200;
 /** Moving more boxes than this would stutter. */
-const TOO_MANY = 4000;
-
-interface Move {
-  readonly from: Camera;
-  readonly to: Camera;
-  readonly boxes: Float32Array | null;
-  readonly start: number;
-}
+const TOO_MANY = 2500;
+/** Milliseconds after which a hand that does not move the camera any more rests. */
+const REST = 90;
+/** Milliseconds a frame may spend on what it lacks: during a gesture, and when nobody waits for the next one. */
+const MOVING_BUDGET = 6;
+const REST_BUDGET = 24;
 
 export class Stage {
   readonly canvas: HTMLCanvasElement;
@@ -40,13 +37,15 @@ export class Stage {
   readonly #stop: (() => void)[] = [];
   #viewport: Viewport = { width: 0, height: 0 };
   #ratio = 1;
-  #move: Move | null = null;
+  readonly #motion = new Motion();
+  #movedAt = Number.NEGATIVE_INFINITY;
   #placed = false;
   #marked = false;
   #scheduled = 0;
-  #between = new Float32Array(0);
+  #idle = 0;
   #palette: Palette;
   #refused: ReadonlyMap<string, string> | null = null;
+  readonly #named = new Named();
 
   constructor(host: HTMLElement, store: Store, software: boolean) {
     this.#host = host;
@@ -60,9 +59,10 @@ export class Stage {
     this.#stop.push(
       () => size.disconnect(),
       () => cancelAnimationFrame(this.#scheduled),
+      () => clearTimeout(this.#idle),
       watchTheme(() => this.#recolour()),
     );
-    store.watch(["camera", "hover", "picked", "paint", "scene", "warned"], () => this.schedule());
+    store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls"], () => this.schedule());
     store.watch(["aim"], ({ aim }) => this.#bar(aim?.refused ?? null));
   }
 
@@ -82,16 +82,20 @@ export class Stage {
   show(scene: Scene, change: Parameters<Store["set"]>[0], arrival: Arrival = {}): void {
     const { scene: before, camera } = this.#store.value;
     const { entrance } = arrival;
-    const still = this.#placed && before && !entrance ? startingBoxes(before, scene) : null;
+    const alike = this.#placed && before && !entrance && scene.length <= TOO_MANY ? before : null;
     this.#store.set({ ...change, scene, hover: -1, drawn: false });
     if (!this.#placed) {
       this.#place();
       return;
     }
-    const to = destination(scene, camera, this.#viewport, arrival);
+    const made = arrival.focus
+      ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
+      : 0;
+    const to = destination(scene, camera, this.#viewport, { ...arrival, beside: made === 1 });
     // Between rooms nothing moves; the new one comes a little nearer, or, on the way out, goes a little away.
     const from = entrance ? zoomedAt(to, entrance.inward ? 0.85 : 1.15, this.middle) : camera;
-    this.#start(to, still && scene.length <= TOO_MANY ? still : null, from);
+    const known = alike && knownItems(alike, scene);
+    this.#start(to, from, alike && startingBoxes(alike, scene), known);
   }
 
   /** The middle of the canvas. */
@@ -101,20 +105,21 @@ export class Stage {
 
   fit(): void {
     const { scene } = this.#store.value;
-    if (scene) this.#start(fitted(boxOf(scene.box, 0), this.#viewport), null);
+    if (scene) this.#start(fitted(boxOf(scene.box, 0), this.#viewport));
   }
 
   /** Fly to what is visible of an op, tensor or scope. */
   flyTo(name: string): void {
     const { scene, camera } = this.#store.value;
     const item = scene ? visibleItem(scene, name) : -1;
-    if (scene && item > 0) this.#start(towards(boxOf(scene.box, item), this.#viewport, camera), null);
+    if (scene && item > 0) this.#start(towards(boxOf(scene.box, item), this.#viewport, camera));
   }
 
   /** The camera at once where it is told, as while panning; ends any move. */
   setCamera(camera: Camera): void {
-    this.#move = null;
+    this.#motion.stop();
     this.#placed = true;
+    this.#movedAt = performance.now();
     this.#store.set({ camera });
   }
 
@@ -136,8 +141,7 @@ export class Stage {
   /** Whether a point in an open scope is below its header. */
   isInside(item: number, point: Point): boolean {
     const { scene, camera } = this.#store.value;
-    if (!scene || at(scene.kind, item) !== OPEN) return false;
-    return toWorld(camera, point.x, point.y).y > boxOf(scene.box, item).y + HEADER;
+    return scene !== null && isBelowHeader(scene, item, toWorld(camera, point.x, point.y));
   }
 
   anchorAt(item: number, point?: Point): Anchor | undefined {
@@ -151,18 +155,7 @@ export class Stage {
   handle(item: number): Box {
     const { scene, camera } = this.#store.value;
     if (!scene) return { x: 0, y: 0, width: 0, height: 0 };
-    const { x, y, width, height } = boxOf(scene.box, item);
-    const open = at(scene.kind, item) === OPEN;
-    const corner = toScreen(camera, x, y);
-    const left = open ? Math.max(corner.x, 0) : corner.x;
-    const right = corner.x + width * camera.zoom;
-    const end = open ? Math.min(right, this.#viewport.width) : right;
-    return {
-      x: end > left ? (left + end) / 2 : corner.x + (width * camera.zoom) / 2,
-      y: corner.y + ((open ? Math.min(HEADER, height) : height) * camera.zoom) / 2,
-      width: width * camera.zoom,
-      height: height * camera.zoom,
-    };
+    return handleOf(scene, item, camera, this.#viewport);
   }
 
   schedule(): void {
@@ -176,15 +169,16 @@ export class Stage {
     this.schedule();
   }
 
-  #start(to: Camera, boxes: Float32Array | null, from = this.#store.value.camera): void {
+  #start(
+    to: Camera,
+    from = this.#store.value.camera,
+    boxes: Float32Array | null = null,
+    known: Uint8Array | null = null,
+  ): void {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (calm) {
-      this.#move = null;
-      this.#store.set({ camera: to, drawn: false });
-    } else {
-      this.#move = { from, to, boxes, start: performance.now() };
-      this.#store.set({ drawn: false });
-    }
+    if (calm) this.#motion.stop();
+    else this.#motion.start(from, to, boxes, known);
+    this.#store.set({ ...(calm ? { camera: to } : {}), drawn: false });
     this.schedule();
   }
 
@@ -202,48 +196,60 @@ export class Stage {
     if (this.#ratio !== devicePixelRatio) this.#measure();
     const { scene, paint } = this.#store.value;
     if (!scene || !paint || this.#viewport.width === 0) return;
-    const boxes = this.#advance(scene, now);
-    this.#renderer.draw(this.#picture(scene, boxes));
-    if (this.#move) this.schedule();
-    else if (!this.#store.value.drawn) {
-      if (!this.#marked) performance.mark("tfgraphwidget:drawn");
-      this.#marked = true;
-      this.#store.set({ drawn: true });
+    const step = this.#advance(scene, now);
+    const moving = this.#motion.goal !== null || now - this.#movedAt < REST;
+    const complete = this.#renderer.draw(this.#picture(scene, step, moving));
+    clearTimeout(this.#idle);
+    if (this.#motion.goal || !complete) {
+      this.#renderer.work(performance.now() + (moving ? MOVING_BUDGET : REST_BUDGET));
+      this.schedule();
+      return;
     }
+    this.#think();
+    if (this.#store.value.drawn) return;
+    if (!this.#marked) performance.mark("tfgraphwidget:drawn");
+    this.#marked = true;
+    this.#store.set({ drawn: true });
   }
 
-  /** One step of the move under way; the boxes as they are now. */
-  #advance(scene: Scene, now: number): Float32Array {
-    if (!this.#move) return scene.box;
-    const { from, to, boxes, start } = this.#move;
-    const t = Math.min(Math.max((now - start) / DURATION, 0), 1);
-    const way = eased(t);
-    if (t === 1) this.#move = null;
+  /** While nothing happens, make ready for what may come. */
+  #think(): void {
+    this.#idle = window.setTimeout(() => {
+      if (this.#scheduled === 0 && this.#renderer.work(performance.now() + MOVING_BUDGET)) this.#think();
+    }, MOVING_BUDGET);
+  }
+
+  /** One step of the move under way; where everything is now. */
+  #advance(scene: Scene, now: number): Step | null {
+    const step = this.#motion.advance(scene, now, this.#viewport);
+    if (!step) return null;
     const scheduled = this.#scheduled;
-    this.#store.set({ camera: t === 1 ? to : between(from, to, way, this.#viewport) });
+    this.#store.set({ camera: step.camera });
     // The camera was set for the frame that is being drawn: it needs no other.
     if (scheduled === 0 && this.#scheduled !== 0) {
       cancelAnimationFrame(this.#scheduled);
       this.#scheduled = 0;
     }
-    if (!boxes || t === 1 || boxes.length !== scene.box.length) return scene.box;
-    if (this.#between.length !== boxes.length) this.#between = new Float32Array(boxes.length);
-    return mixedBoxes(boxes, scene.box, way, this.#between);
+    return step;
   }
 
-  #picture(scene: Scene, boxes: Float32Array): Frame {
-    const { paint, camera, hover, picked, warned } = this.#store.value;
+  #picture(scene: Scene, step: Step | null, moving: boolean): Frame {
+    const { paint, camera, hover, picked, controls } = this.#store.value;
     if (!paint) throw new Error("There is no selection to draw yet.");
     return {
       scene,
       paint,
-      boxes,
-      edgeAlpha: boxes === scene.box ? 1 : 0,
+      boxes: step?.boxes ?? scene.box,
+      edgeAlpha: step?.alpha ?? 1,
+      newAlpha: step?.alpha ?? 1,
+      known: step?.known ?? null,
       camera,
+      goal: this.#motion.goal ?? camera,
+      moving,
       hover,
       picked: scene.byKey.get(picked) ?? -1,
-      warned: new Set(warned.map((name) => visibleItem(scene, name))),
-      barred: new Set([...(this.#refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
+      controls,
+      ...this.#named.items(scene, this.#store.value.warned, this.#refused),
     };
   }
 
@@ -254,7 +260,7 @@ export class Stage {
     if (!this.#placed) this.#place();
     else if (scene) {
       const seenBy = (old: Camera) => resized(old, boxOf(scene.box, 0), before, this.#viewport);
-      if (this.#move) this.#move = { ...this.#move, to: seenBy(this.#move.to) };
+      if (this.#motion.goal) this.#motion.redirect(seenBy);
       else this.#store.set({ camera: seenBy(camera) });
     }
     this.#frame(performance.now());

@@ -1,0 +1,127 @@
+// The list of a search: a heading for each scope, and below it the ops found there.
+import { breakable, element } from "../dom";
+import { scopesOf } from "../finding";
+import type { Found, Hit } from "../protocol";
+
+export interface Hits {
+  readonly list: HTMLElement;
+  render(found: Found | null, query: string): void;
+}
+
+/** `go` is called with the place of the hit that was clicked. */
+export function createHits(id: string, go: (place: number) => void): Hits {
+  const list = element("div", { class: "tgw-hits", id, role: "listbox", "aria-label": "Ops found" });
+  list.addEventListener("click", ({ target }) => {
+    const entry = target instanceof Element ? target.closest(".tgw-hit") : null;
+    if (entry) go(optionsOf(list).indexOf(entry));
+  });
+  const render = (found: Found | null, query: string) => {
+    const again = list.getAttribute("data-query") === query;
+    const { scrollTop } = list;
+    let place = 0;
+    const words = wordsOf(query);
+    const groups = scopesOf(found?.hits ?? []).map(({ name, hits }) => {
+      const entries = hits.map((hit) => entryOf(hit, words, `${id}-${place++}`));
+      const shown = name || "the graph itself";
+      const heading = element(
+        "div",
+        { class: "tgw-hit-scope", title: shown, "aria-hidden": "true" },
+        name ? breakable(name) : shown,
+      );
+      return element("div", { role: "group", "aria-label": shown }, heading, ...entries);
+    });
+    list.replaceChildren(...groups);
+    list.setAttribute("data-query", query);
+    list.hidden = groups.length === 0;
+    list.scrollTop = again ? scrollTop : 0;
+  };
+  return { list, render };
+}
+
+function optionsOf(list: HTMLElement): Element[] {
+  return [...list.querySelectorAll(".tgw-hit")];
+}
+
+function entryOf({ name, type }: Hit, words: readonly string[], id: string): HTMLElement {
+  const own = name.slice(name.lastIndexOf("/") + 1);
+  return element(
+    "div",
+    { class: "tgw-hit", id, role: "option", "data-name": name, title: name },
+    element("span", { class: "tgw-hit-name" }, ...highlighted(own, words)),
+    element("span", { class: "tgw-hit-type" }, ...highlighted(type, words)),
+  );
+}
+
+/** The texts that a query looks for in names and types: its words, and the values of name: and type:. */
+export function wordsOf(query: string): string[] {
+  const terms = query.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
+  return terms
+    .filter((term) => !/^-./.test(term) && !/^\/.*\/$/.test(term))
+    .map((term) => term.replace(/^(name|type):/i, "").replace(/^(["'])(.*)\1$/, "$2"))
+    .flatMap((term) => (/^[a-z_]+:/i.test(term) ? [] : term.split("*")))
+    .map((word) => word.slice(word.lastIndexOf("/") + 1))
+    .filter((word) => word !== "");
+}
+
+/** The text with the first place of each word in bold. */
+export function highlighted(text: string, words: readonly string[]): (Node | string)[] {
+  return boldParts(text, words).map(({ bold, part }) => (bold ? element("b", {}, part) : part));
+}
+
+export function boldParts(text: string, words: readonly string[]): { part: string; bold: boolean }[] {
+  const low = text.toLowerCase();
+  // A letter may be longer in small: then nothing is bold rather than the wrong letters.
+  const bold = Array.from({ length: text.length }, () => false);
+  for (const word of low.length === text.length ? words : []) {
+    const start = low.indexOf(word.toLowerCase());
+    if (start >= 0) bold.fill(true, start, start + word.length);
+  }
+  const parts: { part: string; bold: boolean }[] = [];
+  for (const [i, letter] of text.split("").entries()) {
+    const last = parts.at(-1);
+    if (last && last.bold === bold[i]) last.part += letter;
+    else parts.push({ part: letter, bold: bold[i] ?? false });
+  }
+  return parts;
+}
+
+/** Which entry of the list the arrow keys have reached. */
+export class Choice {
+  readonly #input: HTMLInputElement;
+  readonly #list: HTMLElement;
+  #at = -1;
+  #moved = false;
+
+  constructor(input: HTMLInputElement, list: HTMLElement) {
+    this.#input = input;
+    this.#list = list;
+  }
+
+  /** Where one is; with -1 the first is the one to go to. */
+  reset(place: number): void {
+    this.#moved = false;
+    this.#show(place);
+  }
+
+  move(by: number): void {
+    const count = optionsOf(this.#list).length;
+    if (count === 0) return;
+    this.#show((this.#at + by + count) % count);
+    this.#moved = true;
+  }
+
+  /** The entry that was chosen with the arrow keys and not gone to yet, or -1. */
+  taken(): number {
+    return this.#moved ? this.#at : -1;
+  }
+
+  #show(place: number): void {
+    const options = optionsOf(this.#list);
+    this.#at = options.length > 0 ? Math.max(place, 0) : -1;
+    for (const [i, entry] of options.entries()) entry.setAttribute("aria-selected", String(i === this.#at));
+    const chosen = options[this.#at];
+    chosen?.scrollIntoView({ block: "nearest" });
+    if (chosen) this.#input.setAttribute("aria-activedescendant", chosen.id);
+    else this.#input.removeAttribute("aria-activedescendant");
+  }
+}

@@ -1,0 +1,92 @@
+// The legend, in the lower right corner of the drawing: by what it is coloured, and what the colours mean.
+import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
+import type { Legend } from "../protocol";
+import { RAMP, TINTS } from "../render/palette";
+import type { Parts } from "./parts";
+
+const FAMILIES = "op family";
+
+export function createLegend({ store, actions }: Parts): HTMLElement {
+  const id = uniqueId();
+  const select = element("select", { class: "tgw-input", "aria-label": "Colour by", title: "Colour by" });
+  const body = element("div", { class: "tgw-legend-body", id });
+  const fold = button(
+    { class: "tgw-tool", "aria-label": "Legend", "aria-controls": id, "aria-expanded": "true" },
+    () => {
+      body.hidden = !body.hidden;
+      setAttributes(fold, { "aria-expanded": String(!body.hidden) });
+    },
+    icon(ICONS.chevron),
+  );
+  const head = element("div", { class: "tgw-legend-head" }, select, fold);
+  const root = element("section", { class: "tgw-legend", "aria-label": "Colours", hidden: true }, head, body);
+  select.addEventListener("change", async () => {
+    await actions.look({ type: "colour", by: select.value });
+    show(); // a refusal has left it as it was
+  });
+  let shown = "";
+  const show = () => {
+    const { state } = store.value;
+    root.hidden = !state || state.colours.length === 0;
+    if (!state) return;
+    const by = state.legend?.by ?? "";
+    const ways = options(state.colours, by);
+    const news = JSON.stringify([ways, state.legend]);
+    if (news !== shown) {
+      shown = news;
+      select.replaceChildren(...ways.map((way) => element("option", { value: way }, way || FAMILIES)));
+      fold.hidden = state.legend === null;
+      body.replaceChildren(...(state.legend ? parts(state.legend) : []));
+    }
+    select.value = by;
+  };
+  store.watch(["state"], show);
+  return root;
+}
+
+/** The ways to choose from; what is shown is always one of them. */
+export function options(colours: readonly string[], by: string): string[] {
+  return [...new Set(["", ...colours, by])];
+}
+
+/** How many ops, in words. */
+export function opsText(ops: number): string {
+  return `${ops.toLocaleString("en")} op${ops === 1 ? "" : "s"}`;
+}
+
+function parts(legend: Legend): HTMLElement[] {
+  const entries = legend.entries.map(({ label, tint, ops }) => {
+    const swatch = element(
+      "span",
+      { class: "tgw-legend-swatch", "aria-hidden": "true" },
+      tint ? String(tint) : "–",
+    );
+    setFill(swatch, TINTS[tint - 1] ?? ["transparent", "transparent"]);
+    const name = element("span", { class: "tgw-legend-label", title: label }, label);
+    return element("li", {}, swatch, name, element("span", { class: "tgw-legend-ops" }, opsText(ops)));
+  });
+  const made: HTMLElement[] = [];
+  if (entries.length > 0) made.push(element("ul", { "aria-label": `Colours by ${legend.by}` }, ...entries));
+  if (legend.high !== "") made.push(...ramp(legend));
+  if (legend.notice !== "") made.push(element("p", { class: "tgw-legend-notice" }, legend.notice));
+  if (made.length === 0) made.push(element("p", { class: "tgw-legend-notice" }, "No op here has any."));
+  return made;
+}
+
+function ramp({ low, high }: Legend): HTMLElement[] {
+  const bar = element("div", {
+    class: "tgw-legend-ramp",
+    role: "img",
+    "aria-label": `From ${low} to ${high}`,
+  });
+  const [light, dark] = RAMP.map((stops) => `linear-gradient(to right, ${stops.join(", ")})`);
+  setFill(bar, [light ?? "", dark ?? ""]);
+  const ends = [low, high].map((text) => element("span", {}, text));
+  return [bar, element("div", { class: "tgw-legend-ends", "aria-hidden": "true" }, ...ends)];
+}
+
+/** A background in a light theme, and in a dark one; legend.css takes one of them. */
+function setFill(target: HTMLElement, [light, dark]: readonly [string, string]): void {
+  target.style.setProperty("--tgw-light", light);
+  target.style.setProperty("--tgw-dark", dark);
+}

@@ -1,0 +1,155 @@
+// The minimap: the whole drawing in a corner, with a frame around what is in view. Dragging in it moves the camera; with
+// the keyboard the arrows do, so it is nothing for a screen reader.
+import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene } from "../scene";
+import type { Store } from "../store";
+import { areaOf, coloursOf } from "./boxes";
+import { anchored, type Camera, inView, type Point, type Viewport } from "./camera";
+import { pointOf } from "./drag";
+import type { Palette } from "./palette";
+import type { Stage } from "./stage";
+
+const MOST: Viewport = { width: 180, height: 120 };
+const LEAST_HOST = 480;
+const PADDING = 4;
+
+/** How a drawing fits into the map: pixels of the map are (world - origin) · scale. */
+export interface Fit extends Viewport {
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+export function fitOf(whole: Box, most: Viewport = MOST): Fit {
+  const room = { width: most.width - 2 * PADDING, height: most.height - 2 * PADDING };
+  const scale = Math.min(room.width / Math.max(whole.width, 1), room.height / Math.max(whole.height, 1));
+  const width = Math.round(Math.max(whole.width * scale, 16)) + 2 * PADDING;
+  const height = Math.round(Math.max(whole.height * scale, 16)) + 2 * PADDING;
+  return { x: whole.x - PADDING / scale, y: whole.y - PADDING / scale, scale, width, height };
+}
+
+/** The frame around what is in view, on the map and cut at its border. */
+export function frameOf(fit: Fit, camera: Camera, viewport: Viewport): Box {
+  const seen = inView(camera, viewport);
+  const left = Math.max((seen.x - fit.x) * fit.scale, 0);
+  const top = Math.max((seen.y - fit.y) * fit.scale, 0);
+  const right = Math.min((seen.x + seen.width - fit.x) * fit.scale, fit.width);
+  const bottom = Math.min((seen.y + seen.height - fit.y) * fit.scale, fit.height);
+  return { x: left, y: top, width: Math.max(right - left, 0), height: Math.max(bottom - top, 0) };
+}
+
+/** The camera with the world point under a point of the map in its middle. */
+export function cameraAt(fit: Fit, { x, y }: Point, camera: Camera, viewport: Viewport): Camera {
+  const world = { x: x / fit.scale + fit.x, y: y / fit.scale + fit.y };
+  return anchored(world, { x: viewport.width / 2, y: viewport.height / 2 }, camera.zoom);
+}
+
+/** Whether a map helps: there is room for it, and something is out of view. */
+export function helps(whole: Box, camera: Camera, viewport: Viewport): boolean {
+  const seen = inView(camera, viewport);
+  const slack = 1 / camera.zoom;
+  const all =
+    seen.x <= whole.x + slack &&
+    seen.y <= whole.y + slack &&
+    seen.x + seen.width >= whole.x + whole.width - slack &&
+    seen.y + seen.height >= whole.y + whole.height - slack;
+  return viewport.width >= LEAST_HOST && !all;
+}
+
+export class Minimap {
+  readonly canvas = document.createElement("canvas");
+  readonly #picture = document.createElement("canvas");
+  readonly #stage: Stage;
+  readonly #store: Store;
+  #scheduled = 0;
+  #pictured: readonly unknown[] = [];
+
+  constructor(stage: Stage, store: Store) {
+    this.#stage = stage;
+    this.#store = store;
+    this.canvas.className = "tgw-minimap";
+    this.canvas.hidden = true;
+    this.canvas.setAttribute("aria-hidden", "true");
+    store.watch(["camera", "scene", "paint", "minimap", "drawn"], () => {
+      if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
+    });
+    this.#listen();
+  }
+
+  #listen(): void {
+    const go = (event: PointerEvent) => {
+      const { scene, camera } = this.#store.value;
+      if (!scene) return;
+      const fit = fitOf(boxOf(scene.box, 0));
+      this.#stage.setCamera(cameraAt(fit, pointOf(event), camera, this.#stage.viewport));
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      event.preventDefault();
+      this.canvas.setPointerCapture(event.pointerId);
+      go(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (this.canvas.hasPointerCapture(event.pointerId)) go(event);
+    });
+  }
+
+  #frame(): void {
+    this.#scheduled = 0;
+    const { scene, paint, camera, minimap } = this.#store.value;
+    const { viewport, palette } = this.#stage;
+    this.canvas.hidden = !scene || !paint || !minimap || !helps(boxOf(scene.box, 0), camera, viewport);
+    if (!scene || !paint || this.canvas.hidden) return;
+    const fit = fitOf(boxOf(scene.box, 0));
+    this.#paint(scene, paint, palette, fit);
+    const ctx = this.canvas.getContext("2d");
+    if (!ctx) return;
+    const ratio = devicePixelRatio;
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    ctx.drawImage(this.#picture, 0, 0);
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { x, y, width, height } = frameOf(fit, camera, viewport);
+    ctx.fillStyle = palette.selected;
+    ctx.globalAlpha = 0.12;
+    ctx.fillRect(x, y, width, height);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = palette.selected;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(x + 0.75, y + 0.75, Math.max(width - 1.5, 3), Math.max(height - 1.5, 3));
+  }
+
+  /** The drawing without the frame, when it is another one. */
+  #paint(scene: Scene, paint: Paint, palette: Palette, fit: Fit): void {
+    const ratio = devicePixelRatio;
+    const picture = [scene, paint, palette, ratio];
+    if (picture.every((part, i) => part === this.#pictured[i])) return;
+    this.#pictured = picture;
+    for (const canvas of [this.canvas, this.#picture]) {
+      canvas.width = Math.round(fit.width * ratio);
+      canvas.height = Math.round(fit.height * ratio);
+    }
+    Object.assign(this.canvas.style, { width: `${fit.width}px`, height: `${fit.height}px` });
+    const ctx = this.#picture.getContext("2d", { alpha: false, willReadFrequently: true });
+    if (ctx) drawMap(ctx, scene, paint, palette, { ...fit, scale: fit.scale * ratio });
+  }
+}
+
+/** Open scopes as areas, boxes as specks of at least a pixel; what would be much smaller is left out. */
+function drawMap(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  paint: Paint,
+  palette: Palette,
+  { x, y, scale }: Fit,
+): void {
+  ctx.fillStyle = palette.background;
+  ctx.fillRect(0, 0, ctx.canvas.width, ctx.canvas.height);
+  for (let item = 1; item < scene.length; item++) {
+    const kind = at(scene.kind, item);
+    const box = boxOf(scene.box, item);
+    const [width, height] = [box.width * scale, box.height * scale];
+    if (kind === BADGE || width < 0.4) continue;
+    const colours = (kind === OPEN ? areaOf : coloursOf)({ frame: { scene, paint }, palette }, item);
+    ctx.fillStyle = colours.fill;
+    ctx.fillRect((box.x - x) * scale, (box.y - y) * scale, Math.max(width, 1), Math.max(height, 1));
+  }
+}

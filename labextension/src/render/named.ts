@@ -1,0 +1,23 @@
+// The items that messages name: always the same sets for the same messages, so that nothing is drawn anew for nothing.
+import { type Scene, visibleItem } from "../scene";
+import type { Frame } from "./renderer";
+
+type Items = Pick<Frame, "warned" | "barred">;
+type Refused = ReadonlyMap<string, string> | null;
+
+export class Named {
+  #by: readonly unknown[] = [];
+  #items: Items = { warned: new Set(), barred: new Set() };
+
+  /** `warned` are the ops that a refusal names, `refused` those that cannot read what is dragged. */
+  items(scene: Scene, warned: readonly string[], refused: Refused): Items {
+    const by = [scene, warned, refused];
+    if (by.every((part, i) => part === this.#by[i])) return this.#items;
+    this.#by = by;
+    this.#items = {
+      warned: new Set(warned.map((name) => visibleItem(scene, name))),
+      barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
+    };
+    return this.#items;
+  }
+}

@@ -1,0 +1,99 @@
+// What lies over the picture and changes with every move of the pointer: the item under it, the one that is looked at,
+// their lines and neighbours, and the names of scopes that the left border cuts.
+import { at, OPEN } from "../scene";
+import { areaOf, radiusOf } from "./boxes";
+import { drawLines, lookOf } from "./edges";
+import { drawInscriptions } from "./inscriptions";
+import { drawHeader } from "./labels";
+import { addBox, grown, type Pen, screenBox } from "./pen";
+import { drawPills } from "./pills";
+import { HEADER, NOMINAL, SIGNPOSTS_BELOW } from "./signposts";
+import { linesOf } from "./wiring";
+
+/** More lines than this are no answer to the question where an item's tensors go. */
+const MOST_LINES = 1500;
+
+export function drawOver(pen: Pen): void {
+  const { frame, palette } = pen;
+  drawStickyHeaders(pen);
+  const still = frame.boxes === frame.scene.box;
+  if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbours(pen, item);
+  if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
+  else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
+  if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
+  drawPills({ ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) });
+}
+
+/** Lines that come to an item are dashed in one colour, those that leave it solid in another; so are their other ends. */
+function drawNeighbours(pen: Pen, item: number): void {
+  const { frame, palette } = pen;
+  const { scene } = frame;
+  const lines = linesOf(scene, item)
+    .filter((edge) => frame.controls || at(scene.tensors, edge) > 0)
+    .slice(0, MOST_LINES);
+  const comes = (edge: number) => at(scene.target, edge) === item;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.5), 1.2);
+  const before = { ends: scene.source, colour: palette.upstream, dash: [9 * scale, 3 * scale] };
+  const after = { ends: scene.target, colour: palette.selected, dash: [] };
+  drawSide(pen, item, lines.filter(comes), before);
+  drawSide(
+    pen,
+    item,
+    lines.filter((edge) => !comes(edge)),
+    after,
+  );
+}
+
+interface Side {
+  readonly ends: Int32Array;
+  readonly colour: string;
+  readonly dash: readonly number[];
+}
+
+function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, colour, dash }: Side): void {
+  const { ctx } = pen;
+  for (const edge of lines) {
+    const look = lookOf(pen, edge);
+    drawLines(pen, [edge], { ...look, colour, dash, alpha: 1, width: look.width + 1 });
+  }
+  // What is written on the lines was there first.
+  for (const _ of drawInscriptions({ ...pen, edges: lines }));
+  ctx.setLineDash(dash as number[]);
+  for (const other of new Set(lines.map((edge) => at(ends, edge))))
+    if (isBeside(pen, item, other)) outline(pen, other, colour, 1.75, 1.5);
+  ctx.setLineDash([]);
+}
+
+/** Whether an item is another box, not one around or inside. */
+function isBeside({ frame: { scene } }: Pen, item: number, other: number): boolean {
+  return other > 0 && at(scene.parent, item) !== other && at(scene.parent, other) !== item;
+}
+
+export function outline(pen: Pen, item: number, colour: string, width: number, gap: number): void {
+  const { ctx } = pen;
+  ctx.beginPath();
+  addBox(pen, grown(screenBox(pen, item), gap), radiusOf(pen, item) + gap);
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width;
+  ctx.stroke();
+}
+
+/** An open scope's name stays in view while any of the scope does. */
+function drawStickyHeaders(pen: Pen): void {
+  const { frame, picker, ctx, typesetter, viewport } = pen;
+  const { scene, camera, boxes } = frame;
+  if (NOMINAL * camera.zoom < SIGNPOSTS_BELOW || boxes !== scene.box) return;
+  const border = { x: camera.x, y: camera.y, width: 0, height: viewport.height / camera.zoom };
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.textRendering = "geometricPrecision";
+  for (const item of picker.itemsIn(border)) {
+    if (item === 0 || at(scene.kind, item) !== OPEN) continue;
+    const box = screenBox(pen, item);
+    if (box.x > -2 || box.x + box.width < 60) continue;
+    ctx.fillStyle = areaOf(pen, item).fill;
+    ctx.fillRect(0, box.y + 2, Math.min(box.x + box.width - 8, 400), HEADER * camera.zoom - 6);
+    ctx.font = `600 ${NOMINAL * camera.zoom}px ${typesetter.font}`;
+    drawHeader(pen, item, true);
+  }
+}

@@ -1,0 +1,219 @@
+"""Costs of ops: parameters, bytes, FLOPs from TensorFlow's registry, time and memory from traced runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import initialised, read, v1
+from tfgraphwidget.applying.flops import flops
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.costs import output_bytes, parameters, users
+from tfgraphwidget.view.facts import facts
+
+
+@pytest.fixture
+def conv() -> tf.Graph:
+    """A convolution, a batched product, an op that the registry does not know."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        w = v1.get_variable("w", [3, 3, 3, 5], use_resource=True)
+        y = tf.nn.conv2d(x, w, 1, "SAME", name="conv")
+        tf.matmul(y, tf.ones([5, 7]), name="batched")
+        tf.cumsum(y, name="unknown")
+    return graph
+
+
+def costs(graph: tf.Graph, batch: int = 1) -> dict[str, dict[str, Any]]:
+    table = tgw.edit(graph).cost(batch)
+    rows = table if isinstance(table, list) else table.to_dict("records")
+    return {row["name"]: row for row in rows}
+
+
+def test_a_matrix_product_is_two_times_its_three_sizes(mlp):
+    ops = len(mlp.get_operations())
+    found = costs(mlp, batch=5)
+    assert found["net/one/MatMul"]["flops"] == 2 * 5 * 3 * 4
+    assert found["net/two/MatMul"]["flops"] == 2 * 5 * 4 * 4
+    assert costs(mlp)["net/one/MatMul"]["flops"] == 2 * 1 * 3 * 4
+    assert len(mlp.get_operations()) == ops
+
+
+def test_convolutions_and_batched_products_are_known_and_other_ops_are_said_to_be_unknown(conv):
+    index = tgw.edit(conv).index
+    found = dict(zip(index.names, flops(index, batch=2).tolist(), strict=True))
+    assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
+    assert found["batched"] == 2 * (2 * 8 * 8 * 7) * 5
+    assert np.isnan(found["unknown"])
+    assert found["x"] == found["w"] == 0
+
+
+def test_flops_of_a_file_need_no_import(conv, tmp_path: Path):
+    (tmp_path / "graph.pb").write_bytes(conv.as_graph_def(add_shapes=True).SerializeToString())
+    editor = tgw.edit(tmp_path / "graph.pb")
+    rows = editor.cost(batch=2)
+    found = {r["name"]: r["flops"] for r in (rows if isinstance(rows, list) else rows.to_dict("records"))}
+    assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
+    assert editor._source.graph is None
+
+
+def test_bytes_are_sizes_times_elements(conv):
+    index = tgw.edit(conv).index
+    found = dict(zip(index.names, output_bytes(index, batch=2).tolist(), strict=True))
+    assert found["x"] == 2 * 8 * 8 * 3 * 4
+    assert found["conv"] == 2 * 8 * 8 * 5 * 4
+    assert np.isnan(found["w"])  # a resource
+
+
+def test_parameters_are_elements_of_variables_without_the_optimisers():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", [3, 4])
+        v1.train.AdamOptimizer().minimize(tf.reduce_sum(tf.matmul(x, w)), name="train")
+    index = tgw.edit(graph).index
+    found = dict(zip(index.names, parameters(index).tolist(), strict=True))
+    assert found["w"] == 12
+    assert sum(value for name, value in found.items() if "Adam" in name and "beta" not in name) == 0
+
+
+def test_the_constants_of_a_frozen_graph_are_its_parameters():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        tf.matmul(x, tf.constant(np.ones((3, 4), np.float32), name="frozen"), name="y")
+        tf.constant([1, 2], name="shape")
+    found = costs(graph)
+    assert (found["frozen"]["parameters"], found["shape"]["parameters"]) == (12, 0)
+
+
+def test_a_function_s_variables_are_its_arguments():
+    w = tf.Variable(tf.ones([3, 4]), name="w")
+    function = tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3]))
+    index = tgw.edit(function).index
+    assert parameters(index).sum() == 12
+
+
+def test_what_a_variable_holds_counts_where_it_is_read(mlp):
+    index = tgw.edit(mlp).index
+    at = users(index, facts(index).fed)
+    assert index.names[at[index.ids["net/one/w"]]] == "net/one/MatMul"
+    assert at[index.ids["x"]] == index.ids["x"]
+
+
+def test_ops_that_ran_took_time(editor, mlp, session, batch):
+    ops, before = len(mlp.get_operations()), read(mlp.get_collection("variables"), session)
+    found = editor.measure("net/logits:0", {"x:0": batch}, runs=2)
+    assert found.runs == 2
+    assert found["net/two/MatMul"].time > 0
+    assert found["net/two/MatMul:0"] == found["net/two/MatMul"]
+    assert "init" not in found
+    assert [cost.time for cost in found.values()] == sorted((c.time for c in found.values()), reverse=True)
+    assert len(mlp.get_operations()) == ops
+    for old, new in zip(before, read(mlp.get_collection("variables"), session), strict=True):
+        assert np.array_equal(old, new)
+    assert "net/two/MatMul" in repr(found)
+
+
+def test_memory_is_what_an_op_asked_for():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 100], name="x")
+        tf.matmul(x, x, transpose_b=True, name="y")
+    found = tgw.edit(graph, session=v1.Session(graph=graph)).measure("y:0", {"x:0": np.ones((200, 100))})
+    assert found["y"].memory >= 200 * 200 * 4
+
+
+def test_without_names_the_chosen_outputs_are_measured_or_else_all_ends(editor, batch):
+    whole = editor.measure(feeds={"x": batch})
+    editor.mark("x", "net/one/out")
+    part = editor.measure(feeds={"x": batch})
+    assert "net/two/MatMul" in whole
+    assert "net/two/MatMul" not in part
+    assert "net/one/MatMul" in part
+
+
+def test_what_was_measured_holds_until_an_edit(editor, batch):
+    editor.measure("net/logits", {"x": batch})
+    assert editor.measured["net/one/MatMul"].time > 0
+    rows = editor.cost()
+    row = next(
+        r for r in (rows if isinstance(rows, list) else rows.to_dict("records")) if r["name"] == "net/two/MatMul"
+    )
+    assert row["time"] > 0
+    editor.rename("net/logits", "net/scores")
+    assert not editor.measured
+
+
+def test_metadata_of_another_run_will_do(editor, session, batch):
+    metadata = v1.RunMetadata()
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    session.run("net/logits:0", {"x:0": batch}, options=options, run_metadata=metadata)
+    assert editor.measure(metadata=metadata)["net/one/MatMul"].time > 0
+
+
+def test_a_profile_will_do(editor, session, batch, tmp_path):
+    tf.profiler.experimental.start(str(tmp_path))
+    session.run("net/logits:0", {"x:0": batch})
+    tf.profiler.experimental.stop()
+    found = editor.measure(metadata=tmp_path)
+    assert found["net/two/MatMul"].time > 0
+    assert np.isnan(found["net/two/MatMul"].memory)
+
+
+@pytest.mark.parametrize("metadata", [42, "nowhere", v1.RunMetadata()])
+def test_metadata_that_tells_nothing_is_refused_and_forgets_nothing(editor, batch, metadata):
+    editor.measure("net/logits", {"x": batch})
+    with pytest.raises(GraphEditError, match=r"RunMetadata|profile"):
+        editor.measure(metadata=metadata)
+    assert editor.measured
+
+
+def test_ends_that_change_variables_are_refused_with_a_way_out():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        w = v1.get_variable("w", [], use_resource=True)
+        loss = tf.reduce_sum(x * w, name="loss")
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="train")
+        with tf.control_dependencies([train]):
+            tf.identity(loss, name="after")
+    editor = tgw.edit(graph, session=(session := initialised(graph)))
+    before = session.run("w/Read/ReadVariableOp:0")
+    with pytest.raises(GraphEditError, match=r"change what the session holds.*metadata") as refused:
+        editor.measure("after", {"x": [1.0]})
+    assert refused.value.ops
+    assert session.run("w/Read/ReadVariableOp:0") == before
+    assert editor.measure("loss", {"x": [1.0]})["loss"].time > 0
+
+
+def test_what_cannot_run_is_refused_in_a_sentence(editor, mlp, batch):
+    with pytest.raises(GraphEditError, match="is needed and not fed"):
+        editor.measure("net/logits")
+    with pytest.raises(GraphEditError, match="no number of runs"):
+        editor.measure("net/logits", {"x": batch}, runs=0)
+    with pytest.raises(SessionRefused, match="no session"):
+        tgw.edit(mlp).measure("net/logits", {"x": batch})
+
+
+def test_a_tensor_inside_a_loop_is_refused(while_loop):
+    editor = tgw.edit(while_loop, session=v1.Session(graph=while_loop))
+    with pytest.raises(GraphEditError, match="inside while loop"):
+        editor.measure("while/Identity", {"x": 1.0})
+    assert editor.measure("y", {"x": 1.0})["while/mul"].time > 0
+
+
+def test_a_function_s_body_is_measured_aside():
+    w = tf.Variable(tf.ones([3, 4]), name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3]), tf.TensorSpec([None, 4])])
+    def layer(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        with tf.name_scope("net"):
+            return tf.nn.relu(tf.matmul(x, w, name="product") - y, name="out")
+
+    editor = tgw.edit(layer)
+    found = editor.measure("net/out", {"x": np.ones((2, 3)), "y": np.ones((2, 4))})
+    assert found["net/product"].time > 0
+    assert set(found) <= set(editor.index.names)
+    assert editor.measured

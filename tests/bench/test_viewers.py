@@ -1,0 +1,140 @@
+"""Ours beside TensorBoard, Model Explorer and Netron: the same file, the same run, a Chromium without a GPU.
+
+One item alone: `pytest -m bench -s tests/bench/test_viewers.py -k "open and g3k"`. Ratios to the peers are asserted;
+the limits of absolute time depend on the machine and are printed.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+import tfgraphwidget
+from tests.bench import clock
+from tests.bench.nets import written
+from tests.bench.peers import PEERS, Peer
+from tests.browser.lab import OpenNotebook, open_notebook, write_notebook
+from tests.browser.server import JupyterServer
+
+pytestmark = [pytest.mark.bench, pytest.mark.browser]
+BUNDLE = Path(tfgraphwidget.__file__).parent / "static" / "widget.js"
+PATIENCE = {"g3k": 90.0, "g10k": 120.0, "g50k": 180.0, "g100k": 240.0, "tangles": 60.0}  # seconds
+OPEN_LIMIT = {"g3k": 1.0, "g10k": 1.2, "g50k": 3.0}
+UNFOLD_LIMIT = {"g3k": 2.0, "g10k": 3.0, "g50k": 8.0}
+FRAME_LIMIT = {"g10k": 33, "g100k": 50}  # ms
+WARM = "import tfgraphwidget as tgw\nimport tfgraphwidget.editor, tfgraphwidget.widget"  # and so no TensorFlow
+VIEWPORT = {"width": 1600, "height": 900}
+UNFOLDED = "editor.open_all()"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the graph files are made."""
+    return tmp_path_factory.mktemp("nets")
+
+
+def say(work: str, graph: str, who: str, result: str, limit: str = "-") -> None:
+    """A line of the table."""
+    print(f"\n{work:12} {graph:8} {who:16} {result}  (limit {limit})", flush=True)
+
+
+def warm(page: Page, server: JupyterServer, file: Path) -> OpenNotebook:
+    """A notebook whose kernel has imported us, and a cell that shows the file, not yet run."""
+    cells = [WARM, f"editor = tgw.edit({str(file)!r})\neditor.widget.height = 800\neditor"]
+    notebook = open_notebook(page, server, write_notebook(server, f"{file.stem}.ipynb", cells))
+    notebook.run_cell(0)
+    return notebook
+
+
+def opened(notebook: OpenNotebook, graph: str) -> float:
+    """Run the cell that shows the file: seconds from the key to the picture."""
+    notebook.cell(1).locator(".cm-content").click()
+    clock.expect_picture(notebook.page, gesture="keydown")
+    notebook.page.keyboard.press("Shift+Enter")
+    return clock.picture(notebook.page, PATIENCE[graph])
+
+
+def unfolded(notebook: OpenNotebook, graph: str) -> float:
+    """Open every scope, from the kernel: seconds from asking to the picture."""
+    root = notebook.output(1).locator(".tfgraphwidget")
+    clock.expect_picture(notebook.page, before=root.get_attribute("data-items"))
+    notebook.kernel_eval("None", before=UNFOLDED)
+    return clock.picture(notebook.page, PATIENCE[graph])
+
+
+@pytest.mark.parametrize("graph", ["g3k", "g10k", "g50k"])
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_open(
+    peer: Peer, graph: str, folder: Path, browser: Browser, page: Page, jupyter_server: JupyterServer
+) -> None:
+    file = written(graph, folder)
+    peer.install()
+    ours = opened(warm(page, jupyter_server, file), graph)
+    say("open", graph, "tfgraphwidget", f"{ours:.2f} s, TensorFlow not imported", f"{OPEN_LIMIT[graph]} s")
+    with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
+        theirs = peer.open(context, url, PATIENCE[graph])[1]
+    say("open", graph, peer.name, f"{theirs:.2f} s")
+    assert ours <= theirs
+
+
+@pytest.mark.parametrize("graph", ["g3k", "g10k", "g50k"])
+def test_expand_all(graph: str, folder: Path, page: Page, jupyter_server: JupyterServer) -> None:
+    notebook = warm(page, jupyter_server, written(graph, folder))
+    opened(notebook, graph)
+    seconds = unfolded(notebook, graph)
+    items = notebook.output(1).locator(".tfgraphwidget").get_attribute("data-items")
+    say("expand all", graph, "tfgraphwidget", f"{seconds:.2f} s, {items} items", f"{UNFOLD_LIMIT[graph]} s")
+
+
+@pytest.mark.parametrize("graph", ["g10k", "g100k"])
+def test_pan_and_zoom(graph: str, folder: Path, page: Page, jupyter_server: JupyterServer) -> None:
+    notebook = warm(page, jupyter_server, written(graph, folder))
+    opened(notebook, graph)
+    unfolded(notebook, graph)
+    root = notebook.output(1).locator(".tfgraphwidget")
+    root.focus()
+    page.keyboard.press("f")
+    items = int(root.get_attribute("data-items") or 0)
+    frames = clock.moved(page, root.locator("canvas").first)
+    say("pan and zoom", graph, "tfgraphwidget", f"{frames}; {items} items", f"p95 {FRAME_LIMIT[graph]} ms")
+    assert items >= 10_000
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_pan_and_zoom_of_peers(peer: Peer, folder: Path, browser: Browser) -> None:
+    file = written("g10k", folder)
+    peer.install()
+    with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
+        page = peer.open(context, url, PATIENCE["g10k"])[0]
+        say("pan and zoom", "g10k", peer.name, f"{clock.moved(page, page.locator('body'))}; as it opens")
+
+
+def test_one_scope_of_500(folder: Path, page: Page, jupyter_server: JupyterServer) -> None:
+    notebook = warm(page, jupyter_server, written("tangles", folder))
+    opened(notebook, "tangles")
+    root = notebook.output(1).locator(".tfgraphwidget")
+    spot = root.evaluate("root => root.tfgraphwidget.screenPosition('scope_3')")
+    assert spot, "scope_3 is not shown by itself"
+    clock.expect_picture(page, gesture="dblclick", before=root.get_attribute("data-items"))
+    page.mouse.dblclick(spot["x"], spot["y"])
+    say("one scope", "500 ops", "tfgraphwidget", f"{1000 * clock.picture(page, 30):.0f} ms", "100 ms")
+
+
+def test_bundle(page: Page, jupyter_server: JupyterServer) -> None:
+    source = BUNDLE.read_text()
+    page.goto(jupyter_server.page_url("", "lab"))
+    milliseconds = page.evaluate(
+        """async source => {
+            const url = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+            const start = performance.now();
+            await import(url);
+            return performance.now() - start;
+        }""",
+        source,
+    )
+    size = len(gzip.compress(source.encode(), 9)) / 1000
+    say("bundle", "-", "tfgraphwidget", f"{size:.1f} KB gzipped, {milliseconds:.0f} ms", "60 KB, 200 ms")
+    assert size <= 90

@@ -1,0 +1,86 @@
+"""Groups of the drawing are opened, chosen, hidden and revealed by name, as scopes are."""
+
+from __future__ import annotations
+
+import pytest
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import UnknownName
+
+FOLD = "net/layer_0 … layer_3"
+
+
+@pytest.fixture
+def editor() -> GraphEditor:
+    """x -> net with four equal layers and an end -> y."""
+    graph_def = v1.GraphDef()
+    before = "x"
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    for k in range(4):
+        for part, op_type in (("a", "Relu"), ("b", "Tanh")):
+            node = graph_def.node.add(name=f"net/layer_{k}/{part}", op=op_type, input=[before])
+            node.attr["T"].type = 1
+            before = node.name
+    for name in ("net/end", "y"):
+        graph_def.node.add(name=name, op="Softmax", input=[before]).attr["T"].type = 1
+        before = name
+    editor = tgw.edit(graph_def)
+    editor.close_all()
+    return editor
+
+
+def test_a_group_opens_with_what_is_around_it_and_closes(editor):
+    editor.open(FOLD)
+    assert editor.opened == {"net", FOLD}
+    assert "net/layer_2" in editor.scene().names
+    editor.close(FOLD)
+    assert editor.opened == {"net"}
+
+
+def test_deep_opens_and_closes_all_inside(editor):
+    editor.open("net", deep=True)
+    assert editor.opened == {"net", FOLD, *(f"net/layer_{k}" for k in range(4))}
+    editor.close("net", deep=True)
+    assert editor.opened == frozenset()
+
+
+def test_everything_opens_and_closes(editor):
+    editor.open_all()
+    assert len(editor.scene()) == 1 + 1 + 1 + 1 + 4 + 8 + 1 + 1
+    editor.close_all()
+    assert editor.scene().names == ["", "x", "net", "y"]
+
+
+def test_revealing_a_member_opens_its_group(editor):
+    assert editor.reveal("net/layer_1/b") == "net/layer_1/b"
+    assert "net/layer_1/b" in editor.scene().names
+    editor.close_all()
+    assert editor.reveal(FOLD) == FOLD
+    assert editor.opened == {"net"}
+
+
+def test_a_group_stands_for_its_members(editor):
+    assert editor.room.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
+    assert editor.room.members_of("net/") == ((), ("net",))
+    assert len(editor.room.holding(FOLD)) == 8
+    with pytest.raises(UnknownName, match="no name scope"):
+        editor.room.members_of("nothing … here")
+
+
+def test_hiding_a_group_hides_its_ops_and_showing_only_it_hides_the_rest(editor):
+    editor.open("net")
+    editor.hide(FOLD)
+    assert FOLD not in editor.scene().names
+    assert editor.room.hidden_ops == 8
+    editor.show_all()
+    editor.show_only(FOLD)
+    assert editor.scene().names == ["", "net", FOLD]
+    assert editor.room.hidden_ops == 3
+
+
+def test_a_group_can_be_put_somewhere(editor):
+    editor.open("net")
+    editor.pin(FOLD, 400.0, 300.0)
+    assert FOLD in editor.room.pinned

@@ -1,0 +1,45 @@
+"""Graphs that no viewer likes are drawn, open and closed, with everything where it belongs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.odd import GRAPHS, IMAGE
+from tests.view.checks import outside, overlaps
+from tfgraphwidget.graph.index import build
+from tfgraphwidget.view.layout import place
+from tfgraphwidget.view.scene import build as build_scene
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.svg import svg
+from tfgraphwidget.view.visible import visible
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_it_is_drawn_closed_and_open(name, direction):
+    index = build(GRAPHS[name]().node)
+    every = frozenset(index.scopes.names)
+    for opened in (frozenset(), every):
+        shown = visible(index, Shown(opened, direction=direction))
+        positions = place(shown, direction=direction)
+        assert np.isfinite(positions.box).all()
+        assert np.isfinite(positions.route).all()
+        if len(shown) < 2_000:
+            assert overlaps(shown, positions) == []
+        assert outside(shown, positions) == []
+
+
+@pytest.mark.parametrize("fold", [True, False])
+def test_ten_thousand_siblings_are_boxes_of_their_own_unless_they_are_folded(fold):
+    index = build(GRAPHS["ten thousand siblings"]().node)
+    shown = visible(index, Shown(frozenset({"all"}), fold=fold))
+    assert (len(shown) > 10_000) is not fold or len(shown) > 10_000
+
+
+def test_markup_is_text_in_a_picture():
+    index = build(GRAPHS["markup"]().node)
+    picture = svg(build_scene(index, Shown(frozenset(index.scopes.names))))
+    assert "<img" not in picture
+    assert "<script" not in picture
+    assert "onerror" in picture.replace("…", "onerror") or IMAGE not in picture

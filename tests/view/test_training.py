@@ -1,0 +1,124 @@
+"""Gradients, optimiser and what serves only them are set apart from the forward pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.view.test_visible import lines
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import default_open, visible
+
+FORWARD = {
+    "x": "Placeholder",
+    "net/w/initial": "Const",
+    "net/w": "VariableV2",
+    "net/w/Assign": "Assign net/w net/w/initial",
+    "net/w/read": "Identity net/w",
+    "net/mul": "MatMul x net/w/read",
+    "loss": "L2Loss net/mul",
+}
+GRADIENTS = {
+    "gradients/one": "Const",
+    "gradients/loss_grad": "Mul loss gradients/one",
+    "gradients/mul_grad": "MatMul x gradients/loss_grad",
+}
+OPTIMISER = {
+    "rate": "Const",
+    "beta/initial": "Const",
+    "beta": "VariableV2",
+    "beta/Assign": "Assign beta beta/initial",
+    "beta/read": "Identity beta",
+    "Adam/apply": "ApplyAdam net/w beta/read rate gradients/mul_grad",
+    "Adam": "NoOp ^Adam/apply",
+    "average": "AssignSub net/w net/w/read ^Adam/apply",
+}
+
+
+def parts(index, *opened: str) -> dict[str, int]:
+    shown = visible(index, Shown(frozenset(opened)))
+    return dict(zip(shown.names, shown.part.tolist(), strict=True))
+
+
+def test_gradients_and_optimiser_are_one_closed_group(graph):
+    shown = visible(graph(FORWARD | GRADIENTS | OPTIMISER), Shown())
+    assert shown.names == ["", "x", "net", "loss", "(training)"]
+    at = shown.names.index("(training)")
+    assert shown.labels[at] == "training"
+    assert shown.part.tolist() == [0, 0, 0, 0, 1]
+    assert shown.count[at] == 11
+
+
+def test_the_open_group_holds_what_serves_only_training(graph):
+    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER), "(training)")
+    assert {name for name, part in seen.items() if part} == {
+        "(training)",
+        "gradients",
+        "beta",
+        "Adam",
+        "average",
+        "rate",
+    }
+
+
+def test_one_line_goes_from_the_end_of_the_forward_pass_into_training(graph):
+    assert lines(visible(graph(FORWARD | GRADIENTS | OPTIMISER), Shown())) == {
+        ("x", "net"): 1,
+        ("net", "loss"): 1,
+        ("loss", "(training)"): 1,
+    }
+
+
+def test_one_gradient_scope_beside_the_network_is_marked_and_needs_no_group(graph):
+    assert parts(graph(FORWARD | GRADIENTS)) == {"": 0, "x": 0, "net": 0, "loss": 0, "gradients": 1}
+
+
+def test_a_loss_that_only_gradients_read_stays_in_the_forward_pass(graph):
+    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER), "net")
+    assert seen["loss"] == seen["net"] == seen["net/mul"] == 0
+
+
+def test_a_metric_that_waits_for_the_training_step_is_no_training(graph):
+    ops = FORWARD | GRADIENTS | OPTIMISER | {"accuracy": "Mean net/mul ^Adam", "report": "Print accuracy"}
+    seen = parts(graph(ops))
+    assert seen["accuracy"] == seen["report"] == 0
+
+
+def test_a_train_op_that_hands_on_the_loss_is_training(graph):
+    ops = FORWARD | GRADIENTS | OPTIMISER | {"train_op": "Identity loss ^Adam"}
+    assert parts(graph(ops), "(training)")["train_op"] == 1
+
+
+def test_a_variable_that_the_network_reads_too_is_no_training(graph):
+    ops = FORWARD | {"step": "VariableV2", "decay": "Mul net/mul step"} | GRADIENTS
+    ops |= {"Adam/apply": "ApplyAdam net/w step gradients/mul_grad"}
+    assert parts(graph(ops))["step"] == 0
+
+
+def test_the_body_of_a_gradient_function_is_not_grouped(graph):
+    assert "(training)" not in parts(graph({"x": "Placeholder"} | {f"gradients/g{k}": "Neg x" for k in range(4)}))
+
+
+def test_gradients_beside_the_network_inside_a_scope_are_grouped_there(graph):
+    ops = {f"m/{name}": " ".join(_moved(text)) for name, text in (FORWARD | GRADIENTS | OPTIMISER).items()}
+    assert parts(graph(ops), "m")["m/(training)"] == 1
+
+
+def _moved(text: str) -> list[str]:
+    kind, *inputs = text.split()
+    return [kind, *(f"^m/{name[1:]}" if name[0] == "^" else f"m/{name}" for name in inputs)]
+
+
+def test_training_stays_closed_at_first(graph):
+    assert "(training)" not in default_open(graph(FORWARD | GRADIENTS | OPTIMISER))
+
+
+def test_a_group_whose_name_is_taken_is_not_made(graph):
+    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER | {"(training)/x": "Neg x"}))
+    assert seen["gradients"] == seen["Adam"] == 1
+    assert seen["(training)"] == 0
+
+
+@pytest.mark.parametrize("hidden", ["(training)", "gradients"])
+def test_hidden_training_goes_with_its_lines(graph, hidden):
+    shown = visible(graph(FORWARD | GRADIENTS), Shown(hidden=frozenset({hidden})))
+    assert ("gradients" in shown.names) == (hidden != "gradients")

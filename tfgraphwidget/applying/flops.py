@@ -1,0 +1,86 @@
+"""FLOPs of ops, from TensorFlow's own registry. Nothing is imported or run: the registry asks for shapes only."""
+
+from __future__ import annotations
+
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.profiler.internal import flops_registry
+
+from tfgraphwidget.graph.costs import Floats
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import split_input
+from tfgraphwidget.view.family import FAMILIES, families
+
+__all__ = ["flops", "flops_registry"]  # importing the latter fills the registry
+# What moves, stores or steers numbers has none.
+_NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
+_PRODUCTS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})  # the registry lacks them
+
+
+def flops(index: GraphIndex, batch: int = 1) -> Floats:
+    """Floating point operations of each op, (n,); dimensions that are unknown count as `batch`.
+
+    0 for ops that compute nothing, NaN where the registry or the shapes do not tell. An op in a loop counts once.
+    """
+    shapes = _Shapes(index, batch)
+    names, codes = index.kinds
+    told = families(names).tolist() if names else []
+    silent = {name for name, family in zip(names, told, strict=True) if FAMILIES[family] in _NONE}
+    known = {name for name in names if name in _PRODUCTS or _is_registered(name)}
+    found = np.full(len(index), np.nan)
+    for i, code in enumerate(codes.tolist()):
+        name = names[code]
+        if name in known:
+            found[i] = _of_op(shapes, index, i)
+        elif name in silent:
+            found[i] = 0
+    return found
+
+
+def _is_registered(op_type: str) -> bool:
+    try:
+        ops._stats_registry.lookup(f"{op_type},flops")
+    except LookupError:
+        return False
+    return True
+
+
+def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
+    node = index.nodes[i]
+    try:
+        if index.types[i] in _PRODUCTS:
+            return shapes.product(node, i)
+        told = ops.get_stats_for_node_def(shapes, node, "flops").value
+    except Exception:  # unknown shapes make the registry's functions fail in many ways
+        return float("nan")
+    return float("nan") if told is None else float(told)
+
+
+class _Shapes:
+    """What the registry's functions ask of a tf.Graph: the shape of a tensor of some name."""
+
+    def __init__(self, index: GraphIndex, batch: int) -> None:
+        self._index, self._batch = index, batch
+
+    def get_tensor_by_name(self, name: str) -> Any:
+        """Something with the tensor's shape."""
+        shape = self._shape(name)
+        return SimpleNamespace(get_shape=lambda: tf.TensorShape(shape), shape=tf.TensorShape(shape))
+
+    def _shape(self, name: str) -> list[int] | None:
+        op, port = split_input(name)
+        known = self._index.shape(self._index.ids[op], port)
+        return None if known is None else [self._batch if size is None else size for size in known]
+
+    def product(self, node: Any, i: int) -> float:
+        """Of a batched matrix product."""
+        first, result = self._shape(node.input[0]), self._shape(f"{self._index.names[i]}:0")
+        assert first is not None
+        assert result is not None
+        inner = first[-2] if node.attr["adj_x"].b else first[-1]
+        return 2.0 * inner * prod(result)

@@ -1,0 +1,93 @@
+"""Pixels: numbers as small pictures of grey: the filters of a kernel, a matrix, a vector. numpy only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+MOST_FILTERS = 16
+LARGEST_FILTER = 32
+SIDE = 64
+_FLAT = 128  # where all are equal
+
+
+class Grey(NamedTuple):
+    """A picture, uint8 (rows, columns): 0 for its least value, 255 for its largest."""
+
+    title: str
+    pixels: Array
+
+
+def pictures(value: Array) -> tuple[Grey, ...]:
+    """Pictures of an array of numbers; none of scalars, of text, and of what has no two-dimensional sense.
+
+    Of a kernel (height, width, in, out) one for each of its first filters, the mean over what goes in; of a matrix one,
+    at most 64 by 64, each pixel the mean of a block; of a vector a strip.
+    """
+    if value.dtype.kind in "OSU" or value.size < 2:
+        return ()
+    with np.errstate(over="ignore", invalid="ignore"):  # means at the ends of float64, and of infinities
+        return tuple(_pictures(value))
+
+
+def _pictures(value: Array) -> Iterator[Grey]:
+    if value.ndim == 4 and max(value.shape[:2]) <= LARGEST_FILTER and max(value.shape[:2]) > 1:
+        yield from _filters(value)
+    elif value.ndim == 4 and value.shape[:2] == (1, 1):  # a kernel of one pixel is a matrix
+        yield _matrix(value[0, 0])
+    elif value.ndim == 2:
+        yield _matrix(value)
+    elif value.ndim == 1:
+        yield Grey(_title("vector", value.shape), _scaled(_shrunk(value[None])))
+
+
+def _filters(value: Array) -> Iterator[Grey]:
+    count = value.shape[3]
+    over = f", mean over {value.shape[2]:,} inputs" if value.shape[2] > 1 else ""
+    for k in range(min(count, MOST_FILTERS)):
+        yield Grey(f"filter {k + 1} of {count:,}{over}", _scaled(_real(value[..., k]).mean(axis=2)))
+
+
+def _matrix(value: Array) -> Grey:
+    return Grey(_title("matrix", value.shape), _scaled(_shrunk(value)))
+
+
+def _title(what: str, shape: tuple[int, ...]) -> str:
+    size = "×".join(f"{length:,}" for length in shape)
+    return f"{what} {size}" + (", mean of blocks" if max(shape) > SIDE else "")
+
+
+def _real(value: Array) -> Array:
+    """As float64; magnitudes of complex numbers."""
+    found: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
+    return found
+
+
+def _shrunk(value: Array) -> Array:
+    """At most 64 by 64: each the mean of a block. Block rows are taken one by one, since a matrix may be large."""
+    rows, columns = (np.linspace(0, n, min(n, SIDE) + 1).astype(int) for n in value.shape)
+    widths = np.diff(columns)
+    return np.stack(
+        [
+            np.add.reduceat(_real(value[top:bottom]).mean(axis=0), columns[:-1]) / widths
+            for top, bottom in itertools.pairwise(rows)
+        ]
+    )
+
+
+def _scaled(value: Array) -> Array:
+    """0 for the least, 255 for the largest; what is not finite is 0."""
+    finite = np.isfinite(value)
+    if not finite.any():
+        return np.zeros(value.shape, np.uint8)
+    low, high = value[finite].min(), value[finite].max()
+    if low == high:
+        return np.where(finite, _FLAT, 0).astype(np.uint8)
+    # Halved first: at the ends of float64 the difference of two is infinite.
+    share = (np.where(finite, value, low) / 2 - low / 2) / (high / 2 - low / 2)
+    grey: Array = (share * 255).round().astype(np.uint8)
+    return grey

@@ -1,0 +1,111 @@
+"""What ops cost as far as the graph alone tells: parameters, and the bytes of what they give. Nothing is run."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.variables import HANDLES, handles
+
+Floats = npt.NDArray[np.float64]
+BYTES = {
+    **dict.fromkeys(("complex128",), 16),
+    **dict.fromkeys(("float64", "int64", "uint64", "complex64"), 8),
+    **dict.fromkeys(("float32", "int32", "uint32", "qint32"), 4),
+    **dict.fromkeys(("float16", "bfloat16", "int16", "uint16", "qint16", "quint16"), 2),
+    **dict.fromkeys(("bool", "int8", "uint8", "qint8", "quint8", "int4", "uint4", "float8_e5m2", "float8_e4m3fn"), 1),
+}
+_APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+_READS = frozenset({"Identity", "ReadVariableOp", "Cast", "Enter", "RefEnter", "GuaranteeConst"})
+_ARGUMENTS = frozenset({"Placeholder", "_Arg"})
+_FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
+
+
+def parameters(index: GraphIndex) -> Floats:
+    """How many numbers each op holds for a model to learn, (n,): 0 for ops that hold none, NaN where it is unknown.
+
+    Those are the elements of variables, an optimiser's own ones left out. In a function's body the variables are
+    arguments; a frozen graph has constants of floats in their place.
+    """
+    found = np.zeros(len(index))
+    held = handles(index)
+    optimisers = _slots(index)
+    for i in held:
+        found[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)
+    for i, shape in _captured(index).items():
+        found[i] = 0 if i in optimisers else elements(shape, None)
+    if not found.any():
+        for i, kind in enumerate(index.types):
+            if kind == "Const" and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):
+                found[i] = elements(index.shape(i, 0), None)
+    return found
+
+
+def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
+    """How many bytes each op gives, (n,); dimensions that are unknown count as `batch`. NaN for ranks unknown, text."""
+    found = np.zeros(len(index))
+    for i in range(len(index)):
+        for port, dtype in enumerate(index.dtypes(i)):
+            if dtype.endswith("_ref") and index.types[i] not in HANDLES:
+                continue  # the variable's own, handed on
+            each = BYTES.get(dtype.removesuffix("_ref"))
+            found[i] += np.nan if each is None else each * elements(index.shape(i, port), batch)
+    return found
+
+
+def elements(shape: Shape, batch: int | None) -> float:
+    """The elements of a tensor; dimensions that are unknown count as `batch`. NaN where that says nothing."""
+    if shape is None or (batch is None and None in shape):
+        return float("nan")
+    return float(prod(batch if size is None else size for size in shape))  # type: ignore[misc]
+
+
+def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
+    """For each op the op where it is of use, (n,): for variables the first that computes with them, else itself.
+
+    `fed` (bool per op) says what depends on what the graph is fed. Frozen graphs have constants for variables.
+    """
+    found = np.arange(len(index), dtype=np.int32)
+    for i in np.flatnonzero(~fed & (parameters(index) > 0)).tolist():
+        way = [i]
+        while way:
+            readers = sorted(set(index.consumer_lists[way.pop()]))
+            user = next((op for op in readers if fed[op] and not _APPLIES.fullmatch(index.types[op])), None)
+            if user is not None:
+                found[i] = user
+                break
+            way += [op for op in readers if index.types[op] in _READS]
+    return found
+
+
+def _slots(index: GraphIndex) -> set[int]:
+    """The variables that an optimiser holds beside the one it changes: Adam's moments, for one."""
+    found = set()
+    for i, kind in enumerate(index.types):
+        if _APPLIES.fullmatch(kind):
+            found |= set(index.input_lists[i][1:])
+    return {i for i in found if index.types[i] in HANDLES or index.types[i] in _ARGUMENTS}
+
+
+def _captured(index: GraphIndex) -> dict[int, Shape]:
+    """The arguments of a function that are variables, with the shapes that are read of them."""
+    found: dict[int, Shape] = {}
+    for i, kind in enumerate(index.types):
+        if kind == "ReadVariableOp" and index.input_lists[i]:
+            source = index.input_lists[i][0]
+            if index.types[source] in _ARGUMENTS:
+                found.setdefault(source, index.shape(i, 0))
+    return found
+
+
+def _of_attr(shape: Any) -> float:
+    if shape.unknown_rank or any(dim.size < 0 for dim in shape.dim):
+        return float("nan")
+    return float(prod(dim.size for dim in shape.dim))

@@ -1,0 +1,172 @@
+"""The query language of `editor.find` and of the search box: which ops a line of text means.
+
+A query is terms with spaces between; an op must fit all of them. A term is a word, found in the op's name or type, or
+`key:value`, or `/regular expression/`, which is found in the name. `-` before a term means all ops that do not fit it.
+Values may have `*` for any text, and quotes around them when they hold spaces or a colon. Upper and lower case are the
+same, but in a regular expression, where `(?i)` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.patience import Patience
+from tfgraphwidget.graph.scopes import Ids
+from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.spoken import call
+from tfgraphwidget.graph.terms import KEYS, WORD, Fitting, Term
+from tfgraphwidget.names import did_you_mean, split_tensor
+
+_LONGEST = 4_000  # characters of a query; a name has at most 1,000 in practice
+_MOST_TERMS = 50
+_SECONDS = 1.0  # for all regular expressions of a query
+_KEY = re.compile(r"([A-Za-z_]+):")
+_QUOTED = re.compile(r"""(?:"([^"]*)"|'([^']*)')(?=\s|\Z)""")
+_REGEX = re.compile(r"/(\S+)/(?=\s|\Z)")
+_BRACKETS = re.compile(r"[^\s\[(\"']*[\[(][^\])]*[\])](?=\s|\Z)")
+_ASSIGNED = re.compile(r"""[^\s="']+=(?:"[^"]*"|'[^']*'|/\S+/)(?=\s|\Z)""")
+_WORD = re.compile(r"\S+")
+
+
+class Answer(NamedTuple):
+    """The ops that fit a query, the nearest first; `why` is the sentence that says what is wrong with it, or ""."""
+
+    ops: list[int]
+    why: str
+
+
+def found(index: GraphIndex, text: str) -> Answer:
+    """What a query finds; nothing when it makes no sense.
+
+    First the ops that are called like the query's words, then those of whose own last part these are a part (or of the
+    type), then what lies in scopes of that name; each in graph order.
+    """
+    try:
+        terms = parse(text)
+        ops, patience = _fitting(index, terms)
+    except GraphEditError as error:
+        return Answer([], str(error))
+    why = "The search was cut after a second, so there may be more; write a simpler regular expression."
+    return Answer(_ranked(index, ops, terms), why if patience.ran_out else "")
+
+
+@remade
+def find(index: GraphIndex, text: str) -> Selection:
+    """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long."""
+    ops, patience = _fitting(index, parse(text))
+    if patience.ran_out:
+        raise GraphEditError(
+            f"{text[:60]!r} takes longer than a second; write a simpler regular expression, "
+            "or editor.matching(pattern), which has no limit."
+        )
+    return Selection.of(index, ops.tolist(), call("find", [str(text)]))
+
+
+def parse(text: str) -> tuple[Term, ...]:
+    """The terms of a query. Raises GraphEditError for what is none."""
+    if not isinstance(text, str):
+        raise GraphEditError(f"{str(text)[:60]!r} is no query; write text: editor.find('type:Conv2D').")
+    if len(text) > _LONGEST:
+        raise GraphEditError(f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
+    terms, at = [], _skip(text, 0)
+    while at < len(text):
+        term, at = _term(text, at)
+        terms.append(term)
+        at = _skip(text, at)
+    if len(terms) > _MOST_TERMS:
+        raise GraphEditError(f"A query has at most {_MOST_TERMS} terms, and this one {len(terms)}; leave some out.")
+    return tuple(terms)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _term(text: str, at: int) -> tuple[Term, int]:
+    """The term that begins at a place of a query, and where it ends."""
+    negated = text[at] == "-" and text[at + 1 : at + 2].strip() != ""
+    at += negated
+    regex, written = _REGEX.match(text, at), _KEY.match(text, at)
+    if regex:
+        return Term("name", regex[1], "regex", negated), regex.end()
+    if text[at] in "\"'":
+        value, end = _quoted(text, at)
+        return Term("", value, "plain", negated), end
+    key = written[1].lower() if written else ""
+    if written and key in KEYS:
+        value, kind, end = _value(text, written.end(), key)
+        return Term(key, split_tensor(value)[0] if key == "name" and kind == "plain" else value, kind, negated), end
+    word = _WORD.match(text, at)
+    assert word is not None
+    name, port = split_tensor(word[0])
+    if written and port is None:
+        known = ", ".join(f"{k}:" for k in KEYS)
+        raise GraphEditError(
+            f"There is no key {written[0]!r}.{did_you_mean(key, KEYS)} The keys are {known}; "
+            "put quotes around text with a colon in it."
+        )
+    return Term("", name, _kind(name), negated), word.end()
+
+
+def _value(text: str, at: int, key: str) -> tuple[str, str, int]:
+    """The value behind a key, what kind of pattern it is, and where it ends."""
+    regex = _REGEX.match(text, at)
+    if regex and key not in ("shape", "is"):
+        return regex[1], "regex", regex.end()
+    if text[at : at + 1] in ('"', "'"):
+        value, end = _quoted(text, at)
+        return value, "plain", end
+    longer = {"shape": [_BRACKETS], "attr": [_ASSIGNED, _BRACKETS]}.get(key, [])
+    held = next(filter(None, (pattern.match(text, at) for pattern in (*longer, _WORD))), None)
+    if held is None or held[0] == "/" or (key == "attr" and held[0][0] == "="):
+        raise GraphEditError(f"Write what you look for behind {key + ':'!r}, as in {KEYS[key].example}.")
+    return held[0], _kind(held[0]), held.end()
+
+
+def _quoted(text: str, at: int) -> tuple[str, int]:
+    held = _QUOTED.match(text, at)
+    if held is None:
+        raise GraphEditError(
+            f"The quote before {text[at + 1 : at + 30]!r} has no end; write a second one, and a space."
+        )
+    return held[1] or held[2] or "", held.end()
+
+
+def _kind(value: str) -> str:
+    return "glob" if "*" in value else "plain"
+
+
+def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, Patience]:
+    """The ops that fit all terms, in graph order: what is told at once first, shapes of what is left last."""
+    patience = Patience(_SECONDS)
+    ops: Ids = np.arange(len(index) if terms else 0, dtype=np.int32)
+    for term in sorted(terms, key=lambda term: KEYS.get(term.key, WORD).cost):
+        fits = Fitting(index, ops, patience).mask(term)
+        ops = ops[:0] if term.negated and patience.ran_out else ops[fits ^ term.negated]
+    return ops, patience
+
+
+def _ranked(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]:
+    words = [t for t in terms if t.key in ("", "name") and t.kind == "plain" and not t.negated]
+    ranks, names, types = np.zeros(len(ops), np.int32), index.names, index.types
+    for word in words:
+        low = word.value.casefold()
+        in_type = {kind for kind in index.kinds[0] if low in kind.casefold()}
+        ranks += np.array([_rank(names[i], low, types[i] in in_type) for i in ops.tolist()], np.int32)
+    ordered: list[int] = ops[np.argsort(ranks, kind="stable")].tolist()
+    return ordered
+
+
+def _rank(name: str, low: str, in_type: bool) -> int:
+    own = name.casefold()
+    at = own.rfind(low)
+    if at >= 0 and at + len(low) == len(own) and (at == 0 or own[at - 1] == "/"):
+        return 0
+    return 1 if in_type or (at >= 0 and at + len(low) > own.rfind("/") + 1) else 2

@@ -1,0 +1,35 @@
+"""Picturing: the drawing as a file for the browser to save, and as the picture that a notebook keeps."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+from tfgraphwidget import protocol as p
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import last_part
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
+
+
+def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
+    """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
+    from tfgraphwidget.view import draw
+
+    if not asked.whole and (len(asked.area) != 4 or min(asked.area[2:]) <= 0):
+        raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
+    left, top, width, height = asked.area if not asked.whole else (0.0, 0.0, 0.0, 0.0)
+    area = None if asked.whole else (left, top, width, height)
+    scene = editor.scene()
+    file = io.BytesIO()
+    draw.write(scene, file, asked.suffix, paint=editor.paint(scene), dark=asked.dark, area=area)
+    if len(file.getvalue()) > _MOST_BYTES:
+        raise GraphEditError(
+            f"This picture is larger than a browser takes; write it with editor.save('graph.{asked.suffix}')."
+        )
+    title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
+    return p.Pictured(f"{title}.{asked.suffix}"), file.getvalue()

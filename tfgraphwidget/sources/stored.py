@@ -1,0 +1,81 @@
+"""Stored: what lies beside a file's graph, read one by one, without TensorFlow's graph: values, and stack traces."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
+
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources import traces
+from tfgraphwidget.sources.checkpoints import Checkpoint
+from tfgraphwidget.sources.notices import File
+from tfgraphwidget.sources.objects import saved_variables
+from tfgraphwidget.sources.restored import keys_by_handle, sliced, variables_of
+
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+class Stored:
+    """The checkpoint and the debug information of a file."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
+        checkpoint, key = self._place(handle)
+        return tuple(checkpoint.shapes[key])
+
+    def value(self, handle: str) -> np.ndarray[Any, Any]:
+        """The value of the variable of that handle op. Raises SessionRefused when there is none."""
+        checkpoint, key = self._place(handle)
+        variable = self._variables.get(handle)
+        found = checkpoint.value(key)
+        return np.asarray(found if variable is None else sliced(found, variable))
+
+    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+        return () if self._traces is None else traces.of_saved(self._traces, op, function)
+
+    def _place(self, handle: str) -> tuple[Checkpoint, str]:
+        checkpoint = self._file.checkpoint
+        if checkpoint is None:
+            raise SessionRefused(
+                f"{self._file.where} comes without values for its variables; open it with its checkpoint: "
+                "tgw.edit(path, checkpoint='model.ckpt').",
+                [handle],
+            )
+        key = self._keys.get(handle, handle)
+        if key not in checkpoint.shapes:
+            raise SessionRefused(f"The checkpoint of {self._file.where} has no value for {handle!r}.", [handle])
+        return checkpoint, key
+
+    @cached_property
+    def _variables(self) -> dict[str, VariableDef]:
+        return {variable.handle: variable for variable in variables_of(self._file.body)}
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        """Handle op -> name in the checkpoint; TensorFlow 2 saves by object."""
+        keys = keys_by_handle(self._file.body.protos, self._variables.values())
+        checkpoint = self._file.checkpoint
+        if checkpoint is None or _OBJECTS not in checkpoint.shapes:
+            return keys
+        try:
+            saved = TrackableObjectGraph.FromString(checkpoint.value(_OBJECTS)).nodes
+        except Exception as error:  # of a damaged checkpoint
+            raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
+        for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
+            held = saved[number].attributes if number < len(saved) else ()
+            if held and held[0].checkpoint_key in checkpoint.shapes:
+                keys[op] = held[0].checkpoint_key
+        return keys
+
+    @cached_property
+    def _traces(self) -> Any:
+        folder = self._file.folder
+        return None if folder is None else traces.saved(folder / "debug" / "saved_model_debug_info.pb")

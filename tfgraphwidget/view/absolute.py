@@ -1,0 +1,92 @@
+"""From drawings relative to their containers to pixels of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.view.placed import Placed
+from tfgraphwidget.view.sizing import LETTER, SIDES, set_badges
+from tfgraphwidget.view.visible import OPEN, Visible
+
+Floats = npt.NDArray[np.float64]
+_MOST_LETTERS = 60
+
+
+class Frame:
+    """The space around the inside of an open scope. Drawings are made to run down; `right` exchanges x and y.
+
+    `before` and `after`, float64 (n, 2), are the least distances of the inside from the left and upper and from the
+    right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be at least for its name.
+    """
+
+    header: ClassVar[float] = 26.0
+    padding: ClassVar[float] = 9.0
+    margin: ClassVar[float] = 24.0
+
+    def __init__(self, visible: Visible, *, right: bool) -> None:
+        self.right = right
+        n = len(visible)
+        self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
+        self.before[:, 0 if right else 1] = self.header
+        self.before[:1], self.after[:1] = self.margin, self.margin
+        self.least = np.zeros(n)
+        for item in np.flatnonzero(visible.kind == OPEN).tolist():
+            name = visible.labels[item] or visible.names[item]
+            letters = len(name) - name.rfind("/") - 1
+            self.least[item] = LETTER * min(letters, _MOST_LETTERS) + 2 * SIDES
+        self.across = 1 if right else 0
+
+    def around(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
+        """The inside's upper left corner in its scope, and the scope's width and height."""
+        (left, top), (more, below) = self.before[item].tolist(), self.after[item].tolist()
+        wide, tall = left + width + more, top + height + below
+        spare = max(0.0, float(self.least[item]) - (tall if self.right else wide))
+        if self.right:
+            return (left, top + spare / 2), wide, tall + spare
+        return (left + spare / 2, top), wide + spare, tall
+
+
+def absolute(
+    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[Placed]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+    """Boxes, offsets of routes and routes, as in Positions; `placed` are the open scopes' insides, ascending.
+
+    `size` and `offset` are each item's width and height and where its inside begins in it, in the drawing's x and y.
+    """
+    scopes = np.flatnonzero(visible.kind == OPEN)
+    corner = np.zeros((len(visible), 2))
+    inner = np.zeros(len(visible), dtype=bool)
+    inner[1:] = visible.kind[visible.parent[1:]] == OPEN
+    if inner.any():
+        corner[inner] = np.concatenate([one.corner for one in placed])
+    start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
+    for a, b in zip(start[1:-1].tolist(), start[2:].tolist(), strict=True):
+        around = visible.parent[a:b]
+        corner[a:b] += corner[around] + offset[around]
+    points = np.concatenate([one.points for one in placed])
+    route = np.concatenate([one.route for one in placed])
+    per_scope = [len(one.route) for one in placed]
+    route = route + np.repeat((corner + offset)[scopes], per_scope, axis=0)
+    first = np.concatenate([[0], np.cumsum(points)])
+    _reach_borders(visible, frame, route, first, corner, size)
+    if frame.right:
+        corner, size, route = corner[:, ::-1], size[:, ::-1], route[:, ::-1]
+    box = np.concatenate([corner, size], axis=1)
+    set_badges(visible, box)
+    return box.astype(np.float32), first.astype(np.uint32), route.astype(np.float32)
+
+
+def _reach_borders(
+    visible: Visible, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
+) -> None:
+    """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
+    out = np.flatnonzero(visible.target == visible.container)
+    scope = visible.container[out]
+    route[first[out + 1] - 1, 1] = corner[scope, 1] + size[scope, 1]
+    if frame.right:
+        come = np.flatnonzero(visible.source == visible.container)
+        route[first[come], 1] = corner[visible.container[come], 1]

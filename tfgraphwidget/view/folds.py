@@ -1,0 +1,150 @@
+"""Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
+
+Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either form a chain, each
+feeding the next, or stand side by side with the same neighbours. Inputs are never folded: each is fed by itself.
+Nor are constants and variables, which are badges. A fold never makes a cycle where there was none: what lies between
+two members of a chain keeps them apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import last_part
+from tfgraphwidget.view.alike import Hashes, Siblings, mixed, siblings, structure
+from tfgraphwidget.view.facts import NONE, Facts, Ints, Mask, of_types
+from tfgraphwidget.view.family import FAMILIES
+from tfgraphwidget.view.outline import Group, Outline
+
+_SCOPES, _OPS = 3, 4
+# A container that would show one fold only is more use unfolded, up to so many members.
+_MOST_BARE = 40
+_INPUT = FAMILIES.index("input")
+_NEXT = frozenset({"NextIteration", "RefNextIteration"})
+
+
+def folds(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
+    """The folds of an outline, members in the order of the chain or of the graph."""
+    if not len(index):
+        return []
+    edges = siblings(index, outline)
+    color = mixed(structure(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    things = _Things(index, known, outline, edges, color)
+    chains = things.acyclic(things.chains())
+    wide = things.acyclic(things.parallel(chains), chains)
+    return things.named([*chains, *wide])
+
+
+class _Things:
+    """The siblings that may be folded; `color` is equal for alike ones in one container."""
+
+    def __init__(self, index: GraphIndex, known: Facts, outline: Outline, edges: Siblings, color: Hashes) -> None:
+        self.index, self.outline, self.edges, self.color = index, outline, edges, color
+        nodes = len(outline)
+        self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
+        fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
+        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0)
+        may = np.concatenate([(outline.members == 0) & (outline.count(inputs) == 0), (known.aux == NONE) & ~inputs])
+        may[0] = False
+        self.least = np.where(np.arange(len(color)) < nodes, _SCOPES, _OPS)
+        _, number, count = np.unique(color, return_inverse=True, return_counts=True)
+        self.may: Mask = may & (count[number] >= _SCOPES)
+        self.fed: Mask = fed
+        # Without a loop's way back, what is in a loop is in order too.
+        flow = fed[edges.source] & ~of_types(index, _NEXT)[edges.op]
+        pairs = np.unique(edges.source[flow].astype(np.int64) * len(color) + edges.target[flow])
+        self.source, self.target = pairs // len(color), pairs % len(color)
+
+    def chains(self) -> list[list[int]]:
+        """Runs of alike siblings, each of which feeds the next."""
+        alike = (self.color[self.source] == self.color[self.target]) & self.may[self.source]
+        source, target = self.source[alike], self.target[alike]
+        if not len(source):
+            return []
+        # Where one feeds several (a DenseNet), the next is the one that the fewest come before.
+        before = np.bincount(target, minlength=len(self.color)).astype(np.int32)
+        after, ahead = _best(source, target, before, self.first), _best(target, source, -before, -self.first)
+        mutual = [a for a, b in after.items() if ahead.get(b) == a]
+        follows = {a: after[a] for a in mutual}
+        runs = []
+        for start in set(mutual).difference(follows.values()):
+            run = [start]
+            while run[-1] in follows:
+                run.append(follows[run[-1]])
+            if len(run) >= self.least[start]:
+                runs.append(run)
+        return runs
+
+    def parallel(self, chains: list[list[int]]) -> list[list[int]]:
+        """Alike siblings with the same neighbours; a chain is one neighbour."""
+        stands_for, taken = self._contracted(chains), np.zeros(len(self.color), dtype=bool)
+        taken[[thing for run in chains for thing in run]] = True
+        a, b = stands_for[self.source], stands_for[self.target]
+        sign = mixed(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        once = np.unique(a * len(self.color) + b)
+        a, b = once // len(self.color), once % len(self.color)
+        np.add.at(sign, b, mixed(a.astype(np.uint64) * np.uint64(2)))
+        np.add.at(sign, a, mixed(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
+        things = np.flatnonzero(self.may & ~taken)
+        things = things[np.lexsort((self.first[things], sign[things]))]
+        cuts = np.flatnonzero(np.diff(sign[things])) + 1
+        groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
+        return [part for part in groups if len(part) >= self.least[part[0]]]
+
+    def _contracted(self, groups: list[list[int]]) -> npt.NDArray[np.int64]:
+        stands_for = np.arange(len(self.color))
+        for part in groups:
+            stands_for[part] = part[0]
+        return stands_for
+
+    def acyclic(self, groups: list[list[int]], fixed: list[list[int]] | None = None) -> list[list[int]]:
+        """Those groups that are in no cycle once they are drawn as one box."""
+        n = len(self.color)
+        while groups:
+            stands_for = self._contracted([*groups, *(fixed or [])])
+            a, b = stands_for[self.source], stands_for[self.target]
+            matrix = coo_matrix((np.ones(len(a), dtype=np.int8), (a, b)), shape=(n, n))
+            strong = connected_components(matrix, directed=True, connection="strong")[1]
+            size = np.bincount(strong[np.unique(stands_for)])
+            kept = [part for part in groups if size[strong[part[0]]] == 1]
+            if len(kept) == len(groups):
+                break
+            groups = kept
+        return groups
+
+    def named(self, groups: list[list[int]]) -> list[Group]:
+        """The folds, less those whose name is taken and those that would be all there is to see."""
+        nodes, shown = len(self.outline), self._shown(groups)
+        names = [*self.outline.names, *self.index.names]
+        made = []
+        for part in groups:
+            container = int(self.edges.around[part[0]])
+            name = f"{names[part[0]]} … {last_part(names[part[-1]])}"
+            bare = shown[container] == 1 and len(part) <= _MOST_BARE
+            if not bare and name not in self.index.ids and name not in self.outline.ids:
+                scopes = part[0] < nodes
+                made.append(
+                    Group(name, container, part if scopes else (), () if scopes else [thing - nodes for thing in part])
+                )
+        return made
+
+    def _shown(self, groups: list[list[int]]) -> Ints:
+        """How many boxes that matter each container shows when it is folded."""
+        stands_for = self._contracted(groups)
+        seen = (stands_for == np.arange(len(stands_for))) & self.fed
+        seen |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
+        seen[0] = False
+        counts: Ints = np.bincount(self.edges.around[seen], minlength=len(self.outline)).astype(np.int32)
+        return counts
+
+
+def _best(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
+    """For each thing the one of its neighbours that ranks lowest."""
+    order = np.lexsort((first[to], rank[to], of))
+    of, to = of[order], to[order]
+    fresh = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
+    return dict(zip(of[fresh].tolist(), to[fresh].tolist(), strict=True))

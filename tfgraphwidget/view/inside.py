@@ -1,0 +1,180 @@
+"""The insides of all open scopes, each drawn once: what was drawn before is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.view.absolute import Frame
+from tfgraphwidget.view.arrange import Drawing, arranged
+from tfgraphwidget.view.pins import Pins, moved
+from tfgraphwidget.view.placed import Placed
+from tfgraphwidget.view.soft import aspect_of, level_of, wished
+from tfgraphwidget.view.structure import BORDER, Line, Structure, structured
+from tfgraphwidget.view.visible import OPEN, Visible
+
+Floats = npt.NDArray[np.float64]
+Layout = Callable[[Any], Mapping[Any, Any]]
+Memo = MutableMapping[Any, Any]
+_ROOT_ASPECT, _HOPELESS = 1.75, 4.0
+_MORE, _FRAME = 1.2, 55.0
+_MEMO_LIMIT, _KEPT = 400_000, 4
+
+
+class Inside:
+    """Draws the insides of what is visible, innermost first.
+
+    `size` float64 (n, 2) is the width and height of every item and `offset` (n, 2) where its inside begins in it, both
+    in the drawing's x and y (see Frame). The memo holds, by keys whose first element says what they are: "structure"
+    (ranks of a container's inside), "drawn" (drawings by structure, shape and sizes), "kept" (by container's name and
+    structure: the drawings that others of it, with other sizes, are made after), "shape" (by name).
+    """
+
+    def __init__(
+        self, visible: Visible, frame: Frame, size: Floats, memo: Memo, layout: Layout | None, pinned: Mapping[str, Any]
+    ) -> None:
+        if len(memo) > _MEMO_LIMIT:
+            memo.clear()
+        self.visible, self.frame, self.memo, self.layout = visible, frame, memo, layout
+        self.size = size[:, ::-1].copy() if frame.right else size
+        self.offset = np.zeros_like(size)
+        self.ports = np.full((len(visible), 2), np.nan)
+        self.scopes = np.flatnonzero(visible.kind == OPEN)
+        self.first = visible.child_start.tolist()
+        self.pins = Pins(visible, pinned, right=frame.right)
+        self._read_lines()
+
+    def _read_lines(self) -> None:
+        visible = self.visible
+        self.line = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
+        first = visible.child_start[visible.container][:, None]
+        ends = np.stack([visible.source, visible.target], axis=1)
+        flags = (visible.tensors == 0).astype(np.int32) + 2 * visible.back.astype(np.int32)
+        own = ends == visible.container[:, None]
+        self.lines = np.concatenate([np.where(own, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
+        self.aside = visible.aside.astype(np.uint8)
+
+    def placed(self) -> list[Placed]:
+        """The insides of the open scopes, ascending; fills `size` and `offset`."""
+        structures = [self._structure(item) for item in self.scopes.tolist()]
+        levels = self._levels(structures)
+        result: list[Placed] = []
+        for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
+            placed = self._drawn(item, key, structure, int(levels[item]))
+            result.append(placed)
+            corner, width, height = self.frame.around(item, placed.width, placed.height)
+            self.size[item], self.offset[item] = (width, height), corner
+            middle = placed.width / 2
+            self.ports[item] = (
+                corner[0] + (middle if placed.enter is None else placed.enter),
+                corner[0] + (middle if placed.leave is None else placed.leave),
+            )
+        return result[::-1]
+
+    def _structure(self, item: int) -> tuple[bytes, Structure]:
+        a, b = self.first[item], self.first[item + 1]
+        lines = self.lines[self.line[item] : self.line[item + 1]]
+        key = lines.tobytes() + b"|" + self.aside[a:b].tobytes()
+        found = self.memo.get(("structure", key))
+        if found is None:
+            told = [Line(s, t, bool(f & 1), bool(f & 2)) for s, t, f in lines.tolist()]
+            found = self.memo[("structure", key)] = structured(self.aside[a:b].tolist(), told)
+        return key, found
+
+    def _levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
+        """The shape of each open scope's inside, from the outermost inwards; once known by name it stays."""
+        visible = self.visible
+        area = _areas(visible, self.size)
+        rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
+        is_open = visible.kind == OPEN
+        levels = np.zeros(len(visible), dtype=np.int8)
+        levels[0] = level_of(1 / _ROOT_ASPECT if self.frame.right else _ROOT_ASPECT)
+        for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
+            a, b = self.first[item], self.first[item + 1]
+            inner = is_open[a:b]
+            if not inner.any():
+                continue
+            whole = ("wished", key, rough[a:b].tobytes(), inner.tobytes(), int(levels[item]))
+            found = self.memo.get(whole)
+            if found is None:
+                told = wished(structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item])))
+                found = self.memo[whole] = np.array(told, dtype=np.int8)
+            levels[a:b] = found
+            for child in (a + np.flatnonzero(inner)).tolist():
+                levels[child] = self.memo.setdefault(
+                    ("shape", self.frame.right, visible.names[child]), int(levels[child])
+                )
+        return levels
+
+    def _drawn(self, item: int, key: bytes, structure: Structure, level: int) -> Placed:
+        """The inside of an open scope, whose children's sizes and ports are known."""
+        a, b = self.first[item], self.first[item + 1]
+        sizes = self.size[a:b]
+        whole = ("drawn", key, level, sizes.tobytes(), self.ports[a:b].tobytes())
+        if self.layout is not None:
+            drawing = self._new(item, structure, level)
+        else:
+            drawing = self._after(item, structure, level, whole)
+        assert drawing.placed is not None
+        return moved(drawing.placed, self.pins.of(item), sizes, self.lines[self.line[item] : self.line[item + 1]])
+
+    def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
+        """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""
+        kept: list[tuple[tuple[Any, ...], Drawing]] = self.memo.setdefault(
+            ("kept", self.frame.right, self.visible.names[item], whole[1]), []
+        )
+        for known, drawing in kept:
+            if known == whole:
+                return drawing
+        if kept:
+            sizes = self.size[self.first[item] : self.first[item + 1]]
+            alike = [int((np.array(drawing.sizes) == sizes).all(axis=1).sum()) for _, drawing in kept]
+            best = max(range(len(kept)), key=alike.__getitem__)
+            if len(sizes) - alike[best] <= max(1, len(sizes) // 2):
+                derived = ("after", kept[best][0], whole)
+                near = self.memo.get(derived)
+                if near is None:
+                    near = self.memo[derived] = self._new(item, structure, level, kept[best][1])
+                if not _hopeless(near):
+                    return near
+        found = self.memo.get(whole)
+        if found is None:
+            found = self.memo[whole] = self._new(item, structure, level)
+        kept[_KEPT - 1 :] = []
+        kept.append((whole, found))
+        return found
+
+    def _new(self, item: int, structure: Structure, level: int, like: Drawing | None = None) -> Drawing:
+        a, b = self.first[item], self.first[item + 1]
+        sizes = [(w, h) for w, h in self.size[a:b].tolist()]
+        ports = [None if x != x else (x, y) for x, y in self.ports[a:b].tolist()]
+        main = None
+        if self.layout is not None:
+            from tfgraphwidget.view.given import given
+
+            main = partial(given, self.layout, self.visible.names[a:b])
+        return arranged(structure, sizes, ports, aspect_of(level), like, main)
+
+
+def _hopeless(drawing: Drawing) -> bool:
+    placed = drawing.placed
+    assert placed is not None
+    ratio = max(placed.width, 1.0) / max(placed.height, 1.0)
+    return len(drawing.sizes) >= 6 and not 1 / _HOPELESS <= ratio <= _HOPELESS
+
+
+def _areas(visible: Visible, size: Floats) -> Floats:
+    """A guess at the area that each item will need, in pixels²."""
+    area = (size[:, 0] + 16) * (size[:, 1] + 24)
+    start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
+    is_open = visible.kind == OPEN
+    for a, b in zip(start[-2:0:-1].tolist(), start[:1:-1].tolist(), strict=True):
+        around = visible.parent[a:b]
+        held = np.bincount(around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible))
+        outer = np.unique(around[is_open[around]])
+        area[outer] = _MORE * held[outer] + _FRAME * np.sqrt(held[outer]) + 1000
+    return area

@@ -1,0 +1,73 @@
+"""A drawing of one container's inside, relative to its upper left corner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Point = tuple[float, float]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """`corner` float64 (n, 2): left and top per node. `route` (p, 2): the points of all lines, each from its source.
+
+    `points` int64 (m,) says how many points each line has. `enter` and `leave` are the x where lines come from the
+    border above and go to the border below.
+    """
+
+    corner: Floats
+    width: float
+    height: float
+    route: Floats
+    points: npt.NDArray[np.int64]
+    enter: float | None = None
+    leave: float | None = None
+
+
+@dataclass
+class Piece:
+    """The same in lists, while it is being drawn."""
+
+    left: list[float]
+    top: list[float]
+    width: float
+    height: float
+    routes: list[list[Point]]
+    enter: float | None = None
+    leave: float | None = None
+
+    def placed(self) -> Placed:
+        """As arrays."""
+        return Placed(
+            np.array([self.left, self.top], dtype=np.float64).T.copy(),
+            self.width,
+            self.height,
+            flat(self.routes),
+            np.array([len(route) for route in self.routes], dtype=np.int64),
+            self.enter,
+            self.leave,
+        )
+
+
+def flat(routes: Sequence[Sequence[Point]]) -> Floats:
+    """The points of all routes in one array (p, 2)."""
+    return np.array([point for route in routes for point in route], dtype=np.float64).reshape(-1, 2)
+
+
+def without_corners(points: list[Point]) -> list[Point]:
+    """The same way without the points in the middle of a straight piece."""
+    result: list[Point] = []
+    for point in points:
+        if result and abs(result[-1][0] - point[0]) + abs(result[-1][1] - point[1]) < 0.01:
+            continue
+        while len(result) > 1 and any(
+            abs(result[-2][k] - result[-1][k]) + abs(result[-1][k] - point[k]) < 0.01 for k in (0, 1)
+        ):
+            result.pop()
+        result.append(point)
+    return result

@@ -1,0 +1,63 @@
+"""How large boxes of ops, closed scopes and badges are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible
+
+Sizes = npt.NDArray[np.float64]
+OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
+BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
+LETTER, SMALL_LETTER, SIDES = 6.8, 5.7, 22.0
+
+
+def sizes(visible: Visible) -> Sizes:
+    """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
+    letters = np.array([_letters(n, label) for n, label in zip(visible.names, visible.labels, strict=True)], dtype=float)
+    wide = LETTER * letters
+    closed = np.flatnonzero(visible.kind == CLOSED)
+    count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
+    second = [SMALL_LETTER * len(second_line(c, v)) for c, v in zip(count, variables, strict=True)]
+    wide[closed] = np.maximum(wide[closed], second)
+    result = np.empty((len(visible), 2))
+    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, MOST_WIDTH)
+    result[:, 1] = np.where(visible.kind == CLOSED, CLOSED_HEIGHT, OP_HEIGHT)
+    badges = np.flatnonzero(visible.kind == BADGE)
+    if len(badges):
+        around = visible.parent[badges]
+        chips = np.minimum(SMALL_LETTER * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
+        np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
+        rows = np.bincount(around, minlength=len(visible))
+        result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)
+        result[badges] = np.stack([chips, np.full(len(badges), BADGE_HEIGHT)], axis=1)
+    result[visible.kind == OPEN] = 0.0
+    return result
+
+
+def set_badges(visible: Visible, box: Sizes) -> None:
+    """Give badges their places in `box` (left, top, width, height per item): rows at the bottom of their reader."""
+    badges = np.flatnonzero(visible.kind == BADGE)
+    if not len(badges):
+        return
+    around = visible.parent[badges]
+    row = badges - visible.child_start[around]
+    rows = visible.child_start[around + 1] - visible.child_start[around]
+    bottom = box[around, 1] + box[around, 3] - _BADGE_FOOT
+    box[badges, 0] = box[around, 0] + BADGE_INSET
+    box[badges, 1] = bottom - BADGE_HEIGHT * (rows - row)
+
+
+def second_line(count: int, variables: int) -> str:
+    """What stands small below a closed scope's name.
+
+    >>> second_line(21, 1)
+    '21 ops · 1 var'
+    """
+    ops = f"{count:,} op{'s' * (count != 1)}"
+    return f"{ops} · {variables:,} var{'s' * (variables != 1)}" if variables else ops
+
+
+def _letters(name: str, label: str) -> int:
+    return len(label) if label else len(name) - name.rfind("/") - 1

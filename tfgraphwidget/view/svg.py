@@ -1,0 +1,77 @@
+"""A scene as SVG: text that can be selected, no fonts inside, nothing from outside; small enough for a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from tfgraphwidget.view.palette import DARK, LIGHT
+from tfgraphwidget.view.shapes import Area, Box, Label, Points, Way, head, picture
+
+if TYPE_CHECKING:
+    from tfgraphwidget.view.scene import Paint, Scene
+
+_RADIUS = 8.0
+
+
+def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: Area | None = None) -> str:
+    """An SVG document of a scene, or of an `area` of it (left, top, width, height), one unit a pixel."""
+    shown = picture(scene, DARK if dark else LIGHT, paint, area)
+    left, top, width, height = shown.area
+    start = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" text-anchor="middle" '
+        'dominant-baseline="central" fill="none">'
+    )
+    parts = [
+        start,
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{shown.theme.background}"/>',
+        *map(_box, shown.areas),
+        *map(_way, shown.ways),
+        *map(_box, shown.boxes),
+        *map(_label, shown.labels),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _box(box: Box) -> str:
+    x, y, w, h = (f"{value:.1f}".removesuffix(".0") for value in box.place)
+    border = f' stroke="{box.line}" stroke-width="{box.thick:g}"' if box.line else ""
+    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in box.dash)}"' if box.dash else ""
+    faint = f' opacity="{box.alpha:g}"' if box.alpha < 1 else ""
+    return (
+        f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="{box.radius:g}" fill="{box.fill}"{border}{dash}{faint}/>'
+    )
+
+
+def _way(way: Way) -> str:
+    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in way.dash)}"' if way.dash else ""
+    line = f'<path d="{_rounded(way.points)}" stroke="{way.line}" stroke-width="{way.thick:.2g}"{dash}/>'
+    if not way.head:
+        return line
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in head(way.points, 5 + way.thick).tolist())
+    return f'{line}<polygon points="{corners}" fill="{way.line}"/>'
+
+
+def _rounded(points: Points) -> str:
+    """The path data of a way with round corners."""
+    steps = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        a, b = before - corner, after - corner
+        long_a, long_b = float(np.hypot(*a)), float(np.hypot(*b))
+        cut = min(_RADIUS, long_a / 2, long_b / 2)
+        start, end = corner + a / max(long_a, 1e-9) * cut, corner + b / max(long_b, 1e-9) * cut
+        steps.append(f"L{start[0]:.1f} {start[1]:.1f}Q{corner[0]:.1f} {corner[1]:.1f} {end[0]:.1f} {end[1]:.1f}")
+    return "".join([*steps, f"L{points[-1][0]:.1f} {points[-1][1]:.1f}"])
+
+
+def _label(label: Label) -> str:
+    start = "" if label.middle else ' text-anchor="start"'
+    text = escape("".join(c for c in label.text if c.isprintable()))
+    return (
+        f'<text x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill={quoteattr(label.colour)}{start}>'
+        f"{text}</text>"
+    )

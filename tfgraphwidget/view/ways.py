@@ -1,0 +1,156 @@
+"""Ways to colour a graph by what is known of its ops without running it: a category for each."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph import select
+from tfgraphwidget.graph.difference import Difference
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.names import last_part
+from tfgraphwidget.view.alike import siblings, structure
+from tfgraphwidget.view.facts import facts, inside
+from tfgraphwidget.view.family import FAMILIES, families
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.tints import Categories
+
+# Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
+# stores and shuffles.
+_SPEAKS = {"linear": 3, "activation": 2, "normalisation": 2, "constant": 0, "variable": 0, "control": 0}
+_STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
+
+
+def by_type(index: GraphIndex) -> Categories:
+    """Op types; for a layer its convolution or matrix product speaks."""
+    rank = _ranks(index, {name: _SPEAKS.get(name, 1) for name in FAMILIES})
+    return Categories.of(index.types, counting=facts(index).fed, rank=rank)
+
+
+def by_dtype(index: GraphIndex) -> Categories:
+    """The dtype of the first output."""
+    told = (index.dtypes(i)[:1] for i in range(len(index)))
+    found = [dtypes[0].removesuffix("_ref") if dtypes else "" for dtypes in told]
+    return Categories.of(found, none="no output", rank=_ranks(index, {n: _STEERS.get(n, 2) for n in FAMILIES}))
+
+
+def by_device(index: GraphIndex) -> Categories:
+    """The devices that ops are pinned to, as "GPU:0", with the server before where there are some."""
+    known: dict[str, str] = {}
+    found = []
+    for node in index.nodes:
+        device = node.device
+        if device not in known:
+            known[device] = device_text(device)
+        found.append(known[device])
+    return Categories.of(found, none="no device")
+
+
+def device_text(device: str) -> str:
+    """A device in a few letters.
+
+    >>> [device_text(d) for d in ("/gpu:0", "/job:ps/task:1/device:CPU:0", "/job:localhost/replica:0/task:0/cpu:0", "")]
+    ['GPU:0', 'ps:1 CPU:0', 'CPU:0', '']
+    """
+    parts = [part.split(":") for part in device.strip("/").split("/") if part]
+    told = {kind.lower(): (rest[-1] if rest else "") for kind, *rest in parts if kind in ("job", "replica", "task")}
+    what = [(part[1:] if part[0] == "device" else part) for part in parts if part[0] not in ("job", "replica", "task")]
+    where = f"{told['job']}:{told.get('task', '0')}" if told.get("job", "localhost") != "localhost" else ""
+    kind = f"{what[0][0].upper()}:{what[0][1] if len(what[0]) > 1 else 0}" if what and what[0] else ""
+    return " ".join(filter(None, (where, kind)))
+
+
+def by_scope(index: GraphIndex) -> Categories:
+    """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
+    tree, fed = index.scopes, facts(index).fed
+    size = inside(tree.start, tree.stop, tree.order, fed).tolist()
+    named = np.zeros(len(tree.names), dtype=np.int32)
+    level = [0]
+    while level:
+        at = level.pop()
+        for scope in tree.children[at]:
+            if 2 * size[scope] > fed.sum() and tree.children[scope]:
+                level.append(scope)
+            else:
+                named[scope] = scope
+    for scope in range(1, len(named)):
+        named[scope] = named[scope] or named[tree.parent[scope]]
+    names = ["", *tree.names[1:]]
+    return Categories.of([names[scope] for scope in named[tree.scope_of].tolist()], none="no scope")
+
+
+def by_structure(index: GraphIndex) -> Categories:
+    """Scopes that are built alike, those with most ops first; what is in one is of its colour."""
+    outline, sums = outline_of(index, fold=False)
+    if not len(index):
+        return Categories.of([])
+    built = structure(index, outline, siblings(index, outline))[: len(outline)].tolist()
+    alike: dict[int, list[int]] = defaultdict(list)
+    for node in range(1, len(outline)):
+        if sums.work[node] and sums.ops[node] > 1:
+            alike[built[node]].append(node)
+    found = [nodes for nodes in alike.values() if len(nodes) > 1]
+    found.sort(key=lambda nodes: -len(nodes) * int(sums.ops[nodes[0]]))
+    names = _distinct([outline.names[nodes[0]] for nodes in found])
+    labels = [f"{name} ×{len(nodes):,}" for name, nodes in zip(names, found, strict=True)]
+    held = [len(nodes) * int(sums.ops[nodes[0]]) for nodes in found]
+    boxes = {outline.names[node]: code for code, nodes in enumerate(found) for node in nodes}
+    of_node = np.full(len(outline), -1, dtype=np.int32)
+    for node in np.argsort(outline.depth, kind="stable").tolist():
+        own = boxes.get(outline.names[node], -1)
+        of_node[node] = own if own >= 0 or not node else of_node[outline.parent[node]]
+    return Categories(labels, of_node[outline.home], none="built like no other", boxes=boxes, held=held)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The last parts of some names, and the parts before where these alone are not one's own."""
+    last = Counter(last_part(name) for name in names)
+    return ["/".join(name.split("/")[-2:]) if last[last_part(name)] > 1 else last_part(name) for name in names]
+
+
+def by_trainable(index: GraphIndex) -> Categories:
+    """Whether training changes a variable; of other ops nothing."""
+    found = [""] * len(index)
+    trained = set(select.trainable(index).ops)
+    for variable in definitions(index, handles(index)).values():
+        for op in own_ops(index, variable):
+            found[op] = "trainable" if variable.handle in trained else "not trainable"
+    return Categories.of(found, none="no variable")
+
+
+def by_difference(index: GraphIndex, difference: Difference) -> Categories:
+    """What edits have done to each op."""
+    masks = difference.ops(index)
+    code = np.where(masks["added"], 0, np.where(masks["changed"], 1, -1)).astype(np.int32)
+    gone = len(difference.removed)
+    notice = f"{gone:,} op{'s' * (gone > 1)} removed" if gone else ""
+    return Categories(["added", "changed"], code, none="as it was opened", notice=notice)
+
+
+def _ranks(index: GraphIndex, of_family: dict[str, int]) -> npt.NDArray[np.int8]:
+    """A rank per op, by its family."""
+    names, codes = index.kinds
+    if not names:
+        return np.zeros(0, dtype=np.int8)
+    rank = np.array([of_family[name] for name in FAMILIES], dtype=np.int8)
+    return rank[families(names)[codes]]
+
+
+BY: dict[str, Callable[[GraphIndex], Categories]] = {
+    "type": by_type,
+    "device": by_device,
+    "structure": by_structure,
+    "dtype": by_dtype,
+    "scope": by_scope,
+    "trainable": by_trainable,
+}
+
+
+def words(names: Iterable[str]) -> str:
+    """Names as a person writes them: '"a", "b" or "c"'."""
+    *others, last = (f'"{name}"' for name in names)
+    return f"{', '.join(others)} or {last}" if others else last
