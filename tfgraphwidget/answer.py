@@ -175,6 +175,7 @@ class Answers:
         return {**self._editor.paint(scene).arrays(), **self._asked.paint(scene)}
 
     def _state(self, notice: str) -> p.State:
+        # Over 30 lines: one for each field.
         editor, index = self._editor, self._editor.index
         selection, history = editor.selection, editor.history
         return p.State(

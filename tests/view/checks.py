@@ -10,7 +10,7 @@ import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.view.layout import Positions
-from tfgraphwidget.view.visible import OPEN, Visible
+from tfgraphwidget.view.visible import CLOSED, OP, OPEN, Visible
 
 
 def graph_of(ops: Mapping[str, str]) -> GraphIndex:
@@ -59,6 +59,13 @@ def crossed(shown: Visible, positions: Positions) -> tuple[int, int]:
             bad += bool(hit.any())
             pieces += 1
     return bad, pieces
+
+
+def fill(shown: Visible, positions: Positions) -> float:
+    """The share of the picture that ops and closed scopes cover."""
+    leaf = (shown.kind == OP) | (shown.kind == CLOSED)
+    area = positions.box[:, 2].astype(float) * positions.box[:, 3]
+    return float(area[leaf].sum() / area[0])
 
 
 def _families(shown: Visible) -> Iterable[tuple[int, int]]:

@@ -96,7 +96,9 @@ def keep_narrow(x: list[float], layers: Sequence[Sequence[int]], gap: Callable[[
         return
     room = 1.03 * room + _MOST_BEND
     choices = [*(a for a, _ in ends), *(b - room for _, b in ends)]
-    left = min(choices[:: max(1, len(choices) // 60)], key=lambda c: sum(max(0.0, c - a, b - c - room) for a, b in ends))
+    left = min(
+        choices[:: max(1, len(choices) // 60)], key=lambda c: sum(max(0.0, c - a, b - c - room) for a, b in ends)
+    )
     for row, offsets, wide in rows:
         for vertex, offset in zip(row, offsets, strict=True):
             x[vertex] = min(max(x[vertex] - offset, left), left + room - wide) + offset

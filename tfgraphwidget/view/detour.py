@@ -95,7 +95,10 @@ def _passable(
 
 
 def _back(
-    came: dict[tuple[int, int, bool], tuple[int, int, bool]], at: tuple[int, int, bool], xs: list[float], ys: list[float]
+    came: dict[tuple[int, int, bool], tuple[int, int, bool]],
+    at: tuple[int, int, bool],
+    xs: list[float],
+    ys: list[float],
 ) -> list[Point]:
     way = [(xs[at[0]], ys[at[1]])]
     while at in came:

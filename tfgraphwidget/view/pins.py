@@ -91,7 +91,9 @@ def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floa
     """The place nearest to `at` where a box overlaps none of the others; right or below of all is always free."""
     xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
     ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
-    xs, ys = (some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))] for some, want in zip((xs, ys), at, strict=True))
+    xs, ys = (
+        some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))] for some, want in zip((xs, ys), at, strict=True)
+    )
     best, least = at, np.inf
     for x in xs.tolist():
         far = abs(x - at[0])

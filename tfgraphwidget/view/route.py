@@ -16,7 +16,6 @@ from tfgraphwidget.view.rows import ABOVE, BELOW, NODE_GAP, TRACK, Skyline, drop
 from tfgraphwidget.view.straight import straightened
 
 
-
 @dataclass
 class Column:
     """`x` of each vertex's middle, `top` of each box; `bend[(net, l)]` is the y of a net's track below level l.

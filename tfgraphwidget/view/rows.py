@@ -49,9 +49,7 @@ class Skyline:
         return max(y + need[kind] for y, kind in zip(self.y, self.kind, strict=True))
 
 
-def dropped(
-    skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float
-) -> list[float]:
+def dropped(skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float) -> list[float]:
     """The upper sides of the boxes (low x, high x, height) of one row; they stand on `skyline` afterwards.
 
     `head` is the space to keep below the border. Boxes that come to stand at nearly the same height are a row: the

@@ -114,7 +114,11 @@ class Sheet:
         first, last = run.vertices[0], run.vertices[-1]
 
         def bottom(v: int) -> float:
-            return top[v] + plan.flow.sizes[v][1] if v < nodes else self.head + (0.0 if plan.level[v] == 0 else column.height)
+            return (
+                top[v] + plan.flow.sizes[v][1]
+                if v < nodes
+                else self.head + (0.0 if plan.level[v] == 0 else column.height)
+            )
 
         if run.net[0] == "side":
             x1, x2 = side(plan, column, first, last)

@@ -15,7 +15,9 @@ LETTER, SMALL_LETTER, SIDES = 6.8, 5.7, 22.0
 
 def sizes(visible: Visible) -> Sizes:
     """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
-    letters = np.array([_letters(n, label) for n, label in zip(visible.names, visible.labels, strict=True)], dtype=float)
+    letters = np.array(
+        [_letters(n, label) for n, label in zip(visible.names, visible.labels, strict=True)], dtype=float
+    )
     wide = LETTER * letters
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()

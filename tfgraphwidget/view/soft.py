@@ -13,7 +13,7 @@ from math import log, sqrt
 from tfgraphwidget.view.structure import Structure
 
 STEP = 0.35  # proportions are rounded to powers of e**STEP, so that equal insides are drawn once
-_WIDEST, _IDEAL = 3, 1.4
+_TALLEST, _WIDEST, _IDEAL = -3, 2, 1.4
 _MOST_COLUMNS = 7
 Rows = list[list[int]]
 
@@ -25,7 +25,7 @@ def aspect_of(level: int) -> float:
 
 def level_of(aspect: float) -> int:
     """The level nearest to a width : height, not too far from square."""
-    return max(-_WIDEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
+    return max(_TALLEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
 
 
 def wished(structure: Structure, area: Sequence[float], is_open: Sequence[bool], aspect: float) -> list[int]:

@@ -1,7 +1,5 @@
 """What the inside of a container is made of, whatever the sizes: connected parts, lines, ranks, quiet nodes."""
 
-# Helper A wrote this anew after overwriting helper B's module of the same name by mistake (02:01); B: put yours back.
-
 from __future__ import annotations
 
 from collections.abc import Sequence

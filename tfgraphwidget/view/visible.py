@@ -137,7 +137,7 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
     return {
         "names": [index.names[o] if o >= 0 else outline.names[s] for s, o in zip(nodes, ops, strict=True)],
         "types": [index.types[o] if o >= 0 else "" for o in ops],
-        "labels": [outline.labels[s] if s >= 0 else "" for s in nodes],
+        "labels": _labels(outline, boxes),
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
         "family": boxes.each(known.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
@@ -149,6 +149,13 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
         "part": boxes.each(outline.op_part, outline.part).astype(np.uint8),
         "loop": _loops(index, boxes),
     }
+
+
+def _labels(outline: Outline, boxes: Rows) -> list[str]:
+    labels = [""] * len(boxes)
+    for item in np.flatnonzero(outline.members[np.maximum(boxes.node, 0)] * (boxes.node >= 0)).tolist():
+        labels[item] = outline.labels[boxes.node[item]]
+    return labels
 
 
 def _of_badges(index: GraphIndex, known: Facts, found: Badges, texts: Sequence[str]) -> dict[str, Any]:
@@ -181,20 +188,12 @@ def _numbered(
 ) -> Visible:
     """Boxes and badges together, in the order of their numbers."""
     number, of_badge = numbers
-    kept = np.flatnonzero(number >= 0)
     of_badges |= {"depth": boxes.depth[found.reader] + 1, "part": columns["part"][found.reader]}
     columns["parent"], of_badges["parent"] = boxes.numbered(number), number[found.reader]
+    kept = np.flatnonzero(number >= 0)
     order = np.argsort(np.concatenate([number[kept], of_badge]), kind="stable")
-    joined: dict[str, Any] = {}
-    for name, column in columns.items():
-        if isinstance(column, list):
-            both = [column[k] for k in kept.tolist()] + of_badges[name]
-            joined[name] = [both[k] for k in order.tolist()]
-        else:
-            joined[name] = np.concatenate([column[kept], of_badges[name].astype(column.dtype)])[order]
-    home = number[np.where(number[boxes.item] < 0, boxes.parent[boxes.item], boxes.item)]
-    first = home.copy()
-    first[found.pair_op[::-1]] = of_badge[found.pair_badge[::-1]]
+    joined = _joined(columns, of_badges, np.concatenate([kept, len(boxes) + np.arange(len(of_badge))])[order])
+    home, first = _boxes_of_ops(number, boxes, found, of_badge)
     largest, labels = sizes(index, lines)
     return Visible(
         **joined,
@@ -209,6 +208,26 @@ def _numbered(
         bytes=largest,
         edge_labels=labels,
     )
+
+
+def _boxes_of_ops(number: Ints, boxes: Rows, found: Badges, of_badge: Ints) -> tuple[Ints, Ints]:
+    """Per op of the graph the box that counts it, and the first item that stands for it."""
+    home = number[np.where(number[boxes.item] < 0, boxes.parent[boxes.item], boxes.item)]
+    first = home.copy()
+    first[found.pair_op[::-1]] = of_badge[found.pair_badge[::-1]]
+    return home, first
+
+
+def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
+    """Some rows of columns that stand one above the other."""
+    joined: dict[str, Any] = {}
+    for name, column in columns.items():
+        if isinstance(column, list):
+            both = column + more[name]
+            joined[name] = [both[row] for row in rows.tolist()]
+        else:
+            joined[name] = np.concatenate([column, more[name].astype(column.dtype)])[rows]
+    return joined
 
 
 def _loops(index: GraphIndex, boxes: Rows) -> Mask:

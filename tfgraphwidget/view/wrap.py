@@ -73,7 +73,9 @@ def _even(below: Sequence[float], crossing: Sequence[int], columns: int) -> list
     for column in range(1, columns):
         ideal = share * column
         low, high = bisect_left(below, ideal - 0.3 * share), bisect_right(below, ideal + 0.3 * share)
-        choices = range(max(low, starts[-1] + 1), min(high, len(below) - 1)) or range(starts[-1] + 1, len(below) - 1)[:1]
+        choices = (
+            range(max(low, starts[-1] + 1), min(high, len(below) - 1)) or range(starts[-1] + 1, len(below) - 1)[:1]
+        )
         if not choices:
             break
         starts.append(min(choices, key=lambda r: abs(below[r] - ideal) / share + 0.15 * crossing[r - 1]))

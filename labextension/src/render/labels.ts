@@ -97,8 +97,10 @@ function drawSecond(pen: Pen, item: number): void {
   // A number cut in two would be a wrong one: rather leave the variables out.
   const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
   const text = fitting === full ? full : typesetter.fit(ctx, shorter, width, SMALL);
+  ctx.globalAlpha = alphaOf(pen, item);
   ctx.fillStyle = coloursOf(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
+  ctx.globalAlpha = 1;
 }
 
 /** What an open scope's header says. */
@@ -124,16 +126,19 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   const box = screenBox(pen, item);
   const left = sticky ? Math.max(box.x, Math.min(0, box.x + box.width - 80)) : box.x;
   const room = (box.x + box.width - left) / zoom - 2 * PADDING;
-  const text = typesetter.fit(ctx, headerText(pen, item), room, NOMINAL);
+  // Text is measured in plain letters, and these are bold.
+  const text = typesetter.fit(ctx, headerText(pen, item), room * 0.92, NOMINAL);
   const colours = areaOf(pen, item);
   const middle = box.y + (HEADER * zoom) / 2;
   // A rim of the area's own colour keeps lines that pass below from running through the letters.
+  ctx.globalAlpha = alphaOf(pen, item);
   ctx.lineWidth = 4 * zoom;
   ctx.lineJoin = "round";
   ctx.strokeStyle = colours.fill;
   ctx.strokeText(text, left + PADDING * zoom, middle);
   ctx.fillStyle = at(frame.paint.coverage, item) === 2 ? palette.selected : colours.text;
   ctx.fillText(text, left + PADDING * zoom, middle);
+  ctx.globalAlpha = 1;
 }
 
 /** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */

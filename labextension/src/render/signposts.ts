@@ -7,7 +7,7 @@ export const SIGNPOSTS_BELOW = 9;
 const SMALLEST = 8.5;
 const LARGEST = 14;
 /** As long as this much of the nominal size is left, what a scope holds is read: its name stays in its header. */
-const READ_BELOW = 6;
+const READ_BELOW = 4.5;
 /** Width of a letter at a size of 1, generously: the text itself is measured only when it is drawn. */
 const LETTER = 0.68;
 const INSET = 4;
@@ -54,9 +54,9 @@ function sizeOf(scene: Scene, item: number, zoom: number): number {
   const width = at(scene.box, 4 * item + 2) * zoom - 2 * INSET;
   if (width < 2 * SMALLEST * LETTER) return 0;
   const header = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
-  const height = header ? HEADER * zoom * 1.15 : at(scene.box, 4 * item + 3) * zoom;
+  const high = header ? Math.max(HEADER * zoom * 0.8, SMALLEST) : at(scene.box, 4 * item + 3) * zoom * 0.7;
   const letters = Math.max(labelOf(scene, item).length, 2);
-  const size = Math.min(LARGEST, width / (letters * LETTER), height * 0.7);
+  const size = Math.min(LARGEST, width / (letters * LETTER), high);
   return size >= SMALLEST ? size : 0;
 }
 

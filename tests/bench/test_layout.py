@@ -1,0 +1,135 @@
+"""The layout's time on graphs of 14 and 100 thousand ops, all open; and its look beside graphviz's dot."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import time
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.bench.graphs import layered, many_inceptions
+from tests.bench.nets import stages
+from tfgraphwidget.graph.index import build
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.layout import place
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import Visible, visible
+
+pytestmark = pytest.mark.bench
+Floats = npt.NDArray[np.float64]
+INCH = 72.0
+
+
+@pytest.mark.parametrize(("ops", "most"), [(14_000, 0.5), (100_000, 3.0)])
+@pytest.mark.parametrize("graph", ["inceptions", "stages"])
+def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) -> None:
+    made = many_inceptions(ops // 3379) if graph == "inceptions" else stages(ops // 33)
+    index = build(made.node)
+    everything = Shown(frozenset(outline_of(index)[0].names))
+    visible(index, Shown())  # what is known of the graph, whatever is open
+    start = time.process_time()
+    shown = visible(index, everything)
+    between = time.process_time()
+    positions = place(shown)
+    end = time.process_time()
+    print(
+        f"\n{len(index):,} ops of {graph}, {len(shown):,} items: visible {between - start:.2f} s, "
+        f"place {end - between:.2f} s CPU, {positions.box[0, 2]:.0f} x {positions.box[0, 3]:.0f}"
+    )
+    assert end - start <= most
+
+
+@pytest.mark.parametrize("layers", [10, 40, 80])
+def test_the_look_beside_dot_s(layers: int) -> None:
+    """The same flat graph, without scopes, with the same boxes: crossings, lines' length, area, boxes run through."""
+    if shutil.which("dot") is None:
+        pytest.skip("graphviz is not installed: there is no dot to compare with")
+    nodes = layered(25 * layers).graph_def.node
+    flat = {node.name: node.name.replace("/", "_") for node in nodes}
+    bare = [
+        SimpleNamespace(
+            name=flat[node.name], op=node.op, attr={}, input=[flat[text.split(":")[0]] for text in _data(node)]
+        )
+        for node in nodes
+    ]
+    shown = visible(build(bare), Shown(fold=False, badges=False))
+    linked = np.union1d(shown.source, shown.target)
+    start = time.process_time()
+    positions = place(shown)
+    ours_took = time.process_time() - start
+    routes = np.split(positions.route.astype(float), positions.route_start[1:-1].astype(int))
+    ours = _quality(positions.box[linked].astype(float), routes)
+    box, routes, dot_took = _by_dot(shown, positions.box.astype(float), linked)
+    theirs = _quality(box, routes)
+    print(
+        f"\n{len(linked)} ops, {len(routes)} lines; ours in {ours_took:.2f} s: {ours}; dot in {dot_took:.2f} s: {theirs}"
+    )
+    assert ours["through"] <= 0.001 * len(routes)
+    assert ours["area"] <= 2.0 * theirs["area"]
+
+
+def _data(node: Any) -> list[str]:
+    return [text for text in node.input if text[0] != "^"]
+
+
+def _by_dot(shown: Visible, box: Floats, linked: npt.NDArray[np.int32]) -> tuple[Floats, list[Floats], float]:
+    """Boxes and polylines (the splines' control points) from `dot -Tplain`, in pixels, y up, and dot's CPU seconds."""
+    lines = [f"n{i} [shape=box fixedsize=true width={box[i, 2] / INCH} height={box[i, 3] / INCH}]" for i in linked]
+    lines += [f"n{a} -> n{b}" for a, b in zip(shown.source.tolist(), shown.target.tolist(), strict=True)]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    text = "digraph {" + ";".join(lines) + "}"
+    plain = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True, check=True).stdout
+    took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    boxes, routes = [], []
+    for kind, *words in map(str.split, plain.splitlines()):
+        if kind == "node":
+            x, y, w, h = (float(word) * INCH for word in words[1:5])
+            boxes.append([x - w / 2, y - h / 2, w, h])
+        elif kind == "edge":
+            count = int(words[2])
+            routes.append(np.array(words[3 : 3 + 2 * count], dtype=float).reshape(-1, 2) * INCH)
+    return np.array(boxes), routes, took
+
+
+def _quality(box: Floats, routes: list[Floats]) -> dict[str, float]:
+    """Crossings of lines, their length and the area in millions of pixels, and how many run through a box."""
+    pieces = np.array([[*a, *b, n] for n, way in enumerate(routes) for a, b in pairwise(way)])
+    low, high = box[:, :2], box[:, :2] + box[:, 2:]
+    every = np.concatenate([low, high, *routes])
+    return {
+        "crossings": _crossings(pieces),
+        "length": round(float(np.hypot(*(pieces[:, 2:4] - pieces[:, :2]).T).sum()) / 1e6, 3),
+        "area": round(float(np.ptp(every, axis=0).prod()) / 1e6, 2),
+        "through": len({int(piece[4]) for piece in pieces if _inside(piece, low + 2, high - 2)}),
+    }
+
+
+def _inside(piece: Floats, low: Floats, high: Floats) -> bool:
+    """Whether a straight piece has points in a box; its ends are sampled in between, which suffices for boxes."""
+    points = piece[:2] + np.linspace(0, 1, 40)[:, None] * (piece[2:4] - piece[:2])
+    return bool(((points[:, None] > low) & (points[:, None] < high)).all(axis=2).any())
+
+
+def _crossings(pieces: Floats) -> int:
+    """Pairs of pieces of different lines that cross in a point inside both."""
+    a, b, line = pieces[:, :2], pieces[:, 2:4], pieces[:, 4]
+    total = 0
+    for i in range(len(pieces)):
+        p, q, c, d = a[i], b[i], a[i + 1 :], b[i + 1 :]
+        one = _side(p, q, c) * _side(p, q, d)
+        two = _side(c, d, p) * _side(c, d, q)
+        total += int(((one < 0) & (two < 0) & (line[i + 1 :] != line[i])).sum())
+    return total
+
+
+def _side(p: Floats, q: Floats, r: Floats) -> Floats:
+    along, across = q - p, r - p
+    result: Floats = np.sign(along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0])
+    return result
