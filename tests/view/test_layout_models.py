@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -23,8 +21,8 @@ LEAST_FILLED = {"resnet": 0.03, "inception": 0.05, "transformer": 0.03, "seq2seq
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, GraphIndex]]:
-    yield request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models"))).index
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, GraphIndex]:
+    return request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models"))).index
 
 
 def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,7 +72,7 @@ def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
     # Who is not in the way stays.
     assert np.array_equal(box["x"], free["x"])
     way = positions.route[positions.route_start[-2] :]
-    assert all(a[0] == b[0] or a[1] == b[1] for a, b in zip(way, way[1:], strict=False))
+    assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(way))
 
 
 @given(graphs(), st.lists(st.tuples(st.floats(0, 600), st.floats(0, 600)), min_size=1, max_size=4), st.booleans())
@@ -133,6 +135,6 @@ def test_a_loop_s_way_back_goes_up_at_the_side():
     assert way[-1, 1] < way[0, 1]
     box = boxes(shown, positions)
     between = [box[name] for name in ("a", "b")]
-    upright = [a[0] for a, b in zip(way, way[1:], strict=False) if a[0] == b[0] and a[1] - b[1] > 60]
+    upright = [a[0] for a, b in pairwise(way) if a[0] == b[0] and a[1] - b[1] > 60]
     assert upright
     assert all(x < b[0] or x > b[0] + b[2] for x in upright for b in between)

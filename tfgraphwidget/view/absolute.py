@@ -38,13 +38,13 @@ class Frame:
             name = visible.labels[item] or visible.names[item]
             letters = len(name) - name.rfind("/") - 1
             self.least[item] = LETTER * min(letters, _MOST_LETTERS) + 2 * SIDES
-        self.across = 1 if right else 0
+        self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def around(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
         """The inside's upper left corner in its scope, and the scope's width and height."""
-        (left, top), (more, below) = self.before[item].tolist(), self.after[item].tolist()
+        (left, top), (more, below), least = self._around[item]
         wide, tall = left + width + more, top + height + below
-        spare = max(0.0, float(self.least[item]) - (tall if self.right else wide))
+        spare = max(0.0, least - (tall if self.right else wide))
         if self.right:
             return (left, top + spare / 2), wide, tall + spare
         return (left + spare / 2, top), wide + spare, tall

@@ -29,7 +29,7 @@ class Drawing:
     sizes: Sequence[Size]
     plans: list[tuple[Plan, list[Column]] | None] = field(default_factory=list)
     packs: list[tuple[bool, list[Size], list[Point]]] = field(default_factory=list)
-    placed: Placed | None = None
+    placed: Placed = field(init=False)
 
 
 def arranged(

@@ -108,6 +108,5 @@ def _back(
 
 
 def _between(low: Floats, high: Floats, a: Point, b: Point) -> npt.NDArray[np.bool_]:
-    result: npt.NDArray[np.bool_] = (np.minimum(a, b) < high - 0.5).all(axis=1)
-    result &= (np.maximum(a, b) > low + 0.5).all(axis=1)
-    return result
+    inside = (np.minimum(a, b) < high - 0.5) & (np.maximum(a, b) > low + 0.5)
+    return np.asarray(inside.all(axis=1))

@@ -21,7 +21,7 @@ _SPREAD = 3.0  # scale up at most until the boxes cover about a ninth of the dra
 
 
 def given(layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], flow: Flow) -> Piece:
-    """A flow drawn with `layout`, a callable like those of networkx; `siblings` are the names of all nodes of its container.
+    """A flow drawn with `layout`, a callable like those of networkx; `siblings` are its container's nodes' names.
 
     The callable gets a DiGraph of names whose nodes carry `width` and `height` in pixels, and returns
     name -> (x, y), as networkx does with y upwards.

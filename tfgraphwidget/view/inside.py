@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,6 @@ class Inside:
             drawing = self._new(item, structure, level)
         else:
             drawing = self._after(item, structure, level, whole)
-        assert drawing.placed is not None
         return moved(drawing.placed, self.pins.of(item), sizes, self.lines[self.line[item] : self.line[item + 1]])
 
     def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
@@ -151,7 +151,7 @@ class Inside:
     def _new(self, item: int, structure: Structure, level: int, like: Drawing | None = None) -> Drawing:
         a, b = self.first[item], self.first[item + 1]
         sizes = [(w, h) for w, h in self.size[a:b].tolist()]
-        ports = [None if x != x else (x, y) for x, y in self.ports[a:b].tolist()]
+        ports = [None if isnan(x) else (x, y) for x, y in self.ports[a:b].tolist()]
         main = None
         if self.layout is not None:
             from tfgraphwidget.view.given import given
@@ -162,7 +162,6 @@ class Inside:
 
 def _hopeless(drawing: Drawing) -> bool:
     placed = drawing.placed
-    assert placed is not None
     ratio = max(placed.width, 1.0) / max(placed.height, 1.0)
     return len(drawing.sizes) >= 6 and not 1 / _HOPELESS <= ratio <= _HOPELESS
 

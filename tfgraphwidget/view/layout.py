@@ -73,5 +73,6 @@ def layered(graph: Any) -> dict[Any, tuple[float, float]]:
     number = {node: i for i, node in enumerate(nodes)}
     sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
     lines = [Line(number[a], number[b]) for a, b in graph.edges() if a != b]
-    corner = arranged(connected(lines, len(nodes)), sized, [None] * len(nodes), _ROOT_ASPECT).placed.corner.tolist()
+    drawing = arranged(connected(lines, len(nodes)), sized, [None] * len(nodes), _ROOT_ASPECT)
+    corner = drawing.placed.corner.tolist()
     return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +54,7 @@ def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.i
     width, height = np.maximum((corner + sizes).max(axis=0), [placed.width, placed.height]).tolist()
     stirred = np.append(np.abs(corner - placed.corner).max(axis=1) > 0.01, False)
     start = np.concatenate([[0], np.cumsum(placed.points)]).tolist()
-    routes = [[(x, y) for x, y in placed.route[a:b].tolist()] for a, b in zip(start, start[1:], strict=False)]
+    routes = [[(x, y) for x, y in placed.route[a:b].tolist()] for a, b in pairwise(start)]
     detours = Detours(corner, sizes, width, height)
     for number, (source, target) in enumerate(lines[:, :2].tolist()):
         if target == BORDER:
@@ -71,20 +72,17 @@ def _apart(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
     middle = corner[pinned] + sizes[pinned] / 2
     centre = corner + sizes / 2
     near = {node: float(np.abs(middle - centre[node]).sum(axis=1).min()) for node in rest}
-    untouched = np.ones(len(corner), dtype=bool)
     for node in [*pinned[1:], *sorted(rest, key=near.__getitem__)]:
-        untouched[node] = False
         others = np.array(fast)
         if _clash(corner[node], sizes[node], corner[others], sizes[others]).any():
             corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
-            # What moved may now stand on what has not had its turn: that one will give way.
+            # It may now stand on what has not had its turn: that one will give way.
         fast.append(node)
 
 
 def _clash(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> npt.NDArray[np.bool_]:
     apart = (at + size + _GAP <= corner + 1e-6) | (corner + sizes + _GAP <= at + 1e-6)
-    result: npt.NDArray[np.bool_] = ~apart.any(axis=1)
-    return result
+    return np.asarray(~apart.any(axis=1))
 
 
 def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floats:

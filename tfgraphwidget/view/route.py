@@ -188,7 +188,7 @@ def _lay(skyline: Skyline, nets: dict[Net, tuple[list[float], list[float]]], lev
     found = tracks.tracks([tracks.Net(tuple(sorted(a)), tuple(sorted(b))) for a, b in nets.values()])
     count = max(found, default=-1) + 1
     step = TRACK if count <= 8 else max(3.0, 8 * TRACK / count)
-    for track, net, (tops, bottoms) in sorted(
+    for _, net, (tops, bottoms) in sorted(
         (track, net, ends) for (net, ends), track in zip(nets.items(), found, strict=True)
     ):
         low, high = min(*tops[:1], *bottoms[:1], *tops, *bottoms), max(*tops[:1], *bottoms[:1], *tops, *bottoms)

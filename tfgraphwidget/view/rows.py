@@ -20,7 +20,7 @@ _SNAP, _CENTRED = 30.0, 20.0
 
 
 class Skyline:
-    """The lower side of all that stands so far, by x: pieces [x[i], x[i + 1]) at `y[i]`, made by something of `kind[i]`."""
+    """The lower side of all that stands so far: pieces [x[i], x[i + 1]) at `y[i]`, made by something of `kind[i]`."""
 
     def __init__(self) -> None:
         self.x, self.y, self.kind = [-inf], [0.0], [BORDER]

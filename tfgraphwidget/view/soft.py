@@ -8,7 +8,7 @@ are what their insides are drawn to. Areas are guesses; nothing but the look dep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log, sqrt
+from math import exp, log, sqrt
 
 from tfgraphwidget.view.structure import Structure
 
@@ -20,7 +20,7 @@ Rows = list[list[int]]
 
 def aspect_of(level: int) -> float:
     """The width : height that a level stands for: 0 is `_IDEAL`."""
-    return _IDEAL * 2.718281828459045 ** (STEP * level)
+    return _IDEAL * exp(STEP * level)
 
 
 def level_of(aspect: float) -> int:

@@ -1,10 +1,11 @@
 // The legend, in the lower right corner of the drawing: by what it is coloured, and what the colours mean.
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
 import type { Legend } from "../protocol";
-import { RAMP, TINTS } from "../render/palette";
+import { FILLS, RAMP, TINTS } from "../render/palette";
+import { FAMILIES, type Scene } from "../scene";
 import type { Parts } from "./parts";
 
-const FAMILIES = "op family";
+const BY_FAMILY = "op family";
 
 export function createLegend({ store, actions }: Parts): HTMLElement {
   const id = uniqueId();
@@ -21,26 +22,31 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
   const root = element("section", { class: "tgw-legend", "aria-label": "Colours", hidden: true }, head, body);
   select.addEventListener("change", async () => {
+    if (body.hidden) fold.click();
     await actions.look({ type: "colour", by: select.value });
     show(); // a refusal has left it as it was
   });
+  // Families are the usual and their colours few: whoever asks what they mean unfolds them.
+  fold.click();
   let shown = "";
   const show = () => {
-    const { state } = store.value;
+    const { state, scene } = store.value;
     root.hidden = !state || state.colours.length === 0;
     if (!state) return;
     const by = state.legend?.by ?? "";
     const ways = options(state.colours, by);
-    const news = JSON.stringify([ways, state.legend]);
+    const families = state.legend ? [] : familiesIn(scene);
+    const news = JSON.stringify([ways, state.legend, families]);
     if (news !== shown) {
       shown = news;
-      select.replaceChildren(...ways.map((way) => element("option", { value: way }, way || FAMILIES)));
-      fold.hidden = state.legend === null;
-      body.replaceChildren(...(state.legend ? parts(state.legend) : []));
+      select.replaceChildren(
+        ...ways.map((way) => element("option", { value: way }, `Colour by ${way || BY_FAMILY}`)),
+      );
+      body.replaceChildren(...(state.legend ? parts(state.legend) : [list(BY_FAMILY, families.map(family))]));
     }
     select.value = by;
   };
-  store.watch(["state"], show);
+  store.watch(["state", "scene"], show);
   return root;
 }
 
@@ -52,6 +58,22 @@ export function options(colours: readonly string[], by: string): string[] {
 /** How many ops, in words. */
 export function opsText(ops: number): string {
   return `${ops.toLocaleString("en")} op${ops === 1 ? "" : "s"}`;
+}
+
+/** The families that are drawn, in the order of the palette. */
+function familiesIn(scene: Scene | null): (typeof FAMILIES)[number][] {
+  const drawn = new Set(scene?.family);
+  return FAMILIES.filter((_, number) => number > 0 && drawn.has(number));
+}
+
+function family(name: (typeof FAMILIES)[number]): HTMLElement {
+  const swatch = element("span", { class: "tgw-legend-swatch", "aria-hidden": "true" });
+  setFill(swatch, FILLS[name]);
+  return element("li", {}, swatch, element("span", { class: "tgw-legend-label" }, name));
+}
+
+function list(by: string, entries: readonly HTMLElement[]): HTMLElement {
+  return element("ul", { "aria-label": `Colours by ${by}` }, ...entries);
 }
 
 function parts(legend: Legend): HTMLElement[] {
@@ -66,7 +88,7 @@ function parts(legend: Legend): HTMLElement[] {
     return element("li", {}, swatch, name, element("span", { class: "tgw-legend-ops" }, opsText(ops)));
   });
   const made: HTMLElement[] = [];
-  if (entries.length > 0) made.push(element("ul", { "aria-label": `Colours by ${legend.by}` }, ...entries));
+  if (entries.length > 0) made.push(list(legend.by, entries));
   if (legend.high !== "") made.push(...ramp(legend));
   if (legend.notice !== "") made.push(element("p", { class: "tgw-legend-notice" }, legend.notice));
   if (made.length === 0) made.push(element("p", { class: "tgw-legend-notice" }, "No op here has any."));

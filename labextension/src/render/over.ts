@@ -16,12 +16,23 @@ const MOST_LINES = 1500;
 export function drawOver(pen: Pen): void {
   const { frame, palette } = pen;
   drawStickyHeaders(pen);
+  drawHits(pen);
   const still = frame.boxes === frame.scene.box;
   if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbours(pen, item);
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
   else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
   drawPills({ ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) });
+}
+
+/** A ring around each hit in view; it has a gap, so that no other outline looks like it. */
+function drawHits(pen: Pen): void {
+  const { frame, picker, viewport } = pen;
+  if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return;
+  const { x, y, zoom } = frame.camera;
+  const view = { x, y, width: viewport.width / zoom, height: viewport.height / zoom };
+  for (const item of picker.itemsIn(view))
+    if (item > 0 && frame.hits.has(item)) outline(pen, item, pen.palette.found, 2, 4);
 }
 
 /** Lines that come to an item are dashed in one colour, those that leave it solid in another; so are their other ends. */

@@ -46,12 +46,14 @@ export interface Palette {
   readonly back: string;
   /** Lines to what is before the item that is looked at. */
   readonly upstream: string;
+  /** The ring around what was searched for. */
+  readonly found: string;
   /** By what a Paint says while colouring; the first, for 0, is for what has no colour. */
   readonly tints: readonly BoxColours[];
 }
 
 // family -> fill in a light theme, fill in a dark theme.
-const FILLS: Record<(typeof FAMILIES)[number], readonly [string, string]> = {
+export const FILLS: Record<(typeof FAMILIES)[number], readonly [string, string]> = {
   other: ["#f1f3f5", "#3b4148"],
   input: ["#ffe8b3", "#6b5314"],
   constant: ["#e6e6e6", "#4a4a4a"],
@@ -79,6 +81,7 @@ const LIGHT = {
   warned: "#b3261e",
   back: "#a8328f",
   upstream: "#9a5b00",
+  found: "#c026a3",
   training: "#8a6d1f",
 };
 const DARK: typeof LIGHT = {
@@ -96,6 +99,7 @@ const DARK: typeof LIGHT = {
   warned: "#ff8a80",
   back: "#f08fd8",
   upstream: "#e9a23b",
+  found: "#ff7ae0",
   training: "#d6b14e",
 };
 const LEVELS = 6;

@@ -1,20 +1,23 @@
 // What is where: spatial indexes over a scene's boxes and edges, for picking and for drawing only what is in view.
-import Flatbush from "flatbush";
 import { at, type Box, boxOf, type Scene } from "../scene";
+import { BoxTree } from "./boxtree";
 
 export class Picker {
-  readonly #items: Flatbush;
-  readonly #edges: Flatbush | null;
+  readonly #items: BoxTree;
+  readonly #edges: BoxTree;
+  readonly #wide: Float32Array;
   /** The longer side of what an edge spans. */
   readonly #extent: Float32Array;
 
   constructor(scene: Scene) {
-    this.#items = new Flatbush(Math.max(scene.length, 1), 16, Float32Array);
-    for (let item = 0; item < Math.max(scene.length, 1); item++) {
+    const boxes = new Float32Array(4 * scene.length);
+    this.#wide = new Float32Array(scene.length);
+    for (let item = 0; item < scene.length; item++) {
       const { x, y, width, height } = boxOf(scene.box, item);
-      this.#items.add(x, y, x + width, y + height);
+      boxes.set([x, y, x + width, y + height], 4 * item);
+      this.#wide[item] = width;
     }
-    this.#items.finish();
+    this.#items = new BoxTree(boxes);
     this.#extent = new Float32Array(scene.edges);
     this.#edges = edgeIndex(scene, this.#extent);
   }
@@ -27,13 +30,11 @@ export class Picker {
 
   /** Items that touch the area and are at least `least` wide, parents before children. */
   itemsIn(area: Box, least = 0): number[] {
-    const wide = (_: number, left: number, __: number, right: number) => right - left >= least;
-    return search(this.#items, area, wide).sort((a, b) => a - b);
+    return search(this.#items, area, (item) => at(this.#wide, item) >= least).sort((a, b) => a - b);
   }
 
   /** Edges in the area that span at least `least`. */
   edgesIn(area: Box, least = 0): number[] {
-    if (!this.#edges) return [];
     return search(this.#edges, area, (edge) => at(this.#extent, edge) >= least).sort((a, b) => a - b);
   }
 
@@ -43,15 +44,12 @@ export class Picker {
   }
 }
 
-type Test = (index: number, left: number, top: number, right: number, bottom: number) => boolean;
-
-function search(index: Flatbush, { x, y, width, height }: Box, test: Test): number[] {
+function search(index: BoxTree, { x, y, width, height }: Box, test: (box: number) => boolean): number[] {
   return index.search(x, y, x + width, y + height, test);
 }
 
-function edgeIndex(scene: Scene, extent: Float32Array): Flatbush | null {
-  if (scene.edges === 0) return null;
-  const index = new Flatbush(scene.edges, 16, Float32Array);
+function edgeIndex(scene: Scene, extent: Float32Array): BoxTree {
+  const boxes = new Float32Array(4 * scene.edges);
   for (let edge = 0; edge < scene.edges; edge++) {
     const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
     for (let point = at(scene.routeStart, edge); point < at(scene.routeStart, edge + 1); point++) {
@@ -63,8 +61,7 @@ function edgeIndex(scene: Scene, extent: Float32Array): Flatbush | null {
       bounds.bottom = Math.max(bounds.bottom, y);
     }
     extent[edge] = Math.max(bounds.right - bounds.left, bounds.bottom - bounds.top);
-    index.add(bounds.left, bounds.top, bounds.right, bounds.bottom);
+    boxes.set([bounds.left, bounds.top, bounds.right, bounds.bottom], 4 * edge);
   }
-  index.finish();
-  return index;
+  return new BoxTree(boxes);
 }

@@ -28,6 +28,8 @@ export interface Frame {
   readonly warned: ReadonlySet<number>;
   /** Items that cannot read what is being dragged. */
   readonly barred: ReadonlySet<number>;
+  /** Items that are, or hold, what was searched for. */
+  readonly hits: ReadonlySet<number>;
 }
 
 export interface Renderer {

@@ -62,7 +62,9 @@ export class Stage {
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#recolour()),
     );
-    store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls"], () => this.schedule());
+    store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls", "hitNames"], () =>
+      this.schedule(),
+    );
     store.watch(["aim"], ({ aim }) => this.#bar(aim?.refused ?? null));
   }
 
@@ -249,7 +251,7 @@ export class Stage {
       hover,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
-      ...this.#named.items(scene, this.#store.value.warned, this.#refused),
+      ...this.#named.items(scene, this.#store.value.warned, this.#refused, this.#store.value.hitNames),
     };
   }
 
