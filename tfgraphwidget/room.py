@@ -245,6 +245,9 @@ class Room:
             node = int(self.outline.home[op])
             found, around = index.names[op], [node, *self.outline.around(node)]
         self.opened |= self._names(around)
+        # What is asked for is shown, though it, or what is around it, was hidden.
+        shown = {found, name, *self._names(around), *self._names([node])}
+        self.hidden = frozenset(hidden for hidden in self.hidden if hidden.removesuffix("/") not in shown)
         return found
 
     # Names

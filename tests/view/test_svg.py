@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ NAME = "{http://www.w3.org/2000/svg}"
 
 def written(index, *opened, **how):
     """The SVG of a graph, read back."""
-    return ElementTree.fromstring(svg(build(index, Shown(frozenset(opened))), **how))
+    return ET.fromstring(svg(build(index, Shown(frozenset(opened))), **how))
 
 
 def test_every_box_and_every_name_is_there(network):
     scene = build(network, Shown(frozenset({"net"})))
-    root = ElementTree.fromstring(svg(scene))
+    root = ET.fromstring(svg(scene))
     assert root.get("viewBox") == f"0 0 {scene.box[0, 2]:g} {scene.box[0, 3]:g}"
     assert len(root.findall(f"{NAME}rect")) >= len(scene)
     assert {text.text for text in root.findall(f"{NAME}text")} >= {"x", "net", "one", "two", "loss"}
@@ -47,7 +47,7 @@ def test_an_area_holds_what_touches_it_and_no_more(network):
     scene = build(network, Shown(frozenset({"net"})))
     item = scene.names.index("x")
     left, top, width, height = scene.box[item].tolist()
-    root = ElementTree.fromstring(svg(scene, area=(left, top, width, height)))
+    root = ET.fromstring(svg(scene, area=(left, top, width, height)))
     texts = {text.text for text in root.findall(f"{NAME}text")}
     assert "x" in texts
     assert "two" not in texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -48,6 +49,21 @@ class Frame:
         if self.right:
             return (left, top + spare / 2), wide, tall + spare
         return (left + spare / 2, top), wide + spare, tall
+
+    def filled(self, item: int, placed: Placed) -> Placed:
+        """The same drawing in the middle of all the width that the scope's name asks for."""
+        side = 1 if self.right else 0
+        wide = placed.height if self.right else placed.width
+        spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)
+        if self.right:
+            shift = np.array([0.0, spare / 2])
+            return replace(
+                placed, corner=placed.corner + shift, route=placed.route + shift, height=placed.height + spare
+            )
+        enter, leave = (None if at is None else at + spare / 2 for at in (placed.enter, placed.leave))
+        shift = np.array([spare / 2, 0.0])
+        corner, route = placed.corner + shift, placed.route + shift
+        return replace(placed, corner=corner, route=route, width=placed.width + spare, enter=enter, leave=leave)
 
 
 def absolute(

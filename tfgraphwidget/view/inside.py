@@ -46,7 +46,7 @@ class Inside:
         self.ports = np.full((len(visible), 2), np.nan)
         self.scopes = np.flatnonzero(visible.kind == OPEN)
         self.first = visible.child_start.tolist()
-        self.pins = Pins(visible, pinned, right=frame.right)
+        self.pins = Pins(visible, pinned, frame)
         self._read_lines()
 
     def _read_lines(self) -> None:
@@ -120,7 +120,11 @@ class Inside:
             drawing = self._new(item, structure, level)
         else:
             drawing = self._after(item, structure, level, whole)
-        return moved(drawing.placed, self.pins.of(item), sizes, self.lines[self.line[item] : self.line[item + 1]])
+        pinned = self.pins.of(item)
+        if not pinned:
+            return drawing.placed
+        placed = self.frame.filled(item, drawing.placed)
+        return moved(placed, pinned, sizes, self.lines[self.line[item] : self.line[item + 1]])
 
     def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
         """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""

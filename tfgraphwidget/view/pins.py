@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.detour import Detours
 from tfgraphwidget.view.placed import Placed, Point, flat
 from tfgraphwidget.view.structure import BORDER
@@ -22,7 +23,7 @@ _GAP = 14.0
 class Pins:
     """The pinned items of each container, by their numbers there; centres in the drawing's x and y."""
 
-    def __init__(self, visible: Visible, pinned: Mapping[str, Point], *, right: bool) -> None:
+    def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._of: dict[int, Pinned] = {}
         if not pinned:
             return
@@ -30,9 +31,10 @@ class Pins:
             at = pinned.get(name)
             if at is not None and item and visible.depth[item]:
                 around = int(visible.parent[item])
-                x, y = at
+                x, y = at[::-1] if frame.right else at
+                left, top = frame.before[around].tolist()
                 number = item - int(visible.child_start[around])
-                self._of.setdefault(around, {})[number] = (y, x) if right else (x, y)
+                self._of.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
         """Number of the child -> where its centre shall be, from the upper left corner of the inside."""
