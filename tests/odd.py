@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 from tests.conftest import v1
@@ -27,9 +28,7 @@ def graph_def(ops: Iterable[tuple[str, str, Iterable[str]]]) -> Any:
 
 def _chain(names: Iterable[str]) -> Any:
     known = list(names)
-    return graph_def(
-        [(known[0], "Placeholder", ()), *((b, "Relu", (a,)) for a, b in zip(known, known[1:], strict=False))]
-    )
+    return graph_def([(known[0], "Placeholder", ()), *((b, "Relu", (a,)) for a, b in pairwise(known))])
 
 
 GRAPHS: dict[str, Callable[[], Any]] = {
@@ -48,9 +47,17 @@ GRAPHS: dict[str, Callable[[], Any]] = {
         ]
     ),
     "self-loops and cycles": lambda: graph_def(
-        [("a", "Relu", ("a",)), ("b", "AddV2", ("c", "a")), ("c", "Relu", ("b",)), ("s/d", "AddV2", ("s/d", "t/e")), ("t/e", "Relu", ("s/d",))]
+        [
+            ("a", "Relu", ("a",)),
+            ("b", "AddV2", ("c", "a")),
+            ("c", "Relu", ("b",)),
+            ("s/d", "AddV2", ("s/d", "t/e")),
+            ("t/e", "Relu", ("s/d",)),
+        ]
     ),
-    "parts that nothing joins": lambda: graph_def((f"s{i}/a/{j}", "Placeholder", ()) for i in range(60) for j in range(3)),
+    "parts that nothing joins": lambda: graph_def(
+        (f"s{i}/a/{j}", "Placeholder", ()) for i in range(60) for j in range(3)
+    ),
     "scopes in scopes in scopes": lambda: _chain(["/".join(["deep"] * depth) + "/op" for depth in range(1, 120)]),
     "nothing": v1.GraphDef,
 }  # fmt: skip

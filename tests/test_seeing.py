@@ -90,7 +90,7 @@ def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
     assert len(seen.scene()) < everything / 2
 
 
-@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<svg "), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_panel_gets_a_picture_as_a_file(seen: GraphEditor, suffix: Any, start: bytes, dark: bool) -> None:
     whole, (data,) = Answers(seen).to(p.Picture(suffix, dark=dark))

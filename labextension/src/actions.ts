@@ -16,7 +16,7 @@ import type {
 import type { Anchor } from "./render/arrival";
 import type { Region, Taken } from "./render/region";
 import type { Show } from "./replies";
-import { at, CLOSED, isScope, keyOf } from "./scene";
+import { at, BADGE, CLOSED, isScope, keyOf } from "./scene";
 import { isSelecting, type Verb, whyNot } from "./selecting";
 import type { Mode, Status, Store, Tool } from "./store";
 import { Turns } from "./turns";
@@ -95,6 +95,8 @@ export class Actions {
   /** Open or close a scope, go through a door. */
   activate(item: number, anchor?: Anchor): Promise<void> {
     const { scene } = this.#store.value;
+    // A badge lies on the box that it belongs to.
+    if (scene && at(scene.kind, item) === BADGE) return this.activate(at(scene.parent, item), anchor);
     if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
     return this.toggle(item, anchor);
   }

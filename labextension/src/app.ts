@@ -27,9 +27,10 @@ import { pointOf } from "./render/drag";
 import { Minimap } from "./render/minimap";
 import { Overlay } from "./render/overlay";
 import { listen, withControl } from "./render/pointer";
+import { labelHeights } from "./render/signposts";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
-import { at, isScope } from "./scene";
+import { at, isScope, OPEN } from "./scene";
 import { Sight } from "./sight";
 import { type Screen, type Status, Store } from "./store";
 import { styles } from "./styles";
@@ -203,7 +204,10 @@ function probe({ store, stage }: Parts): Probe {
       if (!scene || item === undefined) return null;
       const canvas = stage.canvas.getBoundingClientRect();
       const { x, y, width, height } = stage.handle(item);
-      return { x: canvas.left + x, y: canvas.top + y, width, height };
+      // Where nothing else lies on a box: badges are below its label.
+      const bare = at(labelHeights(scene), item) / Math.max(at(scene.box, 4 * item + 3), 1);
+      const middle = at(scene.kind, item) === OPEN ? y : y - (height * (1 - bare)) / 2;
+      return { x: canvas.left + x, y: canvas.top + middle, width, height };
     },
   };
 }

@@ -166,7 +166,7 @@ def test_forms_values_and_probes(widget: Widget) -> None:
     assert len(changed_lines(widget, 1)) == 1
     assert notebook.kernel_eval(OUTPUT) == [[6, 6, 9]]
     press(widget, "Values")
-    expect(root.locator(".tgw-seen")).to_contain_text("[1., 1., 2.]")
+    expect(root.get_by_role("group", name="Value in the last run")).to_contain_text("[1., 1., 2.]")
     notebook.kernel_eval("1", before="editor.probe('relu', {'x:0': np.array([[np.nan] * 3, [1, 2, 3]])})")
     widget.click("relu")
     expect(root.locator(".tgw-broken")).to_contain_text("NaN")

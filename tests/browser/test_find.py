@@ -24,7 +24,7 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     widget = shown(page, jupyter_server, "finding")
     root, keyboard = widget.root, page.keyboard
     box = root.get_by_role("combobox", name="Find ops")
-    hits, place = root.get_by_role("option"), root.locator(".tgw-hit-place")
+    hits, place = root.locator(".tgw-hits [role=option]"), root.locator(".tgw-hit-place")
     inspector = root.locator(".tgw-inspector")
     widget.notebook.kernel_eval("0", before="editor.close_all()")
     widget.settled()
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     expect(syntax).to_be_visible()
     shoot(root, "syntax")
     syntax.get_by_role("button", name="is:trainable").click()
-    expect(root.get_by_role("option")).to_have_count(3)
+    expect(root.locator(".tgw-hits [role=option]")).to_have_count(3)
     root.get_by_role("button", name="Select all found").click()
     expect(root.locator(".tgw-expression")).to_contain_text("editor.find('is:trainable')")
     widget.settled()

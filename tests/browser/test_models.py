@@ -74,13 +74,14 @@ def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
 
     page.on("dialog", refuse)
     cells = ["import tfgraphwidget as tgw"]
-    for number, make in enumerate(GRAPHS.values()):
+    graphs = {name: make for name, make in GRAPHS.items() if name != "nothing"}  # a file without a graph is refused
+    for number, make in enumerate(graphs.values()):
         path = tmp_path / f"odd_{number}.pb"
         path.write_bytes(make().SerializeToString())
         cells.append(f"editor = tgw.edit({str(path)!r})\neditor.open_all()\neditor")
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "odd.ipynb", cells))
     notebook.run_cell(0)
-    for number, name in enumerate(GRAPHS, 1):
+    for number, name in enumerate(graphs, 1):
         root = notebook.run_cell(number).locator(".tfgraphwidget")
         root.scroll_into_view_if_needed()
         Widget(notebook, root)

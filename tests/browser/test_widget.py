@@ -101,7 +101,7 @@ def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterSer
 
     page.keyboard.press("/")
     page.keyboard.type("two/prod")
-    hits = root.get_by_role("option")
+    hits = root.locator(".tgw-hits [role=option]")
     expect(hits.first).to_have_attribute("data-name", "two/product")
     page.keyboard.press("Enter")
     expect(inspector).to_have_attribute("data-name", "two/product")

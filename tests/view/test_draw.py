@@ -14,7 +14,7 @@ from tfgraphwidget.view.scene import build, paint
 from tfgraphwidget.view.shown import Shown
 
 
-@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<svg "), (".pdf", b"%PDF")])
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_picture_is_saved(network, tmp_path, suffix, start, dark):
     path = tmp_path / f"net{suffix}"

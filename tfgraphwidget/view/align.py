@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate, pairwise
 from operator import sub
 
@@ -45,18 +45,19 @@ def aligned(
     links: Sequence[tuple[int, int, float]],
     ports: Sequence[tuple[float, float]],
     gap: Callable[[int, int], float],
+    large: Collection[int] = (),
 ) -> list[float]:
     """The centre x of each vertex; `gap(a, b)` is the least distance of the centres of neighbours a, b.
 
     `links` are (upper, lower, weight): a heavy link wants to be straight. `ports` are, per vertex, the distances
-    of the places where lines enter and leave from its centre (see `bend`). No row reaches beyond a frame that is
-    little wider than the widest.
+    of the places where lines enter and leave from its centre; `large` are the vertices that are open scopes (see
+    `bend`). No row reaches beyond a frame that is little wider than the widest.
     """
     count = len(ports)
     above: Links = [[] for _ in range(count)]
     below: Links = [[] for _ in range(count)]
     for a, b, weight in links:
-        shift = bend(ports[a][1], ports[b][0])
+        shift = bend(ports[a][1], ports[b][0], stairs=a in large and b in large)
         above[b].append((a, weight, shift))
         below[a].append((b, weight, -shift))
     x = [0.0] * count
@@ -75,12 +76,12 @@ def aligned(
     return x
 
 
-def bend(leaves: float, enters: float) -> float:
+def bend(leaves: float, enters: float, *, stairs: bool) -> float:
     """How far right of a vertex the one below it should be, so that the line from port to port is straight.
 
-    Not far: large boxes below each other would become stairs, and the drawing a diagonal between empty corners.
+    Not far where both are large: they would become `stairs`, and the drawing a diagonal between empty corners.
     """
-    return leaves - enters if abs(leaves - enters) <= _MOST_BEND else 0.0
+    return leaves - enters if not stairs or abs(leaves - enters) <= _MOST_BEND else 0.0
 
 
 def keep_narrow(x: list[float], layers: Sequence[Sequence[int]], gap: Callable[[int, int], float]) -> None:

@@ -89,7 +89,8 @@ def write(
 ) -> None:
     """Write the picture, or an `area` of it, as "svg", "png" or "pdf"."""
     if kind == "svg":
-        file.write(svg(scene, paint=paint, dark=dark, area=area).encode())
+        head = '<?xml version="1.0" encoding="UTF-8"?>\n'
+        file.write((head + svg(scene, paint=paint, dark=dark, area=area)).encode())
         return
     figure = draw(scene, paint=paint, dark=dark, area=area).get_figure(root=True)
     assert figure is not None

@@ -54,9 +54,10 @@ def column(plan: Plan, number: int) -> Column:
     ports = _offsets(plan)
     between = partial(gap, plan)
     weighed = _weighed(links)
-    centres = aligned(layers, weighed, ports, between)
+    large = {node for node, port in enumerate(plan.flow.ports) if port is not None}
+    centres = aligned(layers, weighed, ports, between, large)
     if len(centres) > nodes:
-        bends = [bend(ports[a][1], ports[b][0]) for a, b, _ in weighed]
+        bends = [bend(ports[a][1], ports[b][0], stairs=a in large and b in large) for a, b, _ in weighed]
         centres = straightened(centres, layers, weighed, bends, nodes, between)
     return finished(plan, number, {vertex: centres[vertex] for row in layers for vertex in row})
 

@@ -175,6 +175,9 @@ class _Pen:
         low, high = points.min(axis=0), points.max(axis=0)
         if not _touching(np.array([[*low, *(high - low)]]), area)[0]:
             return None
+        source, target = int(scene.source[edge]), int(scene.target[edge])
+        if source and scene.parent[target] == source and points[0][1] - scene.box[source, 1] <= HEADER + 2:
+            points[0][1] = scene.box[source, 1]  # from the border on, it is one with the line outside
         tensors = int(scene.tensors[edge])
         colour = theme.back if scene.back[edge] else theme.edge if tensors else theme.control_edge
         return Way(
@@ -182,7 +185,7 @@ class _Pen:
             colour,
             thickness(tensors, float(scene.bytes[edge])),
             () if tensors else (4.0, 3.0),
-            scene.parent[scene.source[edge]] != scene.target[edge],
+            scene.parent[source] != target,
         )
 
     def labels(self, item: int) -> Iterator[Label]:

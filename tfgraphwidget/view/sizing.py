@@ -11,6 +11,7 @@ Sizes = npt.NDArray[np.float64]
 OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
 BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
 LETTER, SMALL_LETTER, SIDES = 6.8, 5.7, 22.0
+_CHIP_LETTER = 6.5
 
 
 def sizes(visible: Visible) -> Sizes:
@@ -29,7 +30,7 @@ def sizes(visible: Visible) -> Sizes:
     badges = np.flatnonzero(visible.kind == BADGE)
     if len(badges):
         around = visible.parent[badges]
-        chips = np.minimum(SMALL_LETTER * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
+        chips = np.minimum(_CHIP_LETTER * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
         np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
         rows = np.bincount(around, minlength=len(visible))
         result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)

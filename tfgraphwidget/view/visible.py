@@ -44,7 +44,7 @@ __all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "Visible", "default_open", 
 KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
-_CONTROL = FAMILIES.index("control")
+_CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
 _WHILE, _LOOP_COND = frozenset({"While", "StatelessWhile", "_While"}), frozenset({"LoopCond"})
 
 
@@ -167,7 +167,8 @@ def _of_badges(index: GraphIndex, known: Facts, found: Badges, texts: Sequence[s
         "types": [index.types[op] for op in ops],
         "labels": texts,
         "kind": np.full(len(ops), BADGE, dtype=np.uint8),
-        "family": known.family[found.op],
+        # The read of a variable is an Identity; what it stands for is the variable.
+        "family": np.where(known.family[found.op] == _CONTROL, _VARIABLE, known.family[found.op]).astype(np.uint8),
         "aside": nothing.astype(bool),
         "door": nothing,
         "count": np.maximum(found.more, 1),

@@ -13,7 +13,7 @@ interface Hands {
 /** "Trace: Upstream · Downstream · Path to…"; a path begins at an op, so a scope has no third button. */
 export function traceButtons(name: string, parts: Parts): HTMLElement {
   const tool = (text: string, title: string, act: () => unknown, ...before: Node[]) =>
-    button({ class: "tgw-button", title }, act, ...before, text);
+    button({ class: "tgw-button", title, "aria-label": `Trace ${text.toLowerCase()}` }, act, ...before, text);
   const op = isOp(parts.store, name);
   const row = element(
     "div",
