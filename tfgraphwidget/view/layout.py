@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.view.absolute import Frame, absolute
 from tfgraphwidget.view.arrange import arranged
 from tfgraphwidget.view.inside import Inside, Layout, Memo
@@ -58,10 +59,11 @@ def place(
     those near to what they were. `layout` is any networkx layout callable, used for every container instead of the
     layered one.
     """
-    frame = Frame(visible, right=direction == "right" and layout is None)
-    inside = Inside(visible, frame, sizes(visible), {} if memo is None else memo, layout, pinned or {})
-    placed = inside.placed()
-    return Positions(*absolute(visible, frame, inside.size, inside.offset, placed))
+    with no_collections():
+        frame = Frame(visible, right=direction == "right" and layout is None)
+        inside = Inside(visible, frame, sizes(visible), {} if memo is None else memo, layout, pinned or {})
+        placed = inside.placed()
+        return Positions(*absolute(visible, frame, inside.size, inside.offset, placed))
 
 
 def layered(graph: Any) -> dict[Any, tuple[float, float]]:
