@@ -52,7 +52,7 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     widget.settled()
     expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
     assert notebook.kernel_eval("len(editor.selection.variables)") == 378
-    expect(root.locator(".tgw-count")).to_contain_text("378 variables")
+    expect(root.locator(".tgw-selection .tgw-count")).to_contain_text("378 variables")
     expect(root.locator(".tgw-clone")).to_contain_text("Copies 2,701 ops into copy.", timeout=30_000)
     outside = root.locator(".tgw-outside [data-name]")
     assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == ["input:0"]
