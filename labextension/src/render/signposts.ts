@@ -27,19 +27,21 @@ export interface Signpost {
 export function signposts(scene: Scene, zoom: number): Map<number, Signpost> {
   const placed = new Map<number, Signpost>();
   const taken = new Occupied();
+  const heights = labelHeights(scene);
   const parents = new Set<number>();
   const big: number[] = [];
   for (let item = scene.length - 1; item > 0; item--) {
-    if (!isScope(at(scene.kind, item)) || sizeOf(scene, item, zoom) === 0) continue;
+    if (!isScope(at(scene.kind, item)) || sizeOf(scene, item, zoom, at(heights, item)) === 0) continue;
     big.push(item);
     parents.add(at(scene.parent, item));
   }
   big.sort((a, b) => at(scene.depth, a) - at(scene.depth, b) || areaOf(scene, b) - areaOf(scene, a));
   for (const item of big) {
-    const size = sizeOf(scene, item, zoom);
+    const high = at(heights, item);
+    const size = sizeOf(scene, item, zoom, high);
     const text = labelOf(scene, item);
     const wide = text.length * LETTER * size;
-    for (const { x, y } of candidates(scene, item, zoom, wide, size, parents.has(item))) {
+    for (const { x, y } of candidates(scene, item, zoom, wide, size, high, parents.has(item))) {
       const box = { x: x * zoom - wide / 2, y: y * zoom - size * 0.6, width: wide, height: size * 1.2 };
       if (!taken.take(box)) continue;
       placed.set(item, { x, y, size, text });
@@ -49,12 +51,12 @@ export function signposts(scene: Scene, zoom: number): Map<number, Signpost> {
   return placed;
 }
 
-/** The size that a box has room for, in CSS pixels; 0 when that could not be read. */
-function sizeOf(scene: Scene, item: number, zoom: number): number {
+/** The size that a box has room for, above its chips, in CSS pixels; 0 when that could not be read. */
+function sizeOf(scene: Scene, item: number, zoom: number, room: number): number {
   const width = at(scene.box, 4 * item + 2) * zoom - 2 * INSET;
   if (width < 2 * SMALLEST * LETTER) return 0;
   const header = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
-  const high = header ? Math.max(HEADER * zoom * 0.8, SMALLEST) : at(scene.box, 4 * item + 3) * zoom * 0.7;
+  const high = header ? Math.max(HEADER * zoom * 0.8, SMALLEST) : room * zoom * 0.7;
   const letters = Math.max(labelOf(scene, item).length, 2);
   const size = Math.min(LARGEST, width / (letters * LETTER), high);
   return size >= SMALLEST ? size : 0;
@@ -65,13 +67,21 @@ function areaOf({ box }: Scene, item: number): number {
 }
 
 /** A scope that holds other readable ones is named at its upper edge, any other in its middle. */
-function candidates(scene: Scene, item: number, zoom: number, wide: number, size: number, outer: boolean) {
+function candidates(
+  scene: Scene,
+  item: number,
+  zoom: number,
+  wide: number,
+  size: number,
+  room: number,
+  outer: boolean,
+) {
   const { x: left, y: top, width: w, height: h } = boxOf(scene.box, item);
   const high = top + (size * 0.6 + 2) / zoom;
   const corner = { x: left + (wide / 2 + INSET) / zoom, y: high };
   const middle = { x: left + w / 2, y: top + h / 2 };
   const upper = { x: left + w / 2, y: high };
-  if (at(scene.kind, item) !== OPEN) return [middle];
+  if (at(scene.kind, item) !== OPEN) return [{ x: middle.x, y: top + room / 2 }];
   if (NOMINAL * zoom >= READ_BELOW) return [corner];
   const second = { x: corner.x, y: high + (size * 1.25) / zoom };
   return outer ? [corner, upper, second] : [middle, corner, upper];
