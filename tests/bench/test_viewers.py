@@ -77,7 +77,7 @@ def test_open(
     with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
         theirs = peer.open(context, url, PATIENCE[graph])[1]
     say("open", graph, peer.name, f"{theirs:.2f} s")
-    assert ours <= theirs
+    assert ours <= min(theirs, OPEN_LIMIT[graph])
 
 
 @pytest.mark.parametrize("graph", ["g3k", "g10k", "g50k"])
@@ -87,6 +87,7 @@ def test_expand_all(graph: str, folder: Path, page: Page, jupyter_server: Jupyte
     seconds = unfolded(notebook, graph)
     items = notebook.output(1).locator(".tfgraphwidget").get_attribute("data-items")
     say("expand all", graph, "tfgraphwidget", f"{seconds:.2f} s, {items} items", f"{UNFOLD_LIMIT[graph]} s")
+    assert seconds <= UNFOLD_LIMIT[graph]
 
 
 @pytest.mark.parametrize("graph", ["g10k", "g100k"])
@@ -101,6 +102,7 @@ def test_pan_and_zoom(graph: str, folder: Path, page: Page, jupyter_server: Jupy
     frames = clock.moved(page, root.locator("canvas").first)
     say("pan and zoom", graph, "tfgraphwidget", f"{frames}; {items} items", f"p95 {FRAME_LIMIT[graph]} ms")
     assert items >= 10_000
+    assert frames.p95 <= FRAME_LIMIT[graph]
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
@@ -109,7 +111,9 @@ def test_pan_and_zoom_of_peers(peer: Peer, folder: Path, browser: Browser) -> No
     peer.install()
     with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
         page = peer.open(context, url, PATIENCE["g10k"])[0]
-        say("pan and zoom", "g10k", peer.name, f"{clock.moved(page, page.locator('body'))}; as it opens")
+        frames = clock.moved(page, page.locator("body"))
+    say("pan and zoom", "g10k", peer.name, f"{frames}; as it opens")
+    assert frames.frames, "the page drew nothing while it was moved"
 
 
 def test_one_scope_of_500(folder: Path, page: Page, jupyter_server: JupyterServer) -> None:
@@ -120,7 +124,9 @@ def test_one_scope_of_500(folder: Path, page: Page, jupyter_server: JupyterServe
     assert spot, "scope_3 is not shown by itself"
     clock.expect_picture(page, gesture="dblclick", before=root.get_attribute("data-items"))
     page.mouse.dblclick(spot["x"], spot["y"])
-    say("one scope", "500 ops", "tfgraphwidget", f"{1000 * clock.picture(page, 30):.0f} ms", "100 ms")
+    milliseconds = 1000 * clock.picture(page, 30)
+    say("one scope", "500 ops", "tfgraphwidget", f"{milliseconds:.0f} ms", "100 ms")
+    assert milliseconds <= 100
 
 
 def test_bundle(page: Page, jupyter_server: JupyterServer) -> None:

@@ -12,6 +12,7 @@ import {
   type Upper,
   type Viewport,
 } from "./camera";
+import { within } from "./region";
 import { HEADER } from "./signposts";
 
 /** A scope and the point of the screen where it shall stay when it is opened or closed. */
@@ -103,15 +104,6 @@ function shifted(box: Box, camera: Camera, viewport: Viewport): Camera {
   const high = box.height + 2 * margin > viewport.height / camera.zoom;
   const y = high ? Math.min(camera.y, box.y - margin) : along(box.y, box.height, camera.y, viewport.height);
   return { ...camera, x, y };
-}
-
-function within(inner: Box, outer: Box): boolean {
-  return (
-    inner.x >= outer.x &&
-    inner.y >= outer.y &&
-    inner.x + inner.width <= outer.x + outer.width &&
-    inner.y + inner.height <= outer.y + outer.height
-  );
 }
 
 function united(a: Box, b: Box): Box {

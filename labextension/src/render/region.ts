@@ -78,7 +78,8 @@ function middleOf({ x, y, width, height }: Box): Point {
   return { x: x + width / 2, y: y + height / 2 };
 }
 
-function within(inner: Box, outer: Box): boolean {
+/** Whether a box is wholly inside another. */
+export function within(inner: Box, outer: Box): boolean {
   return (
     inner.x >= outer.x &&
     inner.y >= outer.y &&
