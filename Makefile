@@ -1,4 +1,4 @@
-# make demo | test | lint | bench. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
+# make demo | test | lint | bench | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
 FRONT := labextension/package.json labextension/package-lock.json labextension/build.mjs \
@@ -6,7 +6,7 @@ FRONT := labextension/package.json labextension/package-lock.json labextension/b
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: demo test lint pictures bench
+.PHONY: demo test lint pictures bench reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -27,6 +27,11 @@ pictures: .venv/.test
 bench: .venv/.test
 	pip install --quiet --editable '.[bench]'
 	pytest -m bench -s tests/bench
+
+# The API reference as HTML in .reference, from the docstrings.
+reference: .venv/.test
+	pip install --quiet --editable '.[docs]'
+	python .ci/reference.py
 
 # Debian's and Ubuntu's python3 cannot make a virtual environment before python3-venv is there.
 .venv/bin/pip:

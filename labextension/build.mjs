@@ -1,10 +1,13 @@
-// Bundles src/widget.ts into ../tfgraphwidget/static/widget.js, the one file that anywidget sends to the browser.
+// Bundles src/widget.ts into ../tfgraphwidget/static/widget.js, the one file that anywidget sends to the browser, and
+// the JupyterLab extension into ../tfgraphwidget/labextension/ (federated.mjs).
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { minify } from "terser";
+import { buildExtension } from "./federated.mjs";
+import { buildPage } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const bundle = resolve(here, "../tfgraphwidget/static/widget.js");
@@ -41,6 +44,8 @@ if (size > limit) {
 await mkdir(dirname(bundle), { recursive: true });
 await writeFile(bundle, code);
 console.log(`widget.js: ${(code.length / 1024).toFixed(1)} KB, ${(size / 1024).toFixed(1)} KB gzipped`);
+console.log(await buildPage(here, [minifiedCss()]));
+console.log(await buildExtension(here, [minifiedCss()]));
 
 /** Style sheets become minified strings: the widget puts them into a <style> of its own. */
 function minifiedCss() {

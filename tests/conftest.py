@@ -21,6 +21,11 @@ INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """--doctest-modules is for the package's examples; it would import the scripts that tests run, too."""
+    return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
 @pytest.fixture(autouse=True)
 def tensorflow_2() -> Iterator[None]:
     """Whatever a test does to TensorFlow's switches, the next one finds them as TensorFlow 2 has them."""

@@ -13,14 +13,16 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "widget": 26, "__main__": 26, "graph_editor": 26,
-    "answer": 25, "typescript": 25,
+    "lab": 27,
+    "__main__": 27,
+    "widget": 26, "command": 26, "graph_editor": 26,
+    "answer": 25, "typescript": 25, "turns": 25,
     "asked": 24, "choosing": 24, "examining": 24, "finding": 24, "picturing": 24, "previewing": 24, "wire": 24,
-    "protocol": 23, "syncing": 23,
+    "protocol": 23, "syncing": 23, "keeping": 23,
     "editor": 22,
     "colouring": 21,
     "comparing": 20,
-    "reducing": 19,
+    "reducing": 19, "replaying": 19,
     "freezing": 18,
     "reworking": 17,
     "rewiring": 16,
@@ -38,7 +40,7 @@ ROWS = {
     "applying": 4,
     "edits": 3, "view": 3, "sources": 3,
     "graph": 2,
-    "names": 1, "errors": 1,
+    "names": 1, "errors": 1, "progress": 1, "interrupts": 1,
 }  # fmt: skip
 
 ALLOWED = {

@@ -1,7 +1,10 @@
 """See a live TensorFlow graph in the notebook, clone and edit parts of it, undo, replay as code, export.
 
 >>> import tfgraphwidget as tgw
->>> editor = tgw.edit(graph, session=session)  # doctest: +SKIP
+>>> editor = tgw.example()  # or tgw.edit(graph, session=session)
+>>> copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")
+>>> [variable.name for variable in copy.variables]
+['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0']
 
 Importing this package imports neither TensorFlow nor a widget; `edit` does.
 """
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.view.layout import layered
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit", "layered", "renew", "sync"]
+__all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
 
 
@@ -40,6 +43,7 @@ def edit(
       edits make a new callable of it, `editor.module()`
     * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`
     * a GraphDef, MetaGraphDef or SavedModel proto, or the bytes of one
+    * a networkx graph that `editor.networkx()` gave, with nodes and edges left out or relabelled at most
 
     `signature` chooses a SavedModel's signature by name, or a trace of a `tf.function` by number or by a list of
     TensorSpecs; `tags` a SavedModel's MetaGraphDef. A file is only read: nothing in it runs, and TensorFlow imports it
@@ -47,12 +51,35 @@ def edit(
     returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
     Raises NotAGraph for what holds no graph or cannot be read, UnknownName for a file or signature that is not there,
     SessionRefused for a session that is closed or of another graph.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> graph, session = editor.graph, editor.session
+    >>> tgw.edit(graph, session=session)
+    <GraphEditor: 74 ops, 0 edits>
+    >>> len(tgw.edit(graph.as_graph_def()).index)
+    74
     """
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.sources import open_source
 
     source = open_source(graph, session, signature=signature, checkpoint=checkpoint, tags=tags)
     return GraphEditor(source, show=_widget, layout=layout)
+
+
+def example() -> GraphEditor:
+    """An editor of a small network with a session, to try things on; the examples of this documentation do.
+
+    x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and the step "train".
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> editor.session.run("net/logits:0", {"x:0": [[1, 2, 3, 4]]}).shape
+    (1, 3)
+    """
+    from tfgraphwidget.sources.example import network
+
+    return edit(*network())
 
 
 def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
@@ -62,6 +89,15 @@ def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple
     {source: target} of variables or scopes; some names or scopes that both have, as the first layers; or a function
     from a name to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
     Gives the pairs of names. Raises UnknownName, SessionRefused, or GraphEditError for shapes that differ.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+    >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+    >>> tgw.sync(editor, copy, names=["net/hidden"])
+    (('net/hidden/w:0', 'copy/net/hidden/w:0'), ('net/hidden/b:0', 'copy/net/hidden/b:0'))
+    >>> {name: distance > 0 for name, distance in copy.drift().items()}
+    {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
     """
     from tfgraphwidget import syncing
 
@@ -74,6 +110,18 @@ def renew(session: Any) -> tuple[str, ...]:
     The session object stays, with the values of its variables, tables and iterators. Gives a sentence for each thing
     that could not be kept. Editors do it for the session that they were given. Raises SessionRefused, and the session
     is as it was.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> feeds = {"x:0": [[1, 2, 3, 4]]}
+    >>> before = editor.session.run("net/logits:0", feeds)
+    >>> report = editor.bypass("net/hidden/Relu", renew="never")
+    >>> bool((editor.session.run("net/logits:0", feeds) == before).all())
+    True
+    >>> tgw.renew(editor.session)
+    ()
+    >>> bool((editor.session.run("net/logits:0", feeds) == before).all())
+    False
     """
     from tfgraphwidget.applying import renewing
 

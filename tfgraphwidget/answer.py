@@ -14,6 +14,7 @@ from tfgraphwidget.examining import Examining
 from tfgraphwidget.finding import found, gather
 from tfgraphwidget.graph import frames
 from tfgraphwidget.graph.variables import HANDLES, handles
+from tfgraphwidget.keeping import Kept
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.picturing import pictured
 from tfgraphwidget.previewing import Previews, sentence
@@ -44,6 +45,15 @@ class Answers:
         self.refused = self._asked.refused
         self.revision = 0
 
+    def kept(self) -> Kept:
+        """What is seen and chosen now, to be put back when a request is broken off."""
+        return Kept(self._editor, self._asked, self._choosing)
+
+    @property
+    def has_drawn(self) -> bool:
+        """Whether a view has asked for the drawing."""
+        return self._scene is not None
+
     def to(self, request: p.Request) -> Answer:
         """The reply and its buffers; raises GraphEditError for a refusal."""
         match request:
@@ -59,7 +69,7 @@ class Answers:
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._examining.answer(name), []
-            case p.Picture():
+            case p.Picture() | p.Ping():
                 return self._pictured(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
@@ -69,7 +79,9 @@ class Answers:
             case _:
                 return self._moved(request)
 
-    def _pictured(self, asked: p.Picture) -> Answer:
+    def _pictured(self, asked: p.Picture | p.Ping) -> Answer:
+        if isinstance(asked, p.Ping):
+            return p.There(self.revision), []
         told, data = pictured(self._editor, asked)
         return told, [data]
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
-from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar
 
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone import Clone, Mode
@@ -14,6 +14,9 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import did_you_mean
 from tfgraphwidget.room import Names
+
+if TYPE_CHECKING:
+    from typing import Unpack  # Python 3.10 has none
 
 Asked = ParamSpec("Asked")
 Given = TypeVar("Given")
@@ -45,7 +48,14 @@ class Asking(Changing):
         into: str | None = None,
         **options: Unpack[Options],
     ) -> Clone:
-        """The call of `clone` as a value: names for what was given, the chosen part for what was not."""
+        """The call of `clone` as a value: names for what was given, the chosen part for what was not.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> command = editor.command("x:0", "net/logits:0", init="initial")
+        >>> command.into, command.init
+        ('copy', 'initial')
+        """
         _check(options)
         selection = None
         if isinstance(inputs, Selection) and outputs is None:

@@ -10,6 +10,7 @@ from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.places import taken_names
 from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import did_you_mean, free_name
 from tfgraphwidget.room import Room
@@ -39,7 +40,13 @@ class Changing(Seeing):
         super().__init__(Room(source.title, lambda: source.body, self._live), source, layout)
 
     def free_scope(self, wanted: str = "copy") -> str:
-        """`wanted`, or with a number behind it: a scope name that nobody has taken."""
+        """`wanted`, or with a number behind it: a scope name that nobody has taken.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.free_scope("net"), editor.free_scope("twin")
+        ('net_1', 'twin')
+        """
         made = {scope.lower() for scope in self.copies}  # modules stand in no graph
         return free_name(wanted, taken_names(self.index, wanted) | self._live.left() | made)
 
@@ -86,29 +93,56 @@ class Changing(Seeing):
         self.fresh = frozenset(names) if step.place is self.room.site else frozenset()
 
     def undo(self) -> str:
-        """Take the last edit back; the line of code that it was. On a live graph its ops are hidden."""
+        """Take the last edit back; the line of code that it was. On a live graph its ops are hidden. Raises NothingTo.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("loss", "mean_loss")
+        >>> editor.undo()
+        'editor.rename(old="loss", new="mean_loss")'
+        >>> editor.diff()
+        No difference.
+        """
         step, lost = self._history.last(), ()
         taken_back = step.patch.inverse()  # of a module: the graph is as it was
-        if step.place is not None:
-            taken_back, lost = step.place.take_back(step.patch, renew=step.renewed)
-        self._history = self._history.after_undo(taken_back)
-        return self._done(replace(step, patch=Patch()), lost)
+        with held_back():
+            if step.place is not None:
+                taken_back, lost = step.place.take_back(step.patch, renew=step.renewed)
+            self._history = self._history.after_undo(taken_back)
+            return self._done(replace(step, patch=Patch()), lost)
 
     def redo(self) -> str:
-        """Do again what was undone last; the same ops and variables come back, with the values they have."""
+        """Do again what was undone last; the same ops and variables come back, with their values. Raises NothingTo.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("loss", "mean_loss")
+        >>> editor.undo() == editor.redo()
+        True
+        >>> editor.ops("mean_loss").ops
+        ('mean_loss',)
+        """
         step, lost = self._history.next(), ()
         if step.place is not None:
             there = step.place.index.ids
             if any(node.name in there for node in step.patch.add.nodes):
                 raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
-            lost = step.place.carry_out(step.patch, renew=step.renewed)
-        self._history = self._history.after_redo()
-        return self._done(step, lost)
+        with held_back():
+            if step.place is not None:
+                lost = step.place.carry_out(step.patch, renew=step.renewed)
+            self._history = self._history.after_redo()
+            return self._done(step, lost)
 
     def jump(self, to: int) -> str:
         """Undo or redo until so many edits are done; the line of the last step taken, or "".
 
         Raises NothingTo when there are not so many.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("loss", "mean_loss"), editor.bypass("net/hidden/Relu")
+        >>> editor.jump(1)
+        'editor.bypass(what="net/hidden/Relu")'
         """
         edits = len(self._history.done) + len(self._history.undone)
         if not 0 <= to <= edits:
@@ -128,15 +162,37 @@ class Changing(Seeing):
 
     @property
     def history(self) -> History:
-        """What was done and undone."""
+        """What was done and undone.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("loss", "mean_loss")
+        >>> editor.history
+          0  as it was opened
+        ▸ 1  editor.rename(old="loss", new="mean_loss")
+        """
         return self._history
 
     @property
     def copies(self) -> Copies:
-        """What was made and not undone, by name scope: after a click, `editor.copies["copy"]`."""
+        """What was made and not undone, by name scope: after a click, `editor.copies["copy"]`.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.copies
+        {'copy': <Copy 'copy': 22 ops, 3 variables of its own>}
+        """
         return Copies((made.scope, made) for step in self._history.done for made in step.made)
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of Python that do what was done so far, one for each edit; `editor` is this editor."""
+        """The lines of Python that do what was done so far, one for each edit; `editor` is this editor.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.lines
+        ('editor.bypass(what="net/hidden/Relu")',)
+        """
         return code.lines(step.command for step in self._history.done)

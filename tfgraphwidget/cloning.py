@@ -23,6 +23,7 @@ from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
+from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names
@@ -43,12 +44,28 @@ class Cloning(Asking):
 
         Gives a Copy, or with `times` or `devices` a list of them. Raises a GraphEditError and changes nothing when it
         cannot be right.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.clone("x:0", "net/logits:0", into="copy")
+        <Copy 'copy': 22 ops, 3 variables of its own>
+        >>> editor.clone("x:0", "net/logits:0", into="twin", variables={"net/hidden": "shared"})
+        <Copy 'twin': 12 ops, 1 variables of its own>
+        >>> [copy.scope for copy in editor.clone("x:0", "net/logits:0", into="member", times=2)]
+        ['member_0', 'member_1']
         """
         return self.do(command)
 
     @asks(Asking.command)
     def preview(self, command: Clone) -> Preview:
-        """What `clone` with the same arguments will do; raises what it would raise for the graph, changes nothing."""
+        """What `clone` with the same arguments will do; raises what it would raise for the graph, changes nothing.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> preview = editor.preview("x:0", "net/logits:0", into="copy", variables={"net/hidden": "shared"})
+        >>> preview, [state.name for state in preview.shared]
+        (<Preview: 12 ops into 'copy', 1 new, 2 shared>, ['net/hidden/w', 'net/hidden/b'])
+        """
         return self.told(command)
 
     def told(self, command: Clone) -> Preview:
@@ -84,9 +101,6 @@ class Cloning(Asking):
             self.told(command)  # what is refused is refused before a file is imported
         place = self._place(command)
         made = self._carry(command, command, self._live, place)
-        if command.outputs:
-            self.room.remember(command.inputs, command.outputs)
-        self.changed()
         return made[0] if command.times is None and not command.devices else list(made)
 
     def _carry(self, command: Clone | Add, clone: Clone, source: LiveGraph, place: LiveGraph) -> tuple[Copy, ...]:
@@ -100,11 +114,15 @@ class Cloning(Asking):
             made.extend(_copies(clone, patch, origin, place))
             self._remember(command, patch, place, tuple(made))
 
-        try:
-            place.carry_out(patch, remember, fill=fill, origin=origin.graph)
-        except BaseException:
-            self._history, self.fresh = before
-            raise
+        with held_back():
+            try:
+                place.carry_out(patch, remember, fill=fill, origin=origin.graph)
+            except BaseException:
+                self._history, self.fresh = before
+                raise
+            if clone.outputs and command is clone:
+                self.room.remember(clone.inputs, clone.outputs)
+            self.changed()
         return tuple(made)
 
     def add(
@@ -126,6 +144,13 @@ class Cloning(Asking):
 
         Gives a Copy: `added["x:0"]` by the names of the source; one stands in the graph itself then. Raises
         GraphEditError, and the graph is as it was, when it cannot be right.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> other = tgw.example()
+        >>> added = editor.add(other.graph, into="second", connect={"x:0": "x:0"}, session=other.session)
+        >>> added["net/logits:0"].name, added.variables[0].name
+        ('second/net/logits:0', 'second/net/hidden/w:0')
         """
         with self._going_out():
             self._check_editable()
@@ -137,9 +162,7 @@ class Cloning(Asking):
             where = None if checkpoint is None else fspath(checkpoint)
             command = Add(named or source, into, connected, clear_devices, where, tags, session)
             clone = command.clone(other.index, self._live.graph(), "current" if opened.has_values else "initial")
-            added = self._carry(command, clone, other, self._live)[0]
-        self.changed()
-        return added
+            return self._carry(command, clone, other, self._live)[0]
 
     @contextmanager
     def _going_out(self) -> Iterator[None]:
@@ -157,6 +180,13 @@ class Cloning(Asking):
 
         What it makes lies in the scope `into`, in the live graph's own collections; undo hides it. Raises
         GraphEditError, and the graph shows nothing of it, when the function or an initialiser fails.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> head = editor.grow("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
+        >>> head, head.outputs.shape
+        (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
         self._check_editable()
         self._live.graph()
@@ -173,6 +203,11 @@ class Cloning(Asking):
         """The trainable variables; given names, scopes, variables or selections, these are made the only ones first.
 
         An optimiser takes them when nobody names any. Their collection holds them in graph order then.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.trainable("net/w").ops
+        ('net/w',)
         """
         if not which:
             return super().trainable()
@@ -192,9 +227,10 @@ class Cloning(Asking):
             handles |= dict.fromkeys(v.handle for v in chosen.variables)
         command = Trainable(tuple(sorted(handles, key=self.index.op)))
         patch = command.plan(self.index)
-        self._live.carry_out(patch)
-        self._remember(command, patch, self._live, ())
-        self.changed()
+        with held_back():
+            self._live.carry_out(patch)
+            self._remember(command, patch, self._live, ())
+            self.changed()
         return super().trainable()
 
 
@@ -222,3 +258,6 @@ def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGr
             _pairs=partial(lambda k: share(preparing.pairs(patch, origin), k), k),
             _models=models,
         )
+
+
+__test__ = {"Cloning.clone": Cloning.clone, "Cloning.preview": Cloning.preview}  # doctest passes over what `asks` wraps

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
 _MEASURED = ("time", "memory")
+_MOST_AT_ONCE = 8_000  # ops of which all ways to colour are reckoned: larger files would have their shapes inferred
 _WAYS = ("type", "device", "structure", "dtype", "scope", "trainable", *_UNITS, "diff")
 _NOT_HERE = "nothing was measured here since the last edit; editor.measure(…)"
 
@@ -62,6 +63,12 @@ class Colouring(Comparing):
 
         Boxes that stand for many ops show the sum of their costs, the mean of a person's own numbers, or the category
         that most of them have. Raises GraphEditError for what says nothing of ops.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.color_by({"net/hidden": 0.25, "net/logits": 1.0})
+        >>> editor.legend.low, editor.legend.high
+        ('0.25', '1')
         """
         _check_batch(batch)
         way, before = "" if by is None else by, (self._by, self._batch, dict(self._own))
@@ -86,12 +93,25 @@ class Colouring(Comparing):
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """The ways to colour the drawing by name, those that a person has brought along last."""
+        """The ways to colour the drawing by name, those that a person has brought along last.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.colours[:5]
+        ('type', 'device', 'structure', 'dtype', 'scope')
+        """
         return (*_WAYS, *self._own)
 
     @property
     def legend(self) -> Legend | None:
-        """What the colours of the drawing mean; None for the usual ones."""
+        """What the colours of the drawing mean; None for the usual ones.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.color_by("parameters")
+        >>> editor.legend
+        Legend(by='parameters', entries=(), low='8', high='64', notice='')
+        """
         known = self._of(self.index)
         return None if known is None else known.legend(self._by)
 
@@ -113,11 +133,24 @@ class Colouring(Comparing):
         measured = self._here() if self._by in _MEASURED else None
         key = (index, self._by, self._batch, measured, self._own.get(self._by))
         if self._known is None or any(a is not b for a, b in zip(self._known[0], key, strict=True)):
-            self._known = key, self._reckoned(index, measured)
+            self._known = key, self._reckoned(self._by, index, measured)
         return self._known[1]
 
-    def _reckoned(self, index: GraphIndex, measured: Measured | None) -> Known:
-        by = self._by
+    def _ways_without_a_run(self) -> dict[str, tuple[Known, Legend]]:
+        """What is known of the ops, and its legend, by each way to colour that costs little, and by the present one."""
+        index, found = self.index, dict[str, tuple[Known, Legend]]()
+        small = len(index) <= _MOST_AT_ONCE
+        for by in self.colours:
+            now = by == self._by
+            if not now and (not small or by in (*_MEASURED, "FLOPs", "diff")):
+                continue
+            known = self._of(index) if now else self._reckoned(by, index, None)
+            legend = None if known is None else known.legend(by)
+            if known is not None and legend is not None and (now or legend.entries or legend.high):
+                found[by] = known, legend
+        return found
+
+    def _reckoned(self, by: str, index: GraphIndex, measured: Measured | None) -> Known:
         if by in self._own:
             return self._own[by](index)
         if by in ways.BY:
@@ -147,6 +180,12 @@ class Colouring(Comparing):
         The columns are name, type, parameters, output_bytes and flops (None where they are unknown); time (µs) and
         memory (bytes) too, once `measure` was called. Unknown dimensions count as `batch`. FLOPs are those of
         TensorFlow's own registry.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> costs = editor.cost(batch=32).set_index("name")
+        >>> costs.loc["net/hidden/MatMul", ["output_bytes", "flops"]].tolist()
+        [1024.0, 2048.0]
         """
         _check_batch(batch)
         index = self.index
@@ -166,7 +205,7 @@ class Colouring(Comparing):
     def measure(
         self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
     ) -> Measured:
-        """Run the graph in its session, traced: the time and the memory that each op took.
+        """Run the graph in its session, traced: the time (µs) and the memory (bytes) that each op took.
 
         `fetches` are tensors; without them the chosen outputs, those of the signature, or else all that is computed and
         read by no op. The median of `runs` runs is taken, after one that does not count. Only tensors are fetched, and
@@ -174,6 +213,12 @@ class Colouring(Comparing):
         the folder that tf.profiler wrote. The result is kept, for `color_by("time")` and `cost()`, until an edit.
 
         Raises GraphEditError for what cannot be measured, SessionRefused when the graph cannot run.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> measured = editor.measure("net/logits:0", {"x:0": [[1, 2, 3, 4]]})
+        >>> measured["net/hidden/MatMul"].time > 0, "net/logits" in editor.measured
+        (True, True)
         """
         if metadata is not None:
             found = measuring.given(metadata, self.index)

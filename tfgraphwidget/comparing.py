@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget import inside, trying
+from tfgraphwidget import inside, replaying, trying
 from tfgraphwidget.applying import probing
 from tfgraphwidget.applying.comparison import Comparison
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.code import Script, script
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.written import written
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.difference import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
@@ -40,12 +41,67 @@ class Comparing(Reducing):
 
         What only this process has comes with it: functions as their source, arrays up to 1 MB as their bytes. Of larger
         arrays, `script` gives those too. A live graph must be the default one where the script runs.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> print(editor.code())
+        import tensorflow as tf
+        import tfgraphwidget as tgw
+        <BLANKLINE>
+        editor = tgw.edit(
+            tf.compat.v1.get_default_graph(),  # the graph that was opened
+            session=tf.compat.v1.get_default_session(),  # the session that runs it
+        )
+        <BLANKLINE>
+        editor.bypass(what="net/hidden/Relu")
+        <BLANKLINE>
         """
         return self.script().text
 
     def script(self, file: str = "values.npz") -> Script:
-        """The same, with the arrays over 1 MB, which it reads from the NumPy archive `file`."""
+        """The same, with the arrays over 1 MB, which it reads from the NumPy archive `file`.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import numpy as np
+        >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
+        >>> {name: array.shape for name, array in editor.script("zeros.npz").arrays.items()}
+        {'x:0': (100000, 4)}
+        """
         return script(self._source.said, self._entrance, self.history.done, file)
+
+    # The whole as data
+
+    def edits(self) -> list[dict[str, Any]]:
+        """What was done so far as data that JSON holds, one dict for each edit; `replay` does it again.
+
+        `editor.save("edits.json")` writes them to a file. Raises GraphEditError, naming the edit, for one that holds
+        what only this process has: a Python function, another graph. `code` writes those.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("net/logits", "net/scores")
+        >>> editor.edits()
+        [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
+        """
+        return written(self.history.done)
+
+    def replay(self, edits: Any) -> int:
+        """Do edits that `edits()` gave, or those of a file, on the graph as it is now; how many they were.
+
+        All are done or none. One stands where the last was done then. Raises GraphEditError, naming the number and the
+        verb of the edit that cannot be read or done. No code is run; paths in it (a clone's checkpoint, a graph that is
+        added) are read.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("net/logits", "net/scores")
+        >>> other = tgw.example()
+        >>> other.replay(editor.edits()), other.lines
+        (1, ('editor.rename(old="net/logits", new="net/scores")',))
+        """
+        return replaying.replay(self, edits)
 
     # In names
 
@@ -55,6 +111,13 @@ class Comparing(Reducing):
         `other` is another editor, or what `tgw.edit` opens: a graph, a file. Ops are matched by name, and where names
         differ by what is around them. Prints as a list; `.table()` is a DataFrame, `.added`, `.removed`, `.changed` and
         `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
+        >>> editor.diff()
+        1 op changed
+            net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
         """
         if other is not None:
             return difference(self._tried(other).index, self.index)
@@ -63,7 +126,15 @@ class Comparing(Reducing):
 
     @property
     def difference(self) -> Difference | None:
-        """The difference that the drawing shows; None for none. Assign one to show it."""
+        """The difference that the drawing shows; None for none. Assign one to show it.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.difference = editor.diff()
+        >>> [changed.name for changed in editor.difference.changed][0]
+        'net/logits'
+        """
         return self._difference
 
     @difference.setter
@@ -85,6 +156,13 @@ class Comparing(Reducing):
         another editor, or what `tgw.edit` opens; it has the values of its own variables, if it has any.
 
         Raises GraphEditError for outputs that only one has, SessionRefused when one of them cannot run.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, "net/logits:0")
+        output        dtype    shape   max abs  max rel
+        net/logits:0  float32  (1, 3)  10.2     1.2
         """
         now, patches = self._now(), self._patches() if other is None else ()
         before = Tried(now.source, now.body, self.room.site.first) if other is None else self._tried(other)
@@ -105,6 +183,14 @@ class Comparing(Reducing):
         kept in `probed`, for the drawing, until `unprobe()` or an edit; it belongs to no history and is never saved.
 
         Raises GraphEditError for tensors inside a v1 while loop, SessionRefused when the graph cannot run.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> found = editor.probe(["net/hidden/Relu", "net/w"], {"x:0": [[1, 2, 3, 4]]})
+        >>> found
+        tensor             dtype    shape   min     mean    max
+        net/hidden/Relu:0  float32  (1, 8)  0       0.8136  4.775    █ ▂  ▂             ▂
+        net/w:0            float32  (8, 3)  -1.288  0.2789  1.96     █  ▂▂▄ ▂ ▂▅▂▄   ▅▂▂▄
         """
         given = {self._fed(key): value for key, value in (feeds or {}).items()}
         wanted = self._fetched(tensors)
@@ -116,13 +202,28 @@ class Comparing(Reducing):
 
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
-        """What the last probe found, by op; nothing once the graph was edited, or where one did not probe."""
+        """What the last probe found, by op; nothing once the graph was edited, or where one did not probe.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
+        >>> [stats.shape for stats in editor.probed["net/hidden/Relu"]]
+        [(1, 8)]
+        """
         if self._probed is None or self._probed[0] != self.breadcrumb or self._probed[1] is not self.history:
             return {}
         return self._probed[2].by_op
 
     def unprobe(self) -> None:
-        """Forget what was probed."""
+        """Forget what was probed.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
+        >>> editor.unprobe()
+        >>> editor.probed
+        {}
+        """
         self._probed = None
         self.changed()
 

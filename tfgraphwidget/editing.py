@@ -13,13 +13,16 @@ from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.command import Command, settled
+from tfgraphwidget.edits.following import Ends, ends_now, renamed_keys
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.report import Edits
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.interrupts import held_back
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
+    from tfgraphwidget.sources.body import Signature
 
 Renew = Literal["always", "never"]
 _STALE = (
@@ -38,6 +41,17 @@ class Editing(Cloning):
         A session goes on running what it has run, so it is renewed in place when ops change that may be among that:
         the caller's own session object then sees the edit, and keeps its values. `renew="never"` leaves it alone.
         Raises GraphEditError, and everything is as it was, when the edit cannot be right.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> wide = editor.grow("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
+        >>> try:
+        ...     editor.connect("wide/Cast:0", "net/logits", 0)
+        ... except tgw.GraphEditError as error:
+        ...     report = editor.edit(error.mends[0])
+        >>> editor.lines[-1]
+        'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
         """
         site = self.room.site
         command = settled(command, site.index)
@@ -47,13 +61,14 @@ class Editing(Cloning):
         def remember() -> None:
             self._remember(command, patch, site, (), renewed=renew != "never")
 
-        try:
-            lost = self._carry_out(command, patch, site, remember, renew != "never")
-        except BaseException:
-            self._history, self.fresh = history, fresh
-            raise
-        self.lost = lost
-        self.changed()
+        with held_back():
+            try:
+                lost = self._carry_out(command, patch, site, remember, renew != "never")
+            except BaseException:
+                self._history, self.fresh = history, fresh
+                raise
+            self.lost = lost
+            self.changed()
         return Edits.of(patch, lost, self._notes(patch, renew))
 
     def _carry_out(
@@ -77,6 +92,39 @@ class Editing(Cloning):
             some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
             notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
         return tuple(notes)
+
+    # Who names tensors of the graph from outside
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of a SavedModel or MetaGraphDef as edits have left them.
+
+        `tgw.edit(path, signature=name)` opens one.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tempfile
+        >>> path = editor.save(tempfile.mkdtemp() + "/saved/", "x:0", "net/logits:0")
+        >>> tgw.edit(path).signatures
+        (Signature(name='serving_default', inputs=(('x', 'x:0'),), outputs=(('logits', 'net/logits:0'),)),)
+        """
+        done = ((step.patch, step.place is self._live) for step in self._history.done)
+        patches = (patch if here else Patch(keys=patch.keys) for patch, here in done)
+        return tuple(renamed_keys(self._source.signatures, patches))
+
+    def _called_for(self) -> tuple[str, ...]:
+        """The tensors that those who call this graph name: ends of signatures, arguments and results of functions."""
+        if self.in_function:
+            arguments, returns = self._function_ends()
+            return tuple(dict.fromkeys((*arguments, *returns.values())))
+        ends = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
+        return tuple(dict.fromkeys(name for pairs in ends for _, name in pairs))
+
+    def _function_ends(self) -> Ends:
+        """The arguments and results of the function one stands in, as edits have left them."""
+        site, body = self.room.site, self.room.body
+        patches = (step.patch for step in self._history.done if step.place is site)
+        return ends_now(body.arguments, body.returns, patches)
 
 
 def planned(command: Command, index: GraphIndex) -> Patch:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
 from tfgraphwidget.colouring import Colouring
+from tfgraphwidget.edits.written import document
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import listed
 from tfgraphwidget.view import scene as scenes
@@ -25,6 +26,11 @@ class GraphEditor(Colouring):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> editor
+    <GraphEditor: 74 ops, 0 edits>
     """
 
     def __init__(self, source: Source, show: Callable[[GraphEditor], Any], layout: Any = None) -> None:
@@ -40,24 +46,50 @@ class GraphEditor(Colouring):
         """The `tf.Graph`; a file is imported into one now. A function's graph is given as it is, to be read only.
 
         Raises NotRunnable when TensorFlow cannot hold what the file says.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.graph.get_tensor_by_name("net/logits:0").shape
+        TensorShape([None, 3])
         """
         held = getattr(self._source.body, "graph", None)
         return self._live.graph() if held is None else held
 
     @property
     def session(self) -> Any:
-        """The session that runs the graph, or None; for a file, one that holds its checkpoint's values."""
+        """The session that runs the graph, or None; for a file, one that holds its checkpoint's values.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.session.run("net/hidden/Relu:0", {"x:0": [[1, 2, 3, 4]]}).shape
+        (1, 8)
+        """
         if not self._source.refusal:
             self._live.graph()
         return self._source.session
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What can only be looked at, what is missing, and what the last `save` could not do: one sentence each."""
+        """What can only be looked at, what is missing, and what the last `save` could not do: one sentence each.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.notices
+        ()
+        """
         return (*self._source.notices, *self._told)
 
     def refresh(self) -> None:
-        """Read the graph anew; needed only after other code changed edges in place, which TensorFlow does not tell."""
+        """Read the graph anew; needed only after other code changed edges in place, which TensorFlow does not tell.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> logits, added = (editor.graph.get_operation_by_name(name) for name in ("net/logits", "net/hidden/Add"))
+        >>> logits._update_input(0, added.outputs[0])
+        >>> editor.refresh()
+        >>> editor.path("net/hidden/Add", "net/logits").ops
+        ('net/hidden/Add', 'net/logits')
+        """
         self._live.reread()
         self.changed()
 
@@ -83,11 +115,22 @@ class GraphEditor(Colouring):
           several, {name: (inputs, outputs)}; when nothing is given or chosen, those that the file was opened with
         * ".pb" and ".pbtxt" are a GraphDef; with `frozen`, of what the outputs need, with constants for variables
         * ".meta" is a MetaGraphDef with a checkpoint of the same name beside
-        * ".svg", ".png" and ".pdf" are the picture, ".dot" and ".graphml" the graph for other tools, ".py" the code
+        * ".svg", ".png" and ".pdf" are the picture, ".dot" and ".graphml" the graph for other tools
+        * ".html" is a page that needs no kernel and no network: one moves in it, opens scopes, searches, inspects
+        * ".py" is the code that does the edits, ".json" the edits as data, which `replay` does
 
         Written beside and moved into place: a failure leaves old files as they were. A model is loaded back first and
         run, on `feeds` ({input: value}) or on made-up ones, beside the graph as it is; GraphEditError tells where they
         differ. `verify=False` leaves that out.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> editor.save(f"{folder}/net.pb", "x:0", "net/logits:0", frozen=True).name
+        'net.pb'
+        >>> tgw.edit(f"{folder}/net.pb").of_type("Const").ops
+        ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
         self._told = []
         what = export.Export(
@@ -98,6 +141,8 @@ class GraphEditor(Colouring):
             ask=lambda: self._asked(inputs, outputs, signatures),
             picture=self._picture,
             code=self.script,
+            view=self._viewed,
+            edits=lambda: document(self.edits()),
             module=self._whole_function(inputs, outputs, signatures) if self.in_function else None,
             read_only=self.read_only(),
             frozen=frozen,
@@ -107,12 +152,26 @@ class GraphEditor(Colouring):
         )
         return self._announced(export.save(Path(path), what, folder=str(path).endswith("/")))
 
+    def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
+        """Write the graph one stands in as an event file, which TensorBoard's graph tab opens; the path of the file.
+
+        `logdir` is made if it is not there: `tensorboard --logdir logdir`. Tensors have their static shapes; of
+        constants over 1 kB the numbers are left out. Raises GraphEditError when the folder cannot be written to.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tempfile
+        >>> editor.to_tensorboard(tempfile.mkdtemp()).name.startswith("events.out.tfevents.")
+        True
+        """
+        return export.write_events(Path(logdir), self.index, self.room.body.envelope)
+
     def _announced(self, written: Path) -> Path:
         """Say once what could not be done with it."""
         changed = (step for step in self._history.done if step.patch.changed or step.patch.add.nodes)
         within = {" / ".join(s.path[1:]) for s in changed if s.place not in (None, self._live)}
         inside = sorted(within) if len(self.breadcrumb) == 1 else ()
-        if inside and written.suffix.lower() not in (".py", ".svg", ".png", ".pdf"):
+        if inside and written.suffix.lower() not in (".py", ".json", ".svg", ".png", ".pdf", ".html"):
             self._told.append(
                 f"What was edited inside of {listed(inside)} is not in {written.name!r}, where functions keep their "
                 "bodies; stand in there (editor.enter) to save it, or take editor.module()."
@@ -146,13 +205,36 @@ class GraphEditor(Colouring):
         inputs, outputs = (old if new is None else new for old, new in zip(boundary, (inputs, outputs), strict=True))
         return export.asked(self.index, self._names, inputs, outputs, signatures)
 
+    def _viewed(self) -> export.Viewed:
+        room, chosen = self.room, self.selection
+        return export.Viewed(
+            index=self.index,
+            shown=room.shown,
+            path=tuple(self.breadcrumb),
+            memo=room.memo,
+            layout=self._layout,
+            selected=() if chosen is None else tuple(self.index.ids[name] for name in chosen.ops),
+            inputs=self.inputs,
+            outputs=self.outputs,
+            notices=self._source.notices,
+            colours=self._ways_without_a_run(),
+            colour=self._by,
+        )
+
     def _picture(self) -> tuple[scenes.Scene, scenes.Paint]:
         scene = self.scene()
         return scene, self.paint(scene)
 
     @property
     def widget(self) -> Any:
-        """The editor as an ipywidgets widget; always the same one."""
+        """The editor as an ipywidgets widget; always the same one.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> selection = editor.mark("x:0", "net/logits:0")
+        >>> editor.widget.inputs, editor.widget.outputs
+        (('x:0',), ('net/logits:0',))
+        """
         if self._widget is None:
             self._widget = self._show(self)
         return self._widget

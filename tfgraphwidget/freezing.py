@@ -32,6 +32,13 @@ class Freezing(Reworking):
         `outputs` are ops or tensors; without them the chosen ones are taken, those of the signature, or what nobody
         reads. What stands before `inputs` goes too, when nothing else needs it. Loops and conditionals stay what they
         are. On a live graph the rest is hidden, and undo brings it back.
+        Raises SessionRefused for variables without values.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.freeze("net/logits:0")
+        >>> len(report.removed), editor.of_type("Const").ops
+        (69, ('net/hidden/w_1', 'net/hidden/b_1', 'net/w_1'))
         """
         index = self.index
         names, cut = self._results(outputs), self._names(inputs)
@@ -46,6 +53,12 @@ class Freezing(Reworking):
         """Let go of what `outputs` do not need: gradients, optimisers with their slots, savers, summaries.
 
         The default is that of `freeze`. The variables that are needed stay, with what initialises them.
+        Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.strip_training("net/logits:0")
+        <Edits: 51 ops removed>
         """
         return self.edit(StripTraining(self._results(outputs)), renew=renew)
 
@@ -53,6 +66,18 @@ class Freezing(Reworking):
         """Fold batch normalisations, those in `what` or all, into the weights of the convolution before them.
 
         Their numbers must be constants (`freeze` makes them so), and they must be in inference mode.
+        Raises GraphEditError, which names the op, where they are not.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        ...     four = [tf.ones([4])] * 4
+        ...     _ = tf.compat.v1.nn.fused_batch_norm(y, *four, is_training=False, name="norm")
+        >>> editor = tgw.edit(graph)
+        >>> report = editor.fold_batch_norm()
+        >>> report.changed, "norm" in report.removed
+        (('conv',), True)
         """
         index = self.index
         ops = self._each(what) if what else ()
@@ -62,7 +87,15 @@ class Freezing(Reworking):
         """A part as a graph of its own, in an editor of its own, with the values of its variables.
 
         The part is what `outputs` need, up to `inputs`; by default the chosen boundary. Ops keep their names, inputs
-        become placeholders. The graph here stays as it is.
+        become placeholders. The graph here stays as it is. Raises GraphEditError in a function's body.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> part = editor.extract("net/hidden/Relu:0", "net/logits:0")
+        >>> part.inputs, part.outputs
+        (('net/hidden/Relu:0',), ('net/logits:0',))
+        >>> part.session.run("net/logits:0", {"net/hidden/Relu:0": [[1.0] * 8]}).shape
+        (1, 3)
         """
         if self.in_function:
             raise GraphEditError(

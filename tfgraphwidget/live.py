@@ -19,6 +19,7 @@ from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
 
 if TYPE_CHECKING:
@@ -144,9 +145,10 @@ class LiveGraph:
         generation = self._record().generation
 
         def follow() -> None:
-            renewed = renewal.carry if renewal else nothing
-            for step in (fill, lambda: self._follow(before, patch, generation), renewed, then):
+            for step in (fill, lambda: self._follow(before, patch, generation), renewal.carry if renewal else nothing):
+                let_in()  # not behind the last: a session that was renewed is not taken back
                 step()
+            then()
 
         try:
             # When it fails the generation has grown, so that the index is read anew when it is next asked for.
@@ -193,11 +195,14 @@ class LiveGraph:
         """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""
         if self._draft is not None:
             return self._draft.take_back(patch)
-        index, (_, patch) = self.index, self._fitted.pop(id(patch), (None, patch))
+        index, asked = self.index, id(patch)
+        _, patch = self._fitted.get(asked, (None, patch))
         if any(node.name not in index.ids for node in patch.add.nodes):
             raise NothingTo("Another editor has undone this already; redo it there first.")
         inverse = patch.inverse().with_dependents(index)
-        return inverse, self.carry_out(inverse, renew=renew)
+        lost = self.carry_out(inverse, renew=renew)
+        self._fitted.pop(asked, None)
+        return inverse, lost
 
     def place(self) -> Place:
         """The graph, imported now if it is a file's, with its index and session."""

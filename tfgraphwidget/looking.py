@@ -41,7 +41,13 @@ class Looking(Selecting):
 
     @property
     def index(self) -> GraphIndex:
-        """The graph one stands in as it is now; ops that other cells added are taken in."""
+        """The graph one stands in as it is now; ops that other cells added are taken in.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> len(editor.index), editor.index.names[:2]
+        (74, ['x', 'labels'])
+        """
         return self.room.index
 
     @property
@@ -51,23 +57,55 @@ class Looking(Selecting):
 
     @property
     def breadcrumb(self) -> tuple[str, ...]:
-        """Where one stands: the source's title, then each op entered."""
+        """Where one stands: the source's title, then each op entered.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.breadcrumb
+        ('Graph',)
+        """
         return self._rooms.path
 
     def doors(self, op: Any) -> tuple[Door, ...]:
-        """The functions that an op calls, each with what the op uses it as ("body", "cond", "f")."""
+        """The functions that an op calls, each with what the op uses it as ("body", "cond", "f").
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+        >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+        >>> [door.label for door in editor.doors("while")]
+        ['body', 'cond']
+        """
         return self._rooms.doors(self._one(op))
 
     def enter(self, op: Any, label: str = "") -> None:
         """Stand in the function that an op calls: `editor.enter("while", "body")`; without a label, the first one.
 
         A function of the graph's library can be entered by its own name too. Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+        >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+        >>> editor.enter("while", "body")
+        >>> editor.breadcrumb
+        ("tf.function '<lambda>'", 'while:body')
         """
         self._rooms.enter(op if isinstance(op, str) and op in self.index.functions else self._one(op), str(label))
         self.changed()
 
     def leave(self, depth: int | None = None) -> None:
-        """Go back one room, or to the one at this place of `breadcrumb` (0: the graph itself). Raises NothingTo."""
+        """Go back one room, or to the one at this place of `breadcrumb` (0: the graph itself). Raises NothingTo.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+        >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+        >>> editor.enter("while", "body")
+        >>> editor.leave()
+        >>> editor.breadcrumb
+        ("tf.function '<lambda>'",)
+        """
         self._rooms.leave(depth)
         self.changed()
 
@@ -80,6 +118,13 @@ class Looking(Selecting):
         """Choose the boundary, as clicks do; the selection between, once there are outputs and inputs.
 
         Raises UnknownName or NoPath and keeps the boundary as it was.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.mark("x:0", "net/logits:0")
+        editor.between(['x:0'], ['net/logits:0'])
+        >>> editor.inputs, len(editor.selection)
+        (('x:0',), 10)
         """
         selection = self.room.mark(self._names(inputs), self._names(outputs))
         self.changed()
@@ -87,17 +132,38 @@ class Looking(Selecting):
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Names of the input boundary."""
+        """Names of the input boundary.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> selection = editor.mark("net/hidden/Relu:0", "loss:0")
+        >>> editor.inputs
+        ('net/hidden/Relu:0',)
+        """
         return self.room.boundary[0]
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the output boundary."""
+        """Names of the output boundary.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> selection = editor.mark("net/hidden/Relu:0", "loss:0")
+        >>> editor.outputs
+        ('loss:0',)
+        """
         return self.room.boundary[1]
 
     @property
     def selection(self) -> Selection | None:
-        """What lights up: the ops between the boundaries, or those chosen. Assign a Selection, or None."""
+        """What lights up: the ops between the boundaries, or those chosen. Assign a Selection, or None.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.selection = editor.scope("net/hidden") - editor.trainable()
+        >>> editor.selection, len(editor.selection)
+        ((editor.scope('net/hidden') - editor.trainable()), 13)
+        """
         return self.room.selection
 
     @selection.setter
@@ -106,13 +172,32 @@ class Looking(Selecting):
         self.changed()
 
     def networkx(self) -> Any:
-        """The graph one stands in as a `networkx.MultiDiGraph`; see `graph.nx.networkx`."""
+        """The graph one stands in as a `networkx.MultiDiGraph`; see `graph.nx.networkx`.
+
+        `tgw.edit` opens it again, also with nodes left out or relabelled: `meta_graph_def` of the graph and `node_def`
+        of each node are the bytes of what they stand for.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> graph = editor.networkx()
+        >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in graph.edges("net/logits", data=True)][:1]
+        [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
+        """
+        from tfgraphwidget.export.networked import surroundings
         from tfgraphwidget.graph import nx
 
-        return nx.networkx(self.index)
+        graph = nx.networkx(self.index, nodes=True)
+        graph.graph["meta_graph_def"] = surroundings(self.index, self.room.body.envelope)
+        return graph
 
     def table(self) -> Any:
-        """One row for each op, as a pandas DataFrame when pandas is installed, else as a list of dicts."""
+        """One row for each op, as a pandas DataFrame when pandas is installed, else as a list of dicts.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.table().set_index("name").loc["net/logits", ["type", "outputs"]].tolist()
+        ['MatMul', ('float32 (None, 3)',)]
+        """
         from tfgraphwidget.graph import table
 
         return table.table(self.index)

@@ -10,6 +10,7 @@ from typing import Any
 
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
+_LONGEST = 10_000  # characters of a name that can be a mistyped one
 _IDENTIFIER = re.compile(r"\W+")
 
 
@@ -91,6 +92,8 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     Exact tails come first: who types "Softmax" means "net/Predictions/Softmax".
     """
     known = list(known)
+    if len(name) > _LONGEST:
+        return []
     low = name.lower()
     tails = sorted((k for k in known if k.lower().endswith(low)), key=len)[:count]
     if len(tails) == count or len(known) > 20_000:

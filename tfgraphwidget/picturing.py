@@ -13,6 +13,8 @@ from tfgraphwidget.names import last_part
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
+_FARTHEST = 100_000_000.0  # pixels of the scene
+_SLIMMEST = 1_000.0
 _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
@@ -20,7 +22,7 @@ def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
     """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
     from tfgraphwidget.view import draw
 
-    if not asked.whole and (len(asked.area) != 4 or min(asked.area[2:]) <= 0):
+    if not asked.whole and not _is_view(asked.area):
         raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
     left, top, width, height = asked.area if not asked.whole else (0.0, 0.0, 0.0, 0.0)
     area = None if asked.whole else (left, top, width, height)
@@ -33,3 +35,10 @@ def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.Pictured(f"{title}.{asked.suffix}"), file.getvalue()
+
+
+def _is_view(area: tuple[float, ...]) -> bool:
+    """Whether somebody can have this area in view: there is no screen of one by a million pixels."""
+    if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
+        return False
+    return min(area[2:]) > 0 and max(area[2:]) / min(area[2:]) < _SLIMMEST

@@ -17,6 +17,7 @@ from tfgraphwidget.graph.filling import first_contents
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.restored import keys_by_handle, sliced
 
@@ -49,10 +50,12 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = Answered(target.session)
     found = _Found(command, patch, origin, target, originals)
+    tell("Finding the values of the variables")
     loaded = found.values(own)
     runnable = found.starters(starters, loaded)
 
     def fill() -> None:
+        tell("Loading the values of the variables")
         values.load(session, [v for v in own if v.handle in loaded], loaded)
         values.start(session, runnable)
 

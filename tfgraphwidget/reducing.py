@@ -22,6 +22,15 @@ class Reducing(Freezing):
         calls the functions behind its ops as edits have left them.
 
         Raises GraphEditError in a graph, which is no function, and for what cannot stand alone.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+        >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+        >>> report = editor.bypass("Relu")
+        >>> module = editor.module()
+        >>> module, module(tf.constant([-1.0, 3.0])).numpy().tolist()
+        (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
         if not self.in_function:
             raise GraphEditError(
@@ -43,7 +52,17 @@ class Reducing(Freezing):
         return {keys.get(port, key): name for port, (key, name) in enumerate(returns.items())}
 
     def function(self, name: str = "edited") -> Any:
-        """The same as a `tf.function`, which keeps its variables alive."""
+        """The same as a `tf.function`, which keeps its variables alive.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+        >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+        >>> report = editor.bypass("Relu")
+        >>> edited = editor.function()
+        >>> edited(tf.constant([-1.0, 3.0])).numpy().tolist()
+        [-2.0, 6.0]
+        """
         module = self.module(name)
         module.run.module = module
         return module.run

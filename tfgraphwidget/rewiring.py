@@ -9,14 +9,14 @@ from typing import Any
 from tfgraphwidget.editing import Editing, Renew
 from tfgraphwidget.edits.bypass import Bypass, Detach
 from tfgraphwidget.edits.connect import Connect
-from tfgraphwidget.edits.ends import is_scope
+from tfgraphwidget.edits.ends import is_scope, outputs_of
 from tfgraphwidget.edits.mending import Mend
 from tfgraphwidget.edits.report import Edits
 from tfgraphwidget.edits.reroute import Reroute, Side, Swap
 from tfgraphwidget.edits.waiting import AddControlInputs, RemoveControlInputs
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.names import identifier, listed, split_tensor
 
 
 class Rewiring(Editing):
@@ -44,6 +44,11 @@ class Rewiring(Editing):
         Both are tensors, or lists of as many, taken pair by pair and all at once. An op stands for its tensors, "^op"
         for its control edges: whoever waits for the one op waits for the other then. `only` and `never` are the ops
         that may and may not be changed: ops, name scopes, selections.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.reroute("net/hidden/Relu:0", to="net/hidden/Add:0", only="net/logits").changed
+        ('net/logits',)
         """
         command = Reroute(
             self._ends(old), self._ends(to), self._consumers(only), self._consumers(never), mend, tuple(names)
@@ -66,6 +71,13 @@ class Rewiring(Editing):
 
         Of these, `what` says which: "outputs" (those that read them from outside), "inputs" (what they read), or
         "both". They go pairwise, in their order.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> report = editor.swap("net/logits:0", copy["net/logits:0"])
+        >>> "copy/net/logits" in editor.path("x", "loss")
+        True
         """
         ends = self._part(a), self._part(b)
         return self._rewire(Swap(*ends, what, self._consumers(only), self._consumers(never), mend, tuple(names)), renew)
@@ -84,6 +96,11 @@ class Rewiring(Editing):
 
         `source` is a tensor, several, or an op, a name scope or a selection for all that it gives. Without `k`, they
         go to the inputs of `target` one by one, where they are equally many, or a tensor to the only one that fits.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.connect("net/hidden/Add:0", "net/logits", 0)
+        <Edits: 1 op changed>
         """
         given = self._part(source) if isinstance(source, Selection) else self._ends(source)
         return self._rewire(Connect(given, self._part(target), k, mend, tuple(names)), renew)
@@ -101,6 +118,12 @@ class Rewiring(Editing):
 
         Where several tensors come in, the only one of the same dtype and static shape is taken. `by` says which else,
         or maps tensors that go out to tensors to read instead, for these alone. The ops stay, and nobody reads them.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.path("net/hidden/Add", "net/logits").ops
+        ('net/hidden/Add', 'net/logits')
         """
         ways = (
             tuple((self._one(out), self._one(way)) for out, way in by.items())
@@ -124,15 +147,34 @@ class Rewiring(Editing):
         """Cut an op, a name scope or a selection off: it reads new placeholders, and so do those that read it.
 
         `inputs` and `outputs` say which of the two, `control` whether control edges across are removed too.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.detach("net/hidden/Relu").added
+        ('net/hidden/Add_placeholder', 'net/hidden/Relu_placeholder')
         """
         return self._rewire(Detach(self._part(what, ops=True), inputs, outputs, control, tuple(names)), renew)
 
     def add_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
-        """Let `op` wait for `ops` too: they run before it, whenever it runs."""
+        """Let `op` wait for `ops` too: they run before it, whenever it runs.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_control_inputs("loss", ["net/hidden/Relu"])
+        >>> editor.ops("loss").control_inputs
+        ('^net/hidden/Relu',)
+        """
         return self.edit(AddControlInputs(self._op(op), self._each(ops)), renew=renew)
 
     def remove_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
-        """Let `op` no longer wait for `ops`."""
+        """Let `op` no longer wait for `ops`.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.remove_control_inputs("train", "train/update_net/w/ResourceApplyGradientDescent")
+        >>> len(editor.ops("train").control_inputs)
+        2
+        """
         return self.edit(RemoveControlInputs(self._op(op), self._each(ops)), renew=renew)
 
     def _rewire(self, command: Any, renew: Renew) -> Edits:
@@ -184,3 +226,30 @@ class Rewiring(Editing):
             else:
                 found += self._each(item)
         return tuple(dict.fromkeys(found))
+
+    def _tensor(self, given: Any) -> str:
+        """The name of a tensor; an op stands for its only one."""
+        return self._given_by(self._one(given))
+
+    def _given_by(self, given: Any) -> str:
+        """The tensor that is meant: itself, or the only one that an op, a name scope or a selection gives."""
+        part = self._part(given)
+        if isinstance(part, str) and part not in self.index.ids and split_tensor(part)[1] is not None:
+            return part
+        outputs = outputs_of(self.index, part)
+        if len(outputs) > 1 and part not in self.index.ids:  # less what nobody reads of an op that gives more
+            selection = part if isinstance(part, Selection) else self.scope(part)
+            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
+        if len(outputs) != 1:
+            raise GraphEditError(
+                f"{str(part)!r} gives {len(outputs)} tensors{f' ({listed(outputs)})' if outputs else ''}, and one is "
+                "wanted; name it.",
+                [part] if isinstance(part, str) and part in self.index.ids else [],
+            )
+        return outputs[0]
+
+    def _scope_for(self, function: Any) -> str:
+        """A free name scope for what a function makes, named after it."""
+        name = function if isinstance(function, str) else getattr(function, "__name__", "")
+        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
+        return self.free_scope(wanted or "inserted")

@@ -13,8 +13,7 @@ from tfgraphwidget.editing import Renew
 from tfgraphwidget.edits.attributes import SetAttr
 from tfgraphwidget.edits.bypass import Bypass
 from tfgraphwidget.edits.command import Command
-from tfgraphwidget.edits.ends import outputs_of
-from tfgraphwidget.edits.following import Ends, check_called, ends_now, renamed_keys
+from tfgraphwidget.edits.following import check_called
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.edits.insert import Insert
 from tfgraphwidget.edits.leading import tensor
@@ -28,12 +27,11 @@ from tfgraphwidget.edits.setting import Place, SetConstant
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.names import free_name, identifier, listed, split_tensor
+from tfgraphwidget.names import free_name, listed
 from tfgraphwidget.rewiring import Rewiring
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
-    from tfgraphwidget.sources.body import Signature
 
 _SAME = "same"
 
@@ -67,6 +65,14 @@ class Reworking(Rewiring):
         op, a name scope or a selection that gives one. `only` and `never` name readers: ops, scopes, selections.
 
         At a placeholder, `spec` (a tf.TensorSpec) puts the function before the input: that is what is fed from now on.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit")
+        <Edits: 7 ops added, 3 ops changed>
+        >>> editor.path("net/hidden/Relu", "net/logits").ops
+        ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
         """
         command = Insert(
             at=self._given_by(at),
@@ -95,6 +101,14 @@ class Reworking(Rewiring):
         gives one for each that comes out; or another selection or scope, whose ends take the place of the old ones in
         their order, or as `ends` says: {old tensor: new tensor}. With `remove` the old ops go, and what only they
         needed.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
+        <Edits: 1 op added, 1 op removed, 3 ops changed>
+        >>> editor.of_type("Elu").ops
+        ('body/Elu',)
         """
         is_function = callable(by) and not isinstance(by, Selection)
         if not is_function:
@@ -110,6 +124,11 @@ class Reworking(Rewiring):
 
         `prune=False` leaves that; `readers=True` takes whatever depends on them along, else they must be read by
         nobody who stays. See `edits.remove.Remove` for what is never pruned.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.remove("loss", readers=True).removed
+        ('loss',)
         """
         return self.edit(Remove(self._part(what, ops=True), prune, readers), renew=renew)
 
@@ -117,6 +136,12 @@ class Reworking(Rewiring):
         """Give an op, a name scope ("a/"), or an end of a signature ("serving_default:output_0") another name.
 
         A variable takes the ops along that are named after it, and keeps its value.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("net/hidden/", "body")
+        >>> editor.path("x", "net/logits").ops
+        ('x', 'net/logits', 'body/MatMul', 'body/Add', 'body/Relu')
         """
         command = self._renaming(old, new)
         return self.edit(command, renew=renew)
@@ -125,6 +150,12 @@ class Reworking(Rewiring):
         """Put ops, name scopes or a selection on a device, "/device:GPU:0"; "" or None for wherever TensorFlow likes.
 
         What must stand on the same device (colocation) moves along.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.place(editor.scope("net/hidden"), "/device:CPU:0")
+        >>> len(editor.find("device:CPU"))
+        17
         """
         return self.edit(Place(self._part(what, ops=True), device or ""), renew=renew)
 
@@ -132,6 +163,13 @@ class Reworking(Rewiring):
         """Give an attribute of an op another value: `editor.set_attr("conv1", "padding", "SAME")`.
 
         A dtype may be a tf.DType or its name, a shape a tf.TensorShape or a list.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
+        (1, 6, 6, 4)
         """
         return self.edit(SetAttr(self._op(op), name, made.plain(value)), renew=renew)
 
@@ -139,6 +177,12 @@ class Reworking(Rewiring):
         """Give a constant another value, or a placeholder one for ever: `editor.set_constant("is_training:0", False)`.
 
         What read the placeholder reads a new constant, and the placeholder stays, so that feeding it does no harm.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.set_constant("labels:0", [2])
+        >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
+        ()
         """
         return self.edit(SetConstant(self._tensor(tensor), made.plain(value)), renew=renew)
 
@@ -159,19 +203,15 @@ class Reworking(Rewiring):
         before; only another dtype in a live graph takes a new placeholder. `constants` of what is given back are those
         that still hold an old size, as the target of a Reshape may; with `fix` they are rewritten. `mend="Cast"` casts
         another dtype back for the readers.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.replace_input("x:0", [16, 4])
+        >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
+        'net/logits'
         """
         told = made.shape_and_dtype(spec, shape, dtype)
         return self.edit(ReplaceInput(self._tensor(tensor), *told, fix, mend), renew=renew)
-
-    @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef as edits have left them.
-
-        `tgw.edit(path, signature=name)` opens one.
-        """
-        done = ((step.patch, step.place is self._live) for step in self._history.done)
-        patches = (patch if here else Patch(keys=patch.keys) for patch, here in done)
-        return tuple(renamed_keys(self._source.signatures, patches))
 
     # Commands made whole: what only TensorFlow knows, or the graph's surroundings
 
@@ -236,48 +276,7 @@ class Reworking(Rewiring):
 
         return self._live.carry_out(patch, then, fill=fill, renew=renew)
 
-    def _called_for(self) -> tuple[str, ...]:
-        """The tensors that those who call this graph name: ends of signatures, arguments and results of functions."""
-        if self.in_function:
-            arguments, returns = self._function_ends()
-            return tuple(dict.fromkeys((*arguments, *returns.values())))
-        ends = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
-        return tuple(dict.fromkeys(name for pairs in ends for _, name in pairs))
-
-    def _function_ends(self) -> Ends:
-        """The arguments and results of the function one stands in, as edits have left them."""
-        site, body = self.room.site, self.room.body
-        patches = (step.patch for step in self._history.done if step.place is site)
-        return ends_now(body.arguments, body.returns, patches)
-
     # What was given, as commands hold it
-
-    def _tensor(self, given: Any) -> str:
-        """The name of a tensor; an op stands for its only one."""
-        return self._given_by(self._one(given))
-
-    def _given_by(self, given: Any) -> str:
-        """The tensor that is meant: itself, or the only one that an op, a name scope or a selection gives."""
-        part = self._part(given)
-        if isinstance(part, str) and part not in self.index.ids and split_tensor(part)[1] is not None:
-            return part
-        outputs = outputs_of(self.index, part)
-        if len(outputs) > 1 and part not in self.index.ids:  # less what nobody reads of an op that gives more
-            selection = part if isinstance(part, Selection) else self.scope(part)
-            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
-        if len(outputs) != 1:
-            raise GraphEditError(
-                f"{str(part)!r} gives {len(outputs)} tensors{f' ({listed(outputs)})' if outputs else ''}, and one is "
-                "wanted; name it.",
-                [part] if isinstance(part, str) and part in self.index.ids else [],
-            )
-        return outputs[0]
-
-    def _scope_for(self, function: Any) -> str:
-        """A free name scope for what a function makes, named after it."""
-        name = function if isinstance(function, str) else getattr(function, "__name__", "")
-        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
-        return self.free_scope(wanted or "inserted")
 
     def _renaming(self, old: Any, new: str) -> Rename | RenameKey:
         """An op or a scope of that name goes before an end of a signature."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import select
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.view.scene import Scene
 
 Names = str | Iterable[Any]
+_FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
 
 class Site(Protocol):
@@ -172,7 +173,7 @@ class Room:
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
         found = self.outline.ids.get(name.rstrip("/"))
-        return self.index.scopes.scope(name) if found is None else found
+        return self.index.scopes.scope(name) if found is None else int(self.outline.one_with[found])
 
     def _names(self, nodes: Iterable[int]) -> frozenset[str]:
         names = self.outline.names
@@ -225,6 +226,8 @@ class Room:
         item = boxes.get(name.rstrip("/"))
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
+        if not max(abs(x), abs(y)) <= _FARTHEST:
+            raise GraphEditError(f"A place is at most {_FARTHEST:,} pixels from the corner of the drawing.")
         left, top = scene.box[scene.parent[item], :2].tolist()
         self.pinned = {**self.pinned, scene.names[item]: (x - left, y - top)}
 

@@ -13,6 +13,7 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
+from tfgraphwidget.view import ahead
 from tfgraphwidget.view import scene as scenes
 from tfgraphwidget.view.shown import Direction
 
@@ -28,68 +29,153 @@ class Seeing(Looking):
 
     def __init__(self, first: Room, source: Source, layout: Any) -> None:
         self._layout = layout
+        self._ahead: tuple[Any, list[str]] = None, []
         super().__init__(first, source)
 
     @property
     def opened(self) -> frozenset[str]:
-        """The scopes and groups that are open in the drawing."""
+        """The scopes and groups that are open in the drawing.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> sorted(editor.opened)
+        ['cross_entropy', 'net', 'net/hidden']
+        """
         return self.room.opened
 
     def open(self, *scopes: str, deep: bool = False) -> None:
-        """Open name scopes or groups in the drawing, and those around them; `deep`: and all inside."""
+        """Open name scopes or groups in the drawing, and those around them; `deep`: and all inside. Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.open("net/hidden")
+        >>> "net/hidden/Relu" in editor.scene().names
+        True
+        """
         self.room.open(scopes, deep=deep)
         self.changed()
 
     def close(self, *scopes: str, deep: bool = False) -> None:
-        """Close name scopes or groups in the drawing; `deep`: and all inside."""
+        """Close name scopes or groups in the drawing; `deep`: and all inside. Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.close("net", deep=True)
+        >>> "net" in editor.opened
+        False
+        """
         self.room.close(scopes, deep=deep)
         self.changed()
 
     def open_all(self) -> None:
-        """Open every name scope and group."""
+        """Open every name scope and group.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.open_all()
+        >>> {"net", "net/hidden"} <= editor.opened
+        True
+        """
         self.room.open_all()
         self.changed()
 
     def close_all(self) -> None:
-        """Close every name scope and group."""
+        """Close every name scope and group.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.close_all()
+        >>> editor.opened
+        frozenset()
+        """
         self.room.close_all()
         self.changed()
 
     def reveal(self, name: str) -> str:
-        """Open the scopes around an op, a tensor or a scope; the name of the op or scope. What is hidden is shown."""
+        """Open the scopes around an op, a tensor or a scope; the name of the op or scope. What is hidden is shown.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.close_all()
+        >>> editor.reveal("net/hidden/Relu:0"), sorted(editor.opened)
+        ('net/hidden/Relu', ['net', 'net/hidden'])
+        """
         before, found = self.room.shown, self.room.reveal(name)
         if self.room.shown != before:
             self.changed()
         return found
 
     def hide(self, *what: Names) -> None:
-        """Leave ops, scopes or selections out of the drawing. Raises UnknownName."""
+        """Leave ops, scopes or selections out of the drawing. Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.hide("net/hidden", editor.ops("labels"))
+        >>> sorted(editor.hidden), editor.hidden_ops
+        (['labels', 'net/hidden'], 16)
+        """
         self.room.hide(tuple(name for some in what for name in self._seen(some)))
         self.changed()
 
     def show_only(self, *what: Names) -> None:
-        """Draw only these ops, scopes or selections, and the scopes around them. Raises UnknownName."""
+        """Draw only these ops, scopes or selections, and the scopes around them. Raises UnknownName.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.show_only("net")
+        >>> len(editor.index) - editor.hidden_ops
+        22
+        """
         self.room.show_only(tuple(name for some in what for name in self._seen(some)))
         self.changed()
 
     def show_all(self) -> None:
-        """Draw again what was hidden."""
+        """Draw again what was hidden.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.hide("net")
+        >>> editor.show_all()
+        >>> editor.hidden_ops
+        0
+        """
         self.room.hidden = frozenset()
         self.changed()
 
     @property
     def hidden(self) -> frozenset[str]:
-        """The names of the ops, scopes and groups that are left out of the drawing."""
+        """The names of the ops, scopes and groups that are left out of the drawing.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.hide("net")
+        >>> editor.hidden
+        frozenset({'net'})
+        """
         return self.room.hidden
 
     @property
     def hidden_ops(self) -> int:
-        """How many ops are left out of the drawing."""
+        """How many ops are left out of the drawing.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.hide("net")
+        >>> editor.hidden_ops
+        22
+        """
         return self.room.hidden_ops
 
     @property
     def direction(self) -> Direction:
-        """Where tensors flow in the drawing: "down" or "right". Assign to turn it."""
+        """Where tensors flow in the drawing: "down" or "right". Assign to turn it.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.direction = "right"
+        >>> editor.direction
+        'right'
+        """
         return self.room.direction
 
     @direction.setter
@@ -103,19 +189,55 @@ class Seeing(Looking):
         """Keep an op, scope or group of the drawing with its centre at (x, y), in pixels of `scene().box`, y down.
 
         It goes along with the scope around it. Raises UnknownName for what is not drawn.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.pin("loss", 700, 300)
+        >>> scene = editor.scene()
+        >>> left, top, width, height = scene.box[scene.names.index("loss")].tolist()
+        >>> left + width / 2, top + height / 2
+        (700.0, 300.0)
         """
         self.room.pin(self.scene(), name, x, y)
         self.changed()
 
     def unpin(self, name: str = "") -> None:
-        """Let the layout decide again where an item stands; without a name, all of them."""
+        """Let the layout decide again where an item stands; without a name, all of them.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> before = editor.svg()
+        >>> editor.pin("loss", 700, 300)
+        >>> editor.unpin("loss")
+        >>> editor.svg() == before
+        True
+        """
         self.room.unpin(name)
         self.changed()
 
     def scene(self) -> scenes.Scene:
-        """The drawing as arrays; see `view.scene` for the fields."""
+        """The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `view.scene`.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> scene = editor.scene()
+        >>> len(scene.names) == len(scene), scene.box.shape[1], scene.box.dtype
+        (True, 4, dtype('float32'))
+        """
         room = self.room
         return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
+
+    def look_ahead(self) -> bool:
+        """Lay out one large scope of the drawing that is closed, so that it opens at once; whether there was one."""
+        room, now = self.room, (self.room, self.room.index, self.room.shown)
+        if self._layout is not None:
+            return False
+        if self._ahead[0] != now:
+            self._ahead = now, ahead.candidates(room.index, room.shown)
+        waiting = self._ahead[1]
+        if waiting:
+            ahead.lay_out(room.index, room.shown, waiting.pop(0), room.memo)
+        return bool(waiting)
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary and the last edit, per item of a scene."""
@@ -133,14 +255,26 @@ class Seeing(Looking):
         return None
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
-        """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes."""
+        """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes, one unit per pixel.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tempfile
+        >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
+        """
         from tfgraphwidget.view import draw
 
         scene = self.scene()
         return draw.draw(scene, ax, paint=self.paint(scene), dark=dark)
 
     def svg(self, *, dark: bool = False) -> str:
-        """The same picture as an SVG document."""
+        """The same picture as the text of an SVG document, sizes in pixels.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.svg().startswith("<svg ")
+        True
+        """
         from tfgraphwidget.view.svg import svg
 
         scene = self.scene()

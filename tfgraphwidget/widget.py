@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,19 @@ import anywidget
 import traitlets
 
 from tfgraphwidget import protocol, wire
-from tfgraphwidget.answer import Answers
+from tfgraphwidget.answer import Answer, Answers
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.interrupts import Cancelling
+from tfgraphwidget.progress import told_to
+from tfgraphwidget.turns import in_turn
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 _LOOK_EVERY = 0.5  # seconds
+_SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
+_CANCELLED = "Cancelled; nothing has changed."
+_DONE = "Cancelled when the edit was done already; History has it, and undo takes it back."
 _BUNDLE = Path(__file__).parent / "static" / "widget.js"
 
 
@@ -58,6 +66,11 @@ class GraphWidget(anywidget.AnyWidget):
         if self._editor.is_behind():
             self._follow()
 
+    def look_ahead(self) -> None:
+        """Lay out a scope that a person may open next, once a view has drawn."""
+        if self._answers.has_drawn:
+            self._editor.look_ahead()
+
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
         editor = self._editor
@@ -66,19 +79,59 @@ class GraphWidget(anywidget.AnyWidget):
         self.revision = self._answers.revision = self.revision + 1
 
     def _receive(self, _: Any, message: Any, __: Any) -> None:
-        """Answer one message of the browser with exactly one reply."""
-        number = message.get("id") if isinstance(message, dict) else None
+        """Answer one message of the browser with exactly one reply, when its turn comes."""
+        given = message.get("id") if isinstance(message, dict) else None
+        number = given if wire.is_whole(given) else -1
+        in_turn(
+            lambda: self._answer(number, message),
+            lambda: self.send(wire.encode(number, protocol.Working("", 0, 0))),
+        )
+
+    def _answer(self, number: int, message: Any) -> None:
+        replied = False
         try:
-            number, request = wire.decode(message)
-            reply, buffers = self._answers.to(request)
+            with Cancelling() as cancelling:
+                reply, buffers = self._reply(cancelling, number, message)
+                self.send(wire.encode(number, reply), buffers)
+                replied = True
+        except KeyboardInterrupt:  # in the moment before Cancelling is there, or behind it
+            if not replied:
+                self.send(wire.encode(number, protocol.Refused(_CANCELLED, ())))
+
+    def _reply(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+        try:
+            return self._answered(cancelling, number, message)
         except GraphEditError as error:
-            reply, buffers = self._answers.refused(error), []
+            return self._answers.refused(error), []
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
-            reply, buffers = protocol.Refused(why, ()), []
-        self.send(wire.encode(number if isinstance(number, int) else -1, reply), buffers)
+            return protocol.Refused(why, ()), []
+
+    def _answered(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+        """The reply, or what is said when a person does not want to wait for it."""
+        kept = self._answers.kept()
+        try:
+            with cancelling.once(), told_to(self._telling(number)):
+                return self._answers.to(wire.decode(message)[1])
+        except KeyboardInterrupt:
+            unchanged = kept.put_back()
+            self._editor.changed()  # listeners may have been told of what is no more
+            return protocol.Refused(_CANCELLED if unchanged else _DONE, ()), []
+
+    def _telling(self, number: int) -> Callable[[str, int, int], None]:
+        """What sends the progress of a request, if it takes long enough to be worth a word, and not too often."""
+        last = time.monotonic()
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= _SPEAK_EVERY:
+                last = now
+                self.send(wire.encode(number, protocol.Working(what, done, total)))
+
+        return tell
 
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
@@ -93,6 +146,7 @@ async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
             return
         try:
             widget.catch_up()
+            widget.look_ahead()
         except Exception:
             widget.log.exception("tfgraphwidget: the graph could not be read anew")
         del widget

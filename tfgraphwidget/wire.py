@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 from collections.abc import Mapping
-from math import isfinite
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.protocol import Reply, Request
+from tfgraphwidget.protocol import Refused, Reply, Request, Working
+
+_MOST = 2**63  # of a number: what JavaScript and numpy can hold
+_LONGEST = 1_000_000  # characters: a line of Python with thousands of names in it
+_MOST_SAID = 10_000  # characters of a refusal
+_HALF = re.compile("[\ud800-\udfff]")  # half a character, which no reply could carry back
 
 REQUESTS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Request)}
 
 
 def decode(message: object) -> tuple[int, Request]:
     """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError otherwise."""
-    if not isinstance(message, dict) or not isinstance(message.get("id"), int):
+    if not isinstance(message, dict) or not is_whole(message.get("id")):
         raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
-    kind = REQUESTS.get(str(message.get("type")))
+    kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
     if kind is None:
-        raise GraphEditError(f"The editor knows no request {str(message.get('type'))[:80]!r}; reload the page.")
+        raise GraphEditError(f"The editor knows no request {_told(message.get('type'))}; reload the page.")
     body = {key: value for key, value in message.items() if key not in {"id", "type"}}
     hints = get_type_hints(kind)
     unknown = sorted(set(body) - set(hints))
@@ -41,15 +46,34 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_checked(v, get_args(hint)[0], name) for v in value)
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+    if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
         return float(value)
-    if hint in (str, bool) and isinstance(value, hint):
+    if hint is str and isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None:
         return value
-    if hint is int and isinstance(value, int) and not isinstance(value, bool):
+    if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
         return value
-    raise GraphEditError(f"The field {name!r} of a request cannot be {str(value)[:80]!r}; reload the page.")
+    raise GraphEditError(f"The field {name!r} of a request cannot be {_told(value)}; reload the page.")
 
 
-def encode(number: int, reply: Reply) -> dict[str, Any]:
-    """The message for a reply, ready for JSON."""
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether this is a whole number; to Python `true` is one too."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+def _told(value: object) -> str:
+    """A value in a sentence: what is nested may be nested deeper than Python can print."""
+    if isinstance(value, str | int | float | None):
+        return repr(str(value)[:80])
+    return f"a {type(value).__name__} of {len(value) if isinstance(value, list | dict) else 0:,}"
+
+
+def _fit(text: str) -> str:
+    """Text that UTF-8 has and that a panel can show."""
+    return text[:_MOST_SAID].encode(errors="replace").decode()
+
+
+def encode(number: int, reply: Reply | Working) -> dict[str, Any]:
+    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
+    if isinstance(reply, Refused):
+        reply = dataclasses.replace(reply, why=_fit(reply.why), ops=tuple(map(_fit, reply.ops)))
     return {"id": number, "type": type(reply).__name__.lower(), **dataclasses.asdict(reply)}

@@ -31,6 +31,7 @@ import { labelHeights } from "./render/signposts";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
 import { at, isScope, OPEN } from "./scene";
+import { followColours, preferences } from "./settings";
 import { Sight } from "./sight";
 import { type Screen, type Status, Store } from "./store";
 import { styles } from "./styles";
@@ -48,6 +49,11 @@ export interface View {
   setHeight(pixels: number): void;
   close(): void;
 }
+
+/** Controls that ask the kernel for something; text in the panel can still be read, and copied. */
+const ASKING =
+  ".tgw-panel :is(button, input, select, textarea):not(.tgw-heading-button, [title='Copy the lines'])," +
+  ".tgw-search, .tgw-mode[data-mode], .tgw-asks, .tgw-legend select, .tgw-path";
 
 /** For tests, which click with a real mouse: where on the page an item can be clicked. */
 interface Probe {
@@ -67,20 +73,28 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   root.append(element("style", {}, styles), host);
   el.append(root);
   const store = new Store();
-  const stage = new Stage(host, store, settings.software);
+  const unfollow = followColours(root);
+  const stage = new Stage(host, store, settings.software && preferences().softwareCanvas !== false);
   const actions = new Actions(store, channel, stage);
   const parts = { store, stage, actions };
   assemble(root, host, parts);
   connect(root, host, parts);
-  store.watch(["state", "scene", "pending", "drawn", "status", "camera", "aim", "picking"], (screen) =>
-    describe(root, screen),
+  store.watch(
+    ["state", "scene", "pending", "drawn", "status", "camera", "aim", "picking", "working", "gone"],
+    (screen) => describe(root, screen),
   );
   Object.assign(root, { tfgraphwidget: probe(parts) });
+  channel.watch?.((gone) => {
+    store.set({ gone });
+    bar(root, gone);
+    if (!gone) void actions.open();
+  });
   const sight = new Sight(root, () => void actions.catchUp(settings.revision));
   const view = {
     catchUp: () => void (sight.seen && actions.catchUp(settings.revision)),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
+      unfollow();
       sight.close();
       actions.close();
       stage.close();
@@ -185,11 +199,18 @@ function describe(root: HTMLElement, screen: Screen): void {
     "data-items": screen.scene?.length,
     "data-aim": screen.aim?.refused ? screen.aim.tensor : undefined,
     "data-picking": screen.picking !== null,
+    "data-working": screen.working?.what,
     "data-zoom": screen.camera.zoom.toFixed(3),
   });
 }
 
-function statusOf({ state, status, pending, drawn }: Screen): string {
+/** What only the kernel can do cannot be asked for while it is gone; the last picture is still to be seen. */
+function bar(root: HTMLElement, gone: boolean): void {
+  for (const control of root.querySelectorAll<HTMLElement>(ASKING)) control.toggleAttribute("inert", gone);
+}
+
+function statusOf({ state, status, pending, drawn, gone }: Screen): string {
+  if (gone) return "gone";
   if (pending > 0) return state ? "busy" : "loading";
   if (status && status.kind !== "notice") return status.kind;
   if (!state) return "loading";

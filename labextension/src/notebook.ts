@@ -18,6 +18,13 @@ const BETWEEN = 50;
 
 /** Whether there is a notebook around an element that took the text as a new cell. */
 export async function insertCell(from: Element, text: string): Promise<boolean> {
+  // In JupyterLab our extension does it, also from a panel, which is in no cell.
+  const asked = new CustomEvent("tfgraphwidget:insert", {
+    detail: { text },
+    bubbles: true,
+    cancelable: true,
+  });
+  if (!from.dispatchEvent(asked)) return true;
   const cell = from.closest<HTMLElement>(".jp-Cell");
   const notebook = cell?.closest<HTMLElement>(".jp-Notebook");
   if (!cell || !notebook) return false;

@@ -302,6 +302,11 @@ export interface PictureRequest {
   dark: boolean;
 }
 
+/** Say whether the editor is still there. */
+export interface PingRequest {
+  type: "ping";
+}
+
 /** Copy a part into a name scope. */
 export interface CloneRequest {
   type: "clone";
@@ -450,6 +455,20 @@ export interface Refused {
   mends: Offer[];
 }
 
+/** The editor is there; the number of its state, as in State. */
+export interface There {
+  type: "there";
+  revision: number;
+}
+
+/** No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where nobody knows how much it is. */
+export interface Working {
+  type: "working";
+  what: string;
+  done: number;
+  total: number;
+}
+
 export type Request =
   | OpenRequest
   | ToggleRequest
@@ -476,6 +495,7 @@ export type Request =
   | ScriptRequest
   | ExamineRequest
   | PictureRequest
+  | PingRequest
   | CloneRequest
   | UndoRequest
   | RedoRequest
@@ -493,4 +513,5 @@ export type Reply =
   | Targeted
   | Scripted
   | Pictured
-  | Refused;
+  | Refused
+  | There;

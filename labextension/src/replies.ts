@@ -51,6 +51,7 @@ export class Replies {
       case "targeted":
       case "scripted":
       case "pictured":
+      case "there":
         break; // whoever asked has them
       default:
         assertNever(answer);

@@ -1,4 +1,5 @@
 // What only the screen knows, beside the last thing Python said. Nothing here is ever synced.
+import type { Progress } from "./channel";
 import type { Examined, Found, Inspected, Offer, Previewed, State } from "./protocol";
 import type { Camera, Point } from "./render/camera";
 import type { Lift } from "./render/lift";
@@ -77,8 +78,10 @@ export interface Screen {
   readonly dismissed: readonly string[];
   /** Requests without an answer yet. */
   readonly pending: number;
-  /** Whether an answer is late, probably since the kernel runs something else. */
-  readonly slow: boolean;
+  /** What the kernel does that takes its time, and how far it is; "" while a request waits for its turn. */
+  readonly working: Progress | null;
+  /** Whether nobody in the kernel answers any more. */
+  readonly gone: boolean;
   /** Whether the last scene and selection are on the canvas, at rest. */
   readonly drawn: boolean;
 }
@@ -113,7 +116,8 @@ const EMPTY: Screen = {
   warned: [],
   dismissed: [],
   pending: 0,
-  slow: false,
+  working: null,
+  gone: false,
   drawn: false,
 };
 

@@ -1,6 +1,6 @@
 // Turns: requests that change something go one after another, so that each starts from the state the last one left.
-import type { Answer, Channel } from "./channel";
-import type { Request } from "./protocol";
+import { type Answer, type Channel, Gone, type Progress } from "./channel";
+import type { Request, State } from "./protocol";
 import type { Arrival } from "./render/arrival";
 import { Replies, type Show } from "./replies";
 import type { Store } from "./store";
@@ -11,8 +11,9 @@ interface Handlers {
   fail(error: unknown): void;
 }
 
-/** An answer that comes later than this, in milliseconds, is worth a word. */
-const SLOW = 2500;
+/** Milliseconds until it is said what the kernel does; and until it is said that it has not even begun. */
+const SLOW = 300;
+const BUSY = 1000;
 
 export class Turns {
   readonly #store: Store;
@@ -40,11 +41,11 @@ export class Turns {
     this.#last = this.#last.then(async () => {
       const message = request();
       if (!message || this.#closed.signal.aborted) return;
-      const { scene } = this.#store.value;
+      const { scene, state } = this.#store.value;
       await this.ask(message, this.#closed.signal, arrival);
       // Whoever reveals an op looks at that one next; a run has values to show of what is looked at.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if (drawn) this.#store.set({ picked: renamed(this.#store.value.picked, message) });
+      if (drawn) this.#store.set({ picked: renamed(this.#store.value.picked, message, state) });
       if (drawn || message.type === "probe") void this.#lookAgain();
     });
     return this.#last;
@@ -60,7 +61,10 @@ export class Turns {
   /** An answer for whoever asks, beside all turns; null once the view is closed. */
   async question(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
     if (this.#closed.signal.aborted) return null;
-    return this.#channel.request(message, { signal });
+    return this.#channel.request(message, { signal }).catch((error) => {
+      if (error instanceof Gone) return null;
+      throw error;
+    });
   }
 
   /** More of what is looked at; null when there is none, which is nothing to complain of, or nobody waits any more. */
@@ -98,27 +102,61 @@ export class Turns {
 
   async #send(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
     this.#store.set({ pending: this.#store.value.pending + 1 });
-    const late = setTimeout(() => this.#store.set({ slow: true }), SLOW);
+    const heard = this.#listen();
     try {
-      accept(await this.#channel.request(message, { signal }));
+      accept(await this.#channel.request(message, { signal, told: heard.told }));
     } catch (error) {
-      // Given up for a newer question: nobody waits for this answer.
-      if (!signal.aborted) fail(error);
+      // Given up for a newer question: nobody waits for this answer. That the kernel is gone is said in one place.
+      if (!signal.aborted && !(error instanceof Gone)) fail(error);
     } finally {
-      clearTimeout(late);
+      heard.end();
       const pending = this.#store.value.pending - 1;
-      this.#store.set({ pending, slow: pending > 0 && this.#store.value.slow });
+      this.#store.set(pending > 0 ? { pending } : { pending, working: null });
     }
+  }
+
+  /** Show how far a request is, once that takes long enough to be worth a word. */
+  #listen(): { told(progress: Progress): void; end(): void } {
+    let latest: Progress | null = null;
+    let late = false;
+    const show = () => late && latest && this.#store.set({ working: latest });
+    const told = (progress: Progress) => {
+      latest = progress;
+      show();
+    };
+    const timers = [
+      setTimeout(() => {
+        late = true;
+        show();
+      }, SLOW),
+      setTimeout(() => latest ?? told({ what: "", done: 0, total: 0 }), BUSY),
+    ];
+    return { told, end: () => timers.forEach(clearTimeout) };
   }
 }
 
-/** What the op or scope of a key is called after an edit. */
-export function renamed(key: string, message: Request): string {
-  if (message.type !== "change" || message.verb !== "rename") return key;
-  const [old = ""] = message.what.map((name) => name.replace(/\/$/, ""));
+/** What the op or scope of a key is called after an edit, or after one that was taken back or done again. */
+export function renamed(
+  key: string,
+  message: Request,
+  state: Pick<State, "undo" | "redo"> | null = null,
+): string {
+  const [old, now] = namesIn(message, state).map((name) => name.replace(/\/$/, ""));
+  if (!old || !now || (key !== old && !key.startsWith(`${old}/`))) return key;
+  return `${now}${key.slice(old.length)}`;
+}
+
+/** The old name and the new one, of a rename; none of other requests. */
+function namesIn(message: Request, state: Pick<State, "undo" | "redo"> | null): string[] {
+  if (message.type === "undo") return namesOf(state?.undo).reverse();
+  if (message.type === "redo") return namesOf(state?.redo);
+  if (message.type !== "change" || message.verb !== "rename") return [];
   const text = message.values[message.keys.indexOf("new")] ?? "";
-  if (old === "" || text === "" || (key !== old && !key.startsWith(`${old}/`))) return key;
-  return `${text.replace(/^"|\/?"$/g, "")}${key.slice(old.length)}`;
+  return [message.what[0] ?? "", text.replace(/^"|"$/g, "")];
+}
+
+function namesOf(line = ""): string[] {
+  return /^editor\.rename\(\w+="([^"]+)", \w+="([^"]+)"/.exec(line)?.slice(1) ?? [];
 }
 
 function textOf(error: unknown): string {

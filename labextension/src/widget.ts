@@ -3,6 +3,11 @@ import type { AnyModel } from "@anywidget/types";
 import { createView, type View } from "./app";
 import { type Channel, openChannel } from "./channel";
 
+/** Jupyter's widgets say so when a kernel is restarted; elsewhere nobody does, and the next request finds out. */
+const RESTARTED = "comm_live_update";
+/** Milliseconds after which it is asked whether the kernel is still there. */
+const ASLEEP = 60_000;
+
 /** The synced traits of tfgraphwidget/widget.py; the graph itself never is one. */
 interface Traits extends Record<string, unknown> {
   revision: number;
@@ -19,19 +24,33 @@ export default function tfgraphwidget() {
   const views = new Set<View>();
 
   function initialize({ model }: Props): () => void {
-    channel = openChannel(model);
+    const opened = openChannel(model);
+    channel = opened;
     const catchUp = () => {
       for (const view of views) view.catchUp();
     };
     const setHeight = () => {
       for (const view of views) view.setHeight(model.get("height"));
     };
+    const check = () => void opened.check();
+    // A laptop was closed for a while, or the network was away.
+    const wake = () => {
+      if (!document.hidden && performance.now() - awake > ASLEEP) check();
+      awake = performance.now();
+    };
+    let awake = performance.now();
     model.on("change:revision", catchUp);
     model.on("change:height", setHeight);
+    model.on(RESTARTED, check);
+    addEventListener("online", check);
+    document.addEventListener("visibilitychange", wake);
     return () => {
       model.off("change:revision", catchUp);
       model.off("change:height", setHeight);
-      channel?.close();
+      model.off(RESTARTED, check);
+      removeEventListener("online", check);
+      document.removeEventListener("visibilitychange", wake);
+      opened.close();
     };
   }
 

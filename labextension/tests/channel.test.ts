@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { openChannel, type Wire } from "../src/channel";
+import { Gone, openChannel, type Wire } from "../src/channel";
 
 type Receive = (message: unknown, buffers: DataView[]) => void;
 
@@ -7,9 +7,18 @@ type Receive = (message: unknown, buffers: DataView[]) => void;
 class FakeModel implements Wire {
   readonly sent: { id: number; type: string }[] = [];
   readonly #listeners = new Set<Receive>();
+  readonly #told: NonNullable<Parameters<Wire["send"]>[1]>[] = [];
+  closed = false;
 
-  send(content: unknown): void {
+  send(content: unknown, callbacks?: Parameters<Wire["send"]>[1]): void {
+    if (this.closed) throw new Error("Cannot send");
     this.sent.push(content as { id: number; type: string });
+    if (callbacks) this.#told.push(callbacks);
+  }
+
+  /** What the kernel says of the message that was sent as the n-th. */
+  says(execution_state: "busy" | "idle", nth = 0): void {
+    this.#told[nth]?.iopub.status({ content: { execution_state } });
   }
 
   on(_: "msg:custom", callback: Receive): void {
@@ -98,5 +107,60 @@ describe("channel", () => {
     channel.close();
     await expect(answer).rejects.toThrow("closed");
     expect(model.listeners).toBe(0);
+  });
+
+  test("the kernel says when it begins, and how far it is; only its reply is an answer", async () => {
+    const model = new FakeModel();
+    const told = vi.fn();
+    const answer = openChannel(model).request({ type: "open" }, { told, timeout: 5000 });
+    model.says("busy");
+    const id = model.sent[0]?.id;
+    model.answer({ type: "working", id, what: "Drawing", done: 1, total: 3 });
+    expect(told.mock.calls.map(([progress]) => progress.what)).toEqual(["Working", "Drawing"]);
+    await vi.advanceTimersByTimeAsync(20_000); // a kernel that works is waited for
+    model.answer({ ...refused, id, why: "mine" });
+    model.says("idle");
+    expect(await answer).toMatchObject({ why: "mine" });
+  });
+
+  test("a kernel that is done and has not replied has no editor any more, until it answers again", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const heard: boolean[] = [];
+    channel.watch((gone) => heard.push(gone));
+    const answer = channel.request({ type: "open" });
+    const failed = expect(answer).rejects.toThrow(Gone);
+    model.says("busy");
+    model.says("idle");
+    expect(heard).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1001);
+    await failed;
+    expect(heard).toEqual([true]);
+    const check = channel.check();
+    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    await check;
+    expect(heard).toEqual([true, false]);
+  });
+
+  test("a comm that takes no messages was closed with its kernel", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const first = channel.request({ type: "open" });
+    model.closed = true;
+    const both = [first, channel.request({ type: "undo" })].map((each) => expect(each).rejects.toThrow(Gone));
+    await Promise.all(both);
+  });
+
+  test("a busy kernel is not a lost one, but a request that never came there is", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answer = channel.request({ type: "undo" });
+    const failed = expect(answer).rejects.toThrow("not known whether");
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "ping"]);
+    await vi.advanceTimersByTimeAsync(20_000); // the cell goes on
+    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    await vi.advanceTimersByTimeAsync(1001);
+    await failed;
   });
 });

@@ -199,4 +199,12 @@ describe("after a rename", () => {
     ["net", rename("net", "other/net"), "other/net"],
     ["net", { type: "undo" } as Request, "net"],
   ])("%s", (key, message, expected) => expect(renamed(key, message)).toBe(expected));
+
+  test("taken back or done again, it has the old name or the new one", () => {
+    const line = 'editor.rename(old="net/", new="web")';
+    const other = 'editor.remove(what="net/w")';
+    expect(renamed("web/w", { type: "undo" }, { undo: line, redo: "" })).toBe("net/w");
+    expect(renamed("net/w", { type: "redo" }, { undo: other, redo: line })).toBe("web/w");
+    expect(renamed("net/w", { type: "undo" }, { undo: other, redo: line })).toBe("net/w");
+  });
 });

@@ -40,14 +40,17 @@ describe("picking", () => {
 });
 
 describe("moving from one scene to the next", () => {
-  test("known boxes start where they were, new ones inside their parent's old box", () => {
+  test("known boxes start where they were on the screen, new ones are in their place at once", () => {
     const before = made({
       box: Float32Array.from([0, 0, 400, 500, 9, 9, 9, 9, 0, 0, 30, 30, 1, 1, 1, 1, 2, 2, 2, 2]),
     });
     const renamed = { ...before, byKey: new Map([...before.byKey].filter(([key]) => key !== "net/dense/")) };
-    const start = startingBoxes(renamed, made());
-    expect(boxOf(start, 1)).toEqual({ x: 9, y: 9, width: 9, height: 9 });
-    expect(boxOf(start, 3)).toEqual({ x: 2, y: 4, width: 12, height: expect.closeTo(4.6) });
+    const next = made();
+    const { boxes, glides } = startingBoxes(renamed, next, { x: 5, y: 1, zoom: 2 }, { x: 0, y: 0, zoom: 1 });
+    expect(boxOf(boxes, 1)).toEqual({ x: 8, y: 16, width: 18, height: 18 });
+    const fresh = [1, 2, 3, 4].filter((item) => glides[item] === 0);
+    expect(fresh).toContain(3);
+    for (const item of fresh) expect(boxOf(boxes, item)).toEqual(boxOf(next.box, item));
   });
 
   test("ends at the new boxes", () => {

@@ -9,11 +9,14 @@ from playwright.sync_api import Locator, Page
 
 GESTURE_STEPS = 60
 AWAIT = """({gesture, select, before}) => {
-    const bench = (window.bench = {start: performance.now(), end: null});
+    const bench = (window.bench = {start: performance.now(), seen: null, end: null});
     if (gesture) addEventListener(gesture, event => (bench.start = event.timeStamp), {capture: true, once: true});
-    const stands = () => [...document.querySelectorAll(select)].some(root => root.dataset.items !== before);
-    const frame = () => requestAnimationFrame(() => {
-        if (stands()) requestAnimationFrame(now => (bench.end = now));
+    const other = () => [...document.querySelectorAll(select)].filter(root => root.dataset.items !== before);
+    const drawn = () => performance.getEntriesByName("tfgraphwidget:drawn").some(mark => mark.startTime > bench.start);
+    const frame = () => requestAnimationFrame(now => {
+        const roots = other();
+        if (bench.seen === null && roots.length && drawn()) bench.seen = now;
+        if (roots.some(root => root.dataset.status === "ready")) requestAnimationFrame(now => (bench.end = now));
         else frame();
     });
     frame();
@@ -53,14 +56,22 @@ class Frames:
 
 def expect_picture(page: Page, *, gesture: str = "", before: str | None = None) -> None:
     """Start the clock: at the next event of this kind, else now; a widget with other than `before` items stops it."""
-    select = ".tfgraphwidget[data-status=ready][data-items]"
+    select = ".tfgraphwidget[data-items]"
     page.evaluate(AWAIT, {"gesture": gesture, "select": select, "before": before})
 
 
 def picture(page: Page, seconds: float) -> float:
-    """The seconds from the clock's start to the frame after the picture stood."""
+    """The seconds from the clock's start to the frame after all was at rest."""
     page.wait_for_function("() => window.bench.end !== null", timeout=seconds * 1000)
     return float(page.evaluate("() => (window.bench.end - window.bench.start) / 1000"))
+
+
+def seen(page: Page) -> float:
+    """After `picture`: the seconds to the frame after all that is new stood drawn where it belongs.
+
+    That is, at full opacity, at the place on the screen where it stays; what was there before may still glide.
+    """
+    return float(page.evaluate("() => (window.bench.seen - window.bench.start) / 1000"))
 
 
 def moved(page: Page, target: Locator) -> Frames:

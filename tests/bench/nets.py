@@ -9,6 +9,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from tests.conftest import v1
+from tests.models import transformer_step
 
 BLOCKS_A_STAGE = 8
 OPS_A_BLOCK = 33
@@ -109,6 +110,20 @@ def tangles(scopes: int, ops: int, seed: int = 6) -> v1.GraphDef:
     return graph_def
 
 
+def slices(scopes: int, ops: int) -> v1.GraphDef:
+    """A transformer's training step, all its ops in graph order dealt to scopes of so many, one after the other."""
+    nodes = transformer_step().graph.as_graph_def().node[: scopes * ops]
+    of = {node.name: f"part_{number // ops}/{node.name.replace('/', '_')}" for number, node in enumerate(nodes)}
+    graph_def = v1.GraphDef()
+    for node in nodes:
+        new = graph_def.node.add()
+        new.CopyFrom(node)
+        new.name = of[node.name]
+        kept = [(*text.lstrip("^").partition(":"), "^" * text.startswith("^")) for text in node.input]
+        new.input[:] = [f"{control}{of[name]}{colon}{port}" for name, colon, port, control in kept if name in of]
+    return graph_def
+
+
 MAKERS: dict[str, Callable[[], v1.GraphDef]] = {
     "g100": lambda: stages(3),
     "g3k": resnet,
@@ -116,6 +131,7 @@ MAKERS: dict[str, Callable[[], v1.GraphDef]] = {
     "g50k": lambda: stages(1515),
     "g100k": lambda: stages(3030),
     "tangles": lambda: tangles(20, 500),
+    "slices": lambda: slices(6, 500),
 }
 
 

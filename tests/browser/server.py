@@ -110,8 +110,12 @@ class JupyterServer:
         return {session["id"] for session in self.api("sessions")}
 
     def end_session(self, session: str) -> None:
-        """Shut the session's kernel down."""
-        self.api(f"sessions/{session}", "DELETE")
+        """Shut the session's kernel down; one that has been shared may be gone already, and the session with it."""
+        try:
+            self.api(f"sessions/{session}", "DELETE")
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
 
     def start(self) -> None:
         """Start, and return when it answers."""

@@ -211,7 +211,7 @@ def test_an_op_counts_where_it_belongs_and_not_where_its_badge_is(graph):
 
 
 def test_a_marked_constant_marks_its_badges_and_the_scopes_around_it(graph):
-    index = graph({"x": "Placeholder", "s/k": "Const", "s/a": "Mul x s/k", "b": "Mul s/a s/k"})
+    index = graph({"x": "Placeholder", "s/k": "Const", "s/a": "Mul x s/k", "s/c": "Neg s/a", "b": "Mul s/c s/k"})
     scene = scene_of(index, Shown(frozenset({"s"})))
     mark = paint(scene, np.zeros(len(index), dtype=bool), inputs=[index.op("s/k")]).mark.tolist()
     marked = [(scene.names[i], scene.names[scene.parent[i]]) for i, bit in enumerate(mark) if bit and i]

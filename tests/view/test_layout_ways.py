@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.view.checks import crossed, graph_of, outside, overlaps
 from tests.view.test_layout import graphs
+from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.layout import HEADER, place
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.sizing import BADGE_HEIGHT
@@ -65,7 +66,7 @@ def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
     positions = place(shown, pinned={"op5": tuple(spot)})
     box = boxes(shown, positions)
     assert np.allclose(box["op5"][:2] + box["op5"][2:] / 2, spot, atol=0.01)
-    assert margin >= 24.0
+    assert margin >= Frame.margin
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
     assert crossed(shown, positions)[0] == 0

@@ -113,7 +113,7 @@ def test_training_stays_closed_at_first(graph):
 
 
 def test_a_group_whose_name_is_taken_is_not_made(graph):
-    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER | {"(training)/x": "Neg x"}))
+    seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER | {"(training)/x": "Neg x", "(training)/y": "Neg x"}))
     assert seen["gradients"] == seen["Adam"] == 1
     assert seen["(training)"] == 0
 

@@ -96,11 +96,12 @@ def test_summaries_are_aside_and_a_loss_that_is_written_as_one_is_not(graph):
         "loss/tag": "Const",
         "act/tag": "Const",
         "act/a": "HistogramSummary act/tag net/a",
-        "all": "MergeSummary act/a",
+        "act/b": "HistogramSummary act/tag loss/mean",
+        "all": "MergeSummary act/a act/b",
     }
     shown = visible(graph(ops), Shown())
     assert {shown.names[i] for i in np.flatnonzero(shown.aside)} == {"act", "all"}
-    assert lines(shown) == {("x", "net"): 1, ("net", "loss"): 1}
+    assert lines(shown) == {("x", "net/a"): 1, ("net/a", "loss"): 1}
 
 
 def test_a_store_of_several_variables_is_aside(graph):

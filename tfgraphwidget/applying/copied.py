@@ -22,6 +22,14 @@ class Copy:
     (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the state that it
     still shares with it. `name in copy` says whether an op or tensor of the original was copied. `graph` holds the
     copy, and `report` tells what is new, what is shared and what was dropped.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+    >>> copy["net/logits:0"].name, [variable.name for variable in copy.variables], copy.outside
+    ('copy/net/logits:0', ['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0'], ('x:0',))
+    >>> editor.session.run(copy["net/logits:0"], {"x:0": [[1, 2, 3, 4]]}).shape
+    (1, 3)
     """
 
     scope: str
@@ -70,6 +78,14 @@ class Copy:
         With `tau`, (1 - tau) of their own values and tau of the originals' (Polyak): what is no floating or complex
         number is copied. `session` is another session of the copy's graph to do it in; the values still come from the
         original's. Raises SessionRefused for a variable without a value, a closed session, servers that do not answer.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> copy.sync()
+        >>> copy.drift()
+        {'net/hidden/w:0': 0.0, 'net/hidden/b:0': 0.0, 'net/w:0': 0.0}
         """
         self._sync(session).sync(tau)
 
@@ -79,26 +95,72 @@ class Copy:
 
         Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
         graph than its originals, whose values only `sync()` brings over.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> editor.session.run(copy.sync_op)
+        >>> max(copy.drift().values())
+        0.0
         """
         return self._sync(None).op()
 
     def mix_op(self, tau: Any) -> Any:
-        """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor."""
+        """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> before = copy.drift()["net/w:0"]
+        >>> editor.session.run(copy.mix_op(0.5))
+        >>> round(copy.drift()["net/w:0"] / before, 3)
+        0.5
+        """
         return self._sync(None).op(tau)
 
     def drift(self, *, session: Any = None) -> dict[str, float]:
         """How far each variable is from its original, by the original's name: the largest difference of two elements.
 
         0.0 if equal; of booleans and strings 1.0 if any differ; inf where only one is NaN.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> {name: distance > 0 for name, distance in copy.drift().items()}
+        {'net/hidden/w:0': True, 'net/hidden/b:0': True, 'net/w:0': True}
         """
         return self._sync(session).drift()
 
     def save(self, path: str) -> None:
-        """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`."""
+        """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/values"
+        >>> copy.save(path)
+        >>> copy.load(path)
+        """
         self._sync(None).save(path)
 
     def load(self, path: str, *, session: Any = None) -> None:
-        """Give the copy the values that a checkpoint has for the originals: all, or none."""
+        """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/values"
+        >>> copy.save(path)
+        >>> copy.load(path)
+        >>> max(copy.drift().values())
+        0.0
+        """
         self._sync(session).load(path)
 
     @property
@@ -124,6 +186,15 @@ class Copy:
 
         So a checkpoint of the original restores the copy, and one of the copy the original. It adds its ops to the
         graph. `options` are those of the Saver; its `filename` is left to save and restore. Raises NothingTo.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> import tempfile
+        >>> path = copy.saver().save(editor.session, tempfile.mkdtemp() + "/values")
+        >>> import tensorflow as tf
+        >>> tf.train.list_variables(path)
+        [('net/hidden/b', [8]), ('net/hidden/w', [4, 8]), ('net/w', [8, 3])]
         """
         keys = self._keys()
         return saver(self.graph, [(keys[v.name], v) for v in self.variables], **options)

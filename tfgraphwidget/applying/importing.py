@@ -18,6 +18,7 @@ from tfgraphwidget.applying.proof import Ends, Proven, outside, run_import, seri
 from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.names import as_input
+from tfgraphwidget.progress import counted
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -105,7 +106,7 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
     made = False
-    for c_op in graph.new_operations():
+    for c_op in counted(graph.new_operations(), "Adding the new ops"):
         ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
         made = True
     if made or any(name in graph._nodes_by_name for name in names):

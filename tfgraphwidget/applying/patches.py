@@ -30,6 +30,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member
+from tfgraphwidget.interrupts import held_back, let_in
 
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
@@ -50,22 +51,28 @@ def apply_live(
     with no_collections():
         proven = _proven(graph, new, patch.add)
     before = _State.of(graph, record)
-    try:
-        with no_collections():
-            _hide(patch.remove, graph, record)
-            if proven:
-                _add_ops(proven, patch, graph, origin or graph)
-            _add(patch.add, graph, record, origin or graph)
-        for edited in patch.changed:
-            rewire(graph, edited)
-        show_shapes(graph, patch.shapes)
-        then()
-    except BaseException:
-        _take_back(patch, graph, record, before, new)
-        raise
-    for node in patch.add.nodes:
-        record.failed.pop(node.name, None)
-    record.functions.difference_update(function.signature.name for function in patch.add.functions)
+    with held_back():
+        let_in()
+        try:
+            _change(patch, graph, origin or graph, record, proven)
+            then()
+        except BaseException:
+            _take_back(patch, graph, record, before, new)
+            raise
+        for node in patch.add.nodes:
+            record.failed.pop(node.name, None)
+        record.functions.difference_update(function.signature.name for function in patch.add.functions)
+
+
+def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, proven: Proven | None) -> None:
+    with no_collections():
+        _hide(patch.remove, graph, record)
+        if proven:
+            _add_ops(proven, patch, graph, origin)
+        _add(patch.add, graph, record, origin)
+    for edited in patch.changed:
+        rewire(graph, edited)
+    show_shapes(graph, patch.shapes)
 
 
 @dataclass(frozen=True)

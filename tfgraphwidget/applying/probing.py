@@ -23,6 +23,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import RESOURCE_HANDLES, definitions
 from tfgraphwidget.graph.walks import backward
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.progress import tell
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[str]], Sequence[Any]]
@@ -218,6 +219,7 @@ def _fetched(index: GraphIndex, tensor: str, dtype: str) -> str:
 def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[str, str]]:
     """Values, and for those that did not run why; in one run if all of them do."""
     names = list(fetches)
+    tell("Running the graph")
     try:
         got = run([fetches[name] for name in names])
         return {name: np.asarray(value) for name, value in zip(names, got, strict=True)}, {}

@@ -24,6 +24,7 @@ from tensorflow.python.framework import c_api_util, function
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.names import free_name, split_input
+from tfgraphwidget.progress import tell
 
 Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
@@ -65,6 +66,7 @@ def prove(
     for called in (*(graph._functions[t] for t in types if t in graph._functions), *made):
         with called._c_func.get() as c_function:
             c_api.TF_GraphCopyFunction(scratch, c_function, None)
+    tell(f"Trying {len(names):,} new ops in a graph of their own")
     run_import(scratch, proven, _stand_ins(scratch, graph, proven))
     return proven
 

@@ -34,6 +34,8 @@ from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.applying.values import check_session, told
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.interrupts import held_back
+from tfgraphwidget.progress import tell
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -55,6 +57,7 @@ class Renewal:
         that do not answer.
         """
         _check(session, graph)
+        tell("Reading what the session holds")
         renewal = cls(session)
         found = renewal._read_more()
         renewal._lost += dropped.told_of(found)
@@ -85,6 +88,7 @@ class Renewal:
         Raises SessionRefused when the graph as it is now cannot take what was read; the session is as it was then.
         """
         session = self._session
+        tell("Renewing the session")
         self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
         fresh = BaseSession(session._target, session.graph, session._config)
         try:
@@ -102,6 +106,7 @@ class Renewal:
             raise
         self._exchange(fresh)
 
+    @held_back()
     def _exchange(self, fresh: Any) -> None:
         """Nothing that happens from here on keeps the session from being renewed."""
         session = self._session

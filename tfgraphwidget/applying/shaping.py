@@ -24,6 +24,7 @@ from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import listed
+from tfgraphwidget.progress import tell
 
 _HOLDING = frozenset({"resource", "variant"})
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
@@ -115,7 +116,10 @@ class _Inference:
         """Ask every op that may have other shapes. Raises GraphEditError."""
         for name in self._after.own:
             self._push(name)
+        asked = 0
         while self._queue:
+            asked += 1
+            tell("Inferring shapes", asked, asked + len(self._queue))
             name = heapq.heappop(self._queue)[1]
             self._waiting.discard(name)
             slots = self._after.slots(name)

@@ -17,7 +17,7 @@ from tfgraphwidget.edits.copying import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
 from tfgraphwidget.edits.library import carried, keys_in
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.places import check_free, device_of, names_of
+from tfgraphwidget.edits.places import MOST_COPIES, check_free, check_size, device_of, names_of
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph.between import between, needed
@@ -106,8 +106,7 @@ class Clone:
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
         """What is copied, once it is known that the options make sense and the scopes are free."""
         self._check_options()
-        for scope in self.scopes:
-            check_free(target, scope, may_be_root=self.graph is not None)
+        check_free(target, *self.scopes, may_be_root=self.graph is not None)
         return _part(self, index, target)
 
     def _check_options(self) -> None:
@@ -118,8 +117,8 @@ class Clone:
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             known = ", ".join(map(repr, INITS))
             raise GraphEditError(f"init={self.init!r} is not known; it is one of {known}, or the path of a checkpoint.")
-        if self.times is not None and (type(self.times) is not int or self.times < 1):
-            raise GraphEditError(f"times={self.times!r} is no number of copies; give 1 or more.")
+        if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
+            raise GraphEditError(f"times={self.times!r} is no number of copies; give 1 to {MOST_COPIES:,}.")
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
         if self.devices and self.device is not None:
@@ -176,6 +175,7 @@ def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
     if not chosen:
         raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
     ops = tuple(sorted(chosen))
+    check_size(len(ops), len(clone.scopes))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
     return _Part(index, ops, variables, inputs_of(clone, index, target, ops, shared))
 

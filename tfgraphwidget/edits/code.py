@@ -23,6 +23,7 @@ _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "sessi
 
 def line(command: Any, wording: Wording | None = None, *, renewed: bool = True) -> str:
     """One call of the editor, for example `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`."""
+    command = command.spoken() if hasattr(command, "spoken") else command
     options = filter(None, [arguments(command, wording), "" if renewed else 'renew="never"'])
     text = f"editor.{_WORD.sub('_', type(command).__name__).lower()}({', '.join(options)})"
     made, where = result(command), getattr(command, "where", "")

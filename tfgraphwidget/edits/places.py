@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph.index import GraphIndex
@@ -12,25 +13,46 @@ from tfgraphwidget.names import free_name, is_scope_name
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone import Clone
 
+# Asked for by every reply, and in a large graph by far the dearest part of it.
+_taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
+_LONGEST = 1_000  # characters of a scope that somebody types
+MOST_COPIES = 10_000
+_MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
-def check_free(index: GraphIndex, scope: Any, *, may_be_root: bool = False) -> None:
-    """Raise unless `scope` is a name scope that TensorFlow takes and nobody has taken."""
-    if may_be_root and scope == "":
-        return
-    if not isinstance(scope, str) or not is_scope_name(scope):
-        raise NameTaken(
-            f"{scope!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
+
+def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> None:
+    """Raise unless all are name scopes, equally deep, that TensorFlow takes and nobody has taken."""
+    taken: set[str] | None = None
+    for scope in scopes:
+        if may_be_root and scope == "":
+            continue
+        if not isinstance(scope, str) or not is_scope_name(scope):
+            raise NameTaken(
+                f"{str(scope)[:_LONGEST]!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+                "with a letter or digit."
+            )
+        if len(scope) > _LONGEST:
+            raise NameTaken(f"A name scope has at most {_LONGEST:,} characters, and this one {len(scope):,}.")
+        taken = taken_names(index, scope) if taken is None else taken
+        if scope.lower() in taken:
+            raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])
+
+
+def check_size(ops: int, copies: int) -> None:
+    """Raise when so many copies of so many ops are more than a machine holds."""
+    if ops * copies > _MOST_OPS:
+        raise NotClonable(
+            f"{copies:,} copies of {ops:,} ops are more than the {_MOST_OPS:,} ops that one clone makes; make fewer."
         )
-    taken = taken_names(index, scope)
-    if scope.lower() in taken:
-        raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])
 
 
 def taken_names(index: GraphIndex, scope: str) -> set[str]:
     """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy"."""
-    depth = scope.count("/") + 1
-    names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
-    return {name.lower() for name in names} | index.reserved
+    depth, known = scope.count("/") + 1, _taken.setdefault(index, {})
+    if depth not in known:
+        names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
+        known[depth] = {name.lower() for name in names} | index.reserved
+    return set(known[depth])
 
 
 def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:

@@ -107,6 +107,10 @@ class RenameKey:
         """The patch, which changes no op."""
         return Patch(keys=((self.signature, self.key, self.new),))
 
+    def spoken(self) -> Rename:
+        """The call that a person writes for it."""
+        return Rename(f"{self.signature}:{self.key}", self.new)
+
 
 def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
     stay = [name for name in index.names if name not in names]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tfgraphwidget.export.ends import DEFAULT, asked, is_chosen
+from tfgraphwidget.export.paged import Viewed
+from tfgraphwidget.export.tensorboard import write_events
 from tfgraphwidget.export.what import Export
 from tfgraphwidget.export.writing import save
 
-__all__ = ["DEFAULT", "Export", "asked", "is_chosen", "save"]
+__all__ = ["DEFAULT", "Export", "Viewed", "asked", "is_chosen", "save", "write_events"]

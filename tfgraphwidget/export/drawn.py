@@ -36,3 +36,8 @@ def write_code(path: Path, what: Export) -> None:
     path.write_text(script.text, encoding="utf-8")
     if script.arrays:
         np.savez(beside, **script.arrays)  # type: ignore[arg-type]  # its last keyword is a bool
+
+
+def write_edits(path: Path, what: Export) -> None:
+    """Write what was done as data, which `editor.replay` does again."""
+    path.write_text(what.edits(), encoding="utf-8")

@@ -16,6 +16,7 @@ from tfgraphwidget.applying.values import told
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.original import Tried
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.body import Signature
 
 v1 = tf.compat.v1
@@ -46,6 +47,7 @@ def check(original: Original, kind: str, loaded: Sequence[tuple[str, Callable[[]
     """
     tried = original.tried()
     for way, opened in loaded:
+        tell(f"Proving what is saved: {way}")
         try:
             with opened() as run:
                 got = [run(signature, feeds) for signature, feeds, _ in tried]

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.edits.code import Script
+from tfgraphwidget.export.paged import Viewed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources.body import Signature
 from tfgraphwidget.view.scene import Paint, Scene
@@ -28,7 +29,7 @@ class Export:
     TensorFlow then. `read_only` is the sentence that says why there is no graph that can run, or "": then `module` may
     give a tf.Module that does the same. `feeds` are values by the name of an input, its tensor or its op, to try what
     was written with; `notice` is told the sentences that a person should read. `code` gives the script, by the
-    name of the file that it reads its large arrays from.
+    name of the file that it reads its large arrays from, `edits` the same as JSON. `view` is what a page shows.
     """
 
     index: GraphIndex
@@ -38,6 +39,8 @@ class Export:
     ask: Callable[[], tuple[Signature, ...]]
     picture: Callable[[], tuple[Scene, Paint]]
     code: Callable[[str], Script]
+    view: Callable[[], Viewed]
+    edits: Callable[[], str] = str
     module: Callable[[], tf.Module] | None = None
     read_only: str = ""
     frozen: bool = False

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.drawn import write_code, write_dot, write_graphml, write_picture
+from tfgraphwidget.export.drawn import write_code, write_dot, write_edits, write_graphml, write_picture
 from tfgraphwidget.export.frozen import write_frozen
 from tfgraphwidget.export.graph_defs import write_graph_def
 from tfgraphwidget.export.meta_graphs import siblings, write_meta_graph
+from tfgraphwidget.export.pages import write_page
 from tfgraphwidget.export.saved_models import write_saved_model
 from tfgraphwidget.export.what import Export
 
@@ -24,7 +25,9 @@ _KINDS: dict[str, Write] = {
     ".svg": write_picture,
     ".png": write_picture,
     ".pdf": write_picture,
+    ".html": write_page,
     ".py": write_code,
+    ".json": write_edits,
     "": write_saved_model,
 }
 

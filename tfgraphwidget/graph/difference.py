@@ -18,6 +18,7 @@ from tfgraphwidget.graph.pairing import paired
 from tfgraphwidget.graph.resources import key_of, keyed
 from tfgraphwidget.graph.walks import mask_of
 from tfgraphwidget.names import colocated_with
+from tfgraphwidget.progress import counted
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
@@ -178,7 +179,7 @@ class _Comparison:
 
     def _changed(self) -> Iterator[Changed]:
         """The ops that both have and that are not the same, in the order of `after`."""
-        for j, i in sorted((j, i) for i, j in enumerate(self.pair) if j >= 0):
+        for j, i in counted(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
             a, b = self.before.nodes[i], self.after.nodes[j]
             if a is b or (a.name == b.name and a == b):
                 continue

@@ -14,6 +14,7 @@ from scipy.sparse import csr_matrix
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.names import split_input
+from tfgraphwidget.progress import counted
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -137,7 +138,7 @@ def read(nodes: list[Any], ids: dict[str, int], first: int | None) -> Read:
             numbered(names, ids, first)
         texts: list[str] = []
         ends = [0]
-        for node in nodes:
+        for node in counted(nodes, "Reading the graph", 4_096):
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
             texts += node.input[:]
             ends.append(len(texts))

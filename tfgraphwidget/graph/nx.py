@@ -16,7 +16,7 @@ from tfgraphwidget.graph.tensors import Shape, shape_text
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def networkx(index: GraphIndex, *, text: bool = False) -> nx.MultiDiGraph:
+def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> nx.MultiDiGraph:
     """Ops as nodes by name, in graph order, and an edge for each tensor read and each control input.
 
     Nodes have `op` (the type), `scope` and `device` ("" for none), and `attributes`: name -> str, number, bool, a
@@ -30,13 +30,18 @@ def networkx(index: GraphIndex, *, text: bool = False) -> nx.MultiDiGraph:
     The graph has `variables` and `functions` (tuples of names) and `collections` (key -> tuple of names).
 
     With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and `write_gexf` want it:
-    shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]".
+    shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]". With `nodes=True`
+    nodes have `node_def` too, the bytes of their NodeDefs.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
     for i, name in enumerate(index.names):
         op = Op(index, i)
         attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
-        told = {f"attr.{key}": str(value) for key, value in attributes.items()} if text else {"attributes": attributes}
+        told: dict[str, Any] = {"attributes": attributes}
+        if text:
+            told = {f"attr.{key}": str(value) for key, value in attributes.items()}
+        if nodes:
+            told["node_def"] = index.nodes[i].SerializeToString(deterministic=True)
         graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **told)
     known: dict[tuple[int, int], dict[str, Any]] = {}
     start, to, port = (column.tolist() for column in index.sources)

@@ -86,7 +86,7 @@ class ScopeTree:
         """The number of a scope; a trailing slash is allowed."""
         found = self.ids.get(name.rstrip("/"))
         if found is None:
-            raise UnknownName(f"This graph has no name scope {name!r}.{did_you_mean(name, self.names)}")
+            raise UnknownName(f"This graph has no name scope {name[:200]!r}.{did_you_mean(name, self.names)}")
         return found
 
 

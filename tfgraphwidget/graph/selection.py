@@ -7,13 +7,10 @@ expression's (a scope is gone, `~` would hold more). Then it prints as the list 
 from __future__ import annotations
 
 import contextlib
-import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -25,6 +22,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports, pairs, readers_of
 from tfgraphwidget.graph.part import Part
 from tfgraphwidget.graph.spoken import call, literal
+from tfgraphwidget.graph.stored import store
 from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.names import split_tensor
 
@@ -60,6 +58,12 @@ class Selection(Part):
 
     `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
     ops only. `again` makes the selection anew on another state of the graph; None when it was not made in Python.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> part = editor.between("x:0", "net/logits:0") - editor.scope("net/hidden")
+    >>> part.ops, part.inputs, "net/w" in part, len(part)
+    (('net/w', 'net/logits/ReadVariableOp', 'net/logits'), ('net/hidden/Relu:0',), True, 3)
     """
 
     index: GraphIndex
@@ -77,11 +81,21 @@ class Selection(Part):
         return cls(index, walks.mask_of(index, ops), expression)
 
     def upstream(self, **how: Any) -> Selection:
-        """These ops and everything they need; the options are those of `Selecting.upstream`."""
+        """These ops and everything they need; the options are those of `Selecting.upstream`.
+
+        >>> import tfgraphwidget as tgw
+        >>> tgw.example().ops("net/hidden/Relu").upstream(stop_at="net/hidden/MatMul:0").ops
+        ('net/hidden/b', 'net/hidden/Add/ReadVariableOp', 'net/hidden/Add', 'net/hidden/Relu')
+        """
         return self.walked("upstream", Walk.of(self.index, **how))
 
     def downstream(self, **how: Any) -> Selection:
-        """These ops and everything that needs them; the options are those of `Selecting.upstream`."""
+        """These ops and everything that needs them; the options are those of `Selecting.upstream`.
+
+        >>> import tfgraphwidget as tgw
+        >>> len(tgw.example().ops("net/hidden/Relu").downstream())
+        34
+        """
         return self.walked("downstream", Walk.of(self.index, **how))
 
     @remade
@@ -96,19 +110,34 @@ class Selection(Part):
 
     @remade
     def grow(self, *, controls: bool = False) -> Selection:
-        """With the ops one edge away, up and down; `controls` follows control edges too."""
+        """With the ops one edge away, up and down; `controls` follows control edges too.
+
+        >>> import tfgraphwidget as tgw
+        >>> tgw.example().ops("net/hidden/Relu").grow().ops[:3]
+        ('net/hidden/Add', 'net/hidden/Relu', 'net/logits')
+        """
         near = walks.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
 
     @remade
     def shrink(self, *, controls: bool = False) -> Selection:
-        """Without the ops that are one edge away from an op outside; the opposite of `grow`."""
+        """Without the ops that are one edge away from an op outside; the opposite of `grow`.
+
+        >>> import tfgraphwidget as tgw
+        >>> "net/hidden/Relu" in tgw.example().scope("net/hidden").shrink()
+        False
+        """
         near = walks.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
 
     @remade
     def around(self) -> Selection:
-        """With all ops in the name scopes that these ops lie in, nested scopes included; the graph itself is none."""
+        """With all ops in the name scopes that these ops lie in, nested scopes included; the graph itself is none.
+
+        >>> import tfgraphwidget as tgw
+        >>> len(tgw.example().ops("net/hidden/Relu").around())
+        15
+        """
         tree = self.index.scopes
         held = self.mask.copy()
         for scope in set(tree.scope_of[self.mask].tolist()) - {0}:
@@ -128,17 +157,14 @@ class Selection(Part):
         """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.
 
         Raises GraphEditError when the file cannot be written; an old file is then as it was.
+
+        >>> import tempfile, tfgraphwidget as tgw
+        >>> path = tempfile.mkdtemp() + "/part.json"
+        >>> tgw.example().scope("net/hidden").save(path)
+        >>> len(tgw.example().load(path))
+        15
         """
-        held = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
-        file = Path(path)
-        try:
-            with tempfile.TemporaryDirectory(dir=file.parent, prefix=".selection-") as beside:
-                written = Path(beside) / "selection.json"
-                written.write_text(json.dumps(held, indent=1) + "\n", encoding="utf-8")
-                written.replace(file)
-        except (OSError, ValueError) as error:  # no such folder, no permission, a name with a NUL in it
-            why = getattr(error, "strerror", None) or error
-            raise GraphEditError(f"{str(path)[:200]!r} cannot be written: {why}; give another place.") from error
+        store(path, {"ops": self.ops, "tensors": self.tensors, "expression": self.expression})
 
     def on(self, index: GraphIndex) -> Selection:
         """The same ops by name on another state of the same graph, less those that are gone."""

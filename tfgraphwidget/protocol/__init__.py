@@ -1,7 +1,8 @@
 """Every message between the browser and the kernel; `labextension/src/protocol.ts` is generated from here.
 
 The browser sends one request, with an id of its own; it gets exactly one reply with that id. A refusal is a
-reply too. Numbers travel beside the reply as one binary buffer whose layout `fields` gives. `wire` reads and writes.
+reply too. Before a reply that takes its time may come `Working`s with the same id. Numbers travel beside the reply as
+one binary buffer whose layout `fields` gives. `wire` reads and writes.
 """
 
 from tfgraphwidget.protocol.details import (
@@ -27,6 +28,8 @@ from tfgraphwidget.protocol.replies import (
     Scripted,
     Slot,
     Targeted,
+    There,
+    Working,
 )
 from tfgraphwidget.protocol.requests import (
     Boundary,
@@ -52,6 +55,7 @@ from tfgraphwidget.protocol.requests import (
     Open,
     Picture,
     Pin,
+    Ping,
     Preview,
     Probe,
     Question,
@@ -118,6 +122,7 @@ __all__ = [
     "Picture",
     "Pictured",
     "Pin",
+    "Ping",
     "Preview",
     "Previewed",
     "Probe",
@@ -138,10 +143,12 @@ __all__ = [
     "Targeted",
     "Targets",
     "Tensor",
+    "There",
     "Toggle",
     "Turn",
     "Undo",
     "Unfold",
     "Unpin",
     "Verb",
+    "Working",
 ]

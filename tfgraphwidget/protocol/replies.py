@@ -138,4 +138,23 @@ class Refused:
     mends: tuple[Offer, ...] = ()
 
 
-Reply = Drawn | Painted | Inspected | Examined | Found | Previewed | Targeted | Scripted | Pictured | Refused
+@dataclasses.dataclass(frozen=True)
+class There:
+    """The editor is there; the number of its state, as in State."""
+
+    revision: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Working:
+    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where nobody knows how much it is.
+
+    `what` is what is being done, or "" while the request waits for its turn.
+    """
+
+    what: str
+    done: int
+    total: int
+
+
+Reply = Drawn | Painted | Inspected | Examined | Found | Previewed | Targeted | Scripted | Pictured | Refused | There

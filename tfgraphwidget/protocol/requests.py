@@ -287,8 +287,13 @@ class Picture:
     dark: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Ping:
+    """Say whether the editor is still there."""
+
+
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Inspect | Search | Preview | Targets | Script | Examine | Picture
+Question = Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
 Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
 Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

@@ -16,6 +16,7 @@ from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.files import Wanted, path_source, proto_source
 from tfgraphwidget.sources.keras_models import is_keras, keras_source
 from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.networked import is_networkx, meta_graph_of
 from tfgraphwidget.sources.notices import pinned_text, placed_inside
 from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
 from tfgraphwidget.sources.said import said, said_live
@@ -67,6 +68,8 @@ def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: Wanted) ->
         return proto_source(parse(bytes(thing), "", "This data"), "bytes", "This data", wanted)
     if isinstance(thing, str | os.PathLike):
         return path_source(thing, wanted)
+    if is_networkx(thing):
+        return proto_source(meta_graph_of(thing), "networkx graph", "This networkx graph", wanted)
     return _function_source(thing, wanted)
 
 

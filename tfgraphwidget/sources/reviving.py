@@ -10,6 +10,7 @@ from tensorflow.python.framework import meta_graph
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.assets import located
 from tfgraphwidget.sources.body import Revived
 from tfgraphwidget.sources.checkpoints import Checkpoint
@@ -33,6 +34,7 @@ def revive(file: File) -> Revived:
     graph = tf.Graph()
     # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
     session = tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+    tell("Importing the graph into TensorFlow")
     try:
         with graph.as_default():
             _fill(file, graph, session)

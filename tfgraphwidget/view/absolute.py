@@ -24,9 +24,9 @@ class Frame:
     right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be at least for its name.
     """
 
-    header: ClassVar[float] = 26.0
-    padding: ClassVar[float] = 9.0
-    margin: ClassVar[float] = 24.0
+    header: ClassVar[float] = 22.0
+    padding: ClassVar[float] = 6.0
+    margin: ClassVar[float] = 16.0
 
     def __init__(self, visible: Visible, *, right: bool) -> None:
         self.right = right

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import log
 
 from tfgraphwidget.view.flow import Flow, Plan, planned
 from tfgraphwidget.view.packing import ASIDE_GAP, GAP, beside, extent
@@ -12,7 +13,10 @@ from tfgraphwidget.view.route import Column, column
 from tfgraphwidget.view.sheet import Sheet
 from tfgraphwidget.view.stretch import apart, stretched
 from tfgraphwidget.view.structure import BORDER, Part, Structure
+from tfgraphwidget.view.wrap import cost
 
+# Shapes to try for parts of so many nodes, as factors of the one wished for; near enough is good enough.
+_SHAPES, _FEW, _MANY, _NEAR, _PER_COLUMN = (1.0, 0.6, 1.7), 3, 100, 0.35, 0.03
 Size = tuple[float, float]
 Port = tuple[float, float] | None
 Main = Callable[[Flow], Piece]
@@ -73,9 +77,25 @@ def _piece(
 
 
 def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
-    """The layered drawing of a part."""
-    plan = planned(flow)
-    return plan, [column(plan, number) for number in range(len(plan.layers))]
+    """The layered drawing of a part.
+
+    How wide and tall it will be is only guessed while it is cut into columns. So where it comes out far from what was
+    wished for, it is drawn for other shapes, too, and the best is taken.
+    """
+    best: tuple[float, Plan, list[Column]] | None = None
+    for factor in _SHAPES if _FEW <= len(flow.sizes) <= _MANY else _SHAPES[:1]:
+        plan = planned(replace(flow, aspect=flow.aspect * factor))
+        columns = [column(plan, number) for number in range(len(plan.layers))]
+        sheet = Sheet(plan, columns)
+        now = cost(sheet.height, sheet.width, flow.aspect) * (1 + _PER_COLUMN * len(columns))
+        if best is None or now < best[0]:
+            best = now, plan, columns
+        far = abs(log(max(sheet.width, 1.0) / max(sheet.height, 1.0) / flow.aspect))
+        if factor == 1.0 and len(columns) == 1 and far < _NEAR:
+            break
+    assert best is not None
+    best[1].flow = flow
+    return best[1:]
 
 
 def _together(

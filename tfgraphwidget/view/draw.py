@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DPI = 100.0
 _LARGEST = 220.0  # inches; matplotlib's image writers stop at 65,536 pixels
+_MOST_PIXELS = 50e6  # 200 MB while it is drawn
 _SUFFIXES = (".svg", ".png", ".pdf")
 # matplotlib's own font is wider than those of browsers.
 _NARROWER = 0.9
@@ -45,7 +46,7 @@ def draw(
     shown = picture(scene, DARK if dark else LIGHT, paint, area)
     left, top, width, height = shown.area
     if ax is None:
-        shrink = min(1.0, _LARGEST * _DPI / max(width, height))
+        shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
         size = (width * shrink / _DPI, height * shrink / _DPI)
         ax = Figure(figsize=size, dpi=_DPI, facecolor=shown.theme.background).add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set_xlim(left, left + width)

@@ -8,6 +8,7 @@ last + 1) and enters a later one at the top (level 0).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -95,7 +96,7 @@ def planned(flow: Flow) -> Plan:
     rank, turned = _ranked(flow)
     nets = _nets(flow, turned)
     starts = _columns(flow, rank, nets)
-    column = [sum(start <= r for start in starts) - 1 for r in rank]
+    column = [bisect_right(starts, r) - 1 for r in rank]
     ends = [*starts[1:], max(rank, default=-1) + 1]
     layers: list[list[list[int]]] = [[[] for _ in range(b - a + 2)] for a, b in zip(starts, ends, strict=True)]
     level = [r - starts[c] + 1 for r, c in zip(rank, column, strict=True)]

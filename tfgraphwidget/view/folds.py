@@ -49,6 +49,7 @@ class _Things:
         fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
         inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0)
         may = np.concatenate([(outline.members == 0) & (outline.count(inputs) == 0), (known.aux == NONE) & ~inputs])
+        may[: len(outline)] &= ~outline.gone
         may[0] = False
         self.least = np.where(np.arange(len(color)) < nodes, _SCOPES, _OPS)
         _, number, count = np.unique(color, return_inverse=True, return_counts=True)

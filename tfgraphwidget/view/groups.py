@@ -1,4 +1,4 @@
-"""Which outline a graph has: its name scopes with the groups put in, reckoned once per index."""
+"""Which outline a graph has: its name scopes, less those of one thing only, and groups; reckoned once per index."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.facts import Facts, facts
 from tfgraphwidget.view.folds import folds
 from tfgraphwidget.view.outline import Outline, Sums, scopes_of, summed
+from tfgraphwidget.view.single import without_single
 from tfgraphwidget.view.training import training
 
 _cache: WeakKeyDictionary[GraphIndex, dict[bool, tuple[Outline, Sums]]] = WeakKeyDictionary()
@@ -23,7 +24,7 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
 
 def _made(index: GraphIndex, known: Facts, *, fold: bool) -> tuple[Outline, Sums]:
     outline, parts = training(index, known, scopes_of(index.scopes))
-    outline = outline.grouped(parts)
+    outline = without_single(index, known, outline.grouped(parts))
     if fold:
         outline = outline.grouped(folds(index, known, outline))
     return outline, summed(index, known, outline)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.progress import tell
 from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.arrange import Drawing, arranged
 from tfgraphwidget.view.pins import Pins, moved
@@ -17,13 +18,18 @@ from tfgraphwidget.view.placed import Placed
 from tfgraphwidget.view.soft import aspect_of, level_of, wished
 from tfgraphwidget.view.structure import BORDER, Line, Structure, structured
 from tfgraphwidget.view.visible import OPEN, Visible
+from tfgraphwidget.view.wrap import cost
 
 Floats = npt.NDArray[np.float64]
 Layout = Callable[[Any], Mapping[Any, Any]]
 Memo = MutableMapping[Any, Any]
-_ROOT_ASPECT, _HOPELESS = 1.75, 4.0
+ROOT_ASPECT, _HOPELESS = 1.75, 4.0
 _MORE, _FRAME = 1.2, 55.0
 _MEMO_LIMIT, _KEPT = 400_000, 4
+# Up to so many open scopes are drawn so many times; what a thing needs around it; what is true of any such scope.
+_MOST_OPEN, _TRIALS, _NEW = 1500, 3, 0.75
+_ROOM = np.array([16.0, 16.0])
+_ANY = ("structure", "wished", "drawn")
 
 
 class Inside:
@@ -47,6 +53,7 @@ class Inside:
         self.scopes = np.flatnonzero(visible.kind == OPEN)
         self.first = visible.child_start.tolist()
         self.pins = Pins(visible, pinned, frame)
+        self.area = _areas(visible, self.size)
         self._read_lines()
 
     def _read_lines(self) -> None:
@@ -59,12 +66,19 @@ class Inside:
         self.lines = np.concatenate([np.where(own, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
         self.aside = visible.aside.astype(np.uint8)
 
+    def is_new(self) -> bool:
+        """Whether most of several open scopes have no shape yet, and they are few enough to be drawn several times."""
+        names = [self.visible.names[item] for item in self.scopes.tolist()]
+        known = sum(("shape", self.frame.right, name) in self.memo for name in names)
+        return 1 < len(names) <= _MOST_OPEN and known <= (1 - _NEW) * len(names)
+
     def placed(self) -> list[Placed]:
         """The insides of the open scopes, ascending; fills `size` and `offset`."""
         structures = [self._structure(item) for item in self.scopes.tolist()]
         levels = self._levels(structures)
         result: list[Placed] = []
         for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
+            tell("Laying out the drawing", len(result), len(structures))
             placed = self._drawn(item, key, structure, int(levels[item]))
             result.append(placed)
             corner, width, height = self.frame.around(item, placed.width, placed.height)
@@ -89,11 +103,11 @@ class Inside:
     def _levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
         """The shape of each open scope's inside, from the outermost inwards; once known by name it stays."""
         visible = self.visible
-        area = _areas(visible, self.size)
+        area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
         is_open = visible.kind == OPEN
         levels = np.zeros(len(visible), dtype=np.int8)
-        levels[0] = level_of(1 / _ROOT_ASPECT if self.frame.right else _ROOT_ASPECT)
+        levels[0] = level_of(1 / ROOT_ASPECT if self.frame.right else ROOT_ASPECT)
         for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
             a, b = self.first[item], self.first[item + 1]
             inner = is_open[a:b]
@@ -162,6 +176,34 @@ class Inside:
 
             main = partial(given, self.layout, self.visible.names[a:b])
         return arranged(structure, sizes, ports, aspect_of(level), like, main)
+
+
+def drawn(
+    visible: Visible, frame: Frame, size: Floats, memo: Memo, layout: Layout | None, pinned: Mapping[str, Any]
+) -> tuple[Inside, list[Placed]]:
+    """The insides of all open scopes. What is new for the most part is drawn several times, and the best is kept:
+    how much room each inside needs is known only once it is drawn, and its shape, and that of all around, hangs on it.
+    """
+    first = Inside(visible, frame, size.copy(), memo, layout, pinned)
+    if layout is not None or not first.is_new():
+        return first, first.placed()
+    best: tuple[float, Memo, Inside, list[Placed]] | None = None
+    area = first.area
+    for _ in range(_TRIALS):
+        own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
+        trial = Inside(visible, frame, size.copy(), own, None, pinned)
+        trial.area = area
+        placed = trial.placed()
+        width, height = trial.size[0].tolist()
+        now = cost(height, width, aspect_of(level_of(1 / ROOT_ASPECT if frame.right else ROOT_ASPECT)))
+        if best is None or now < best[0]:
+            best = now, own, trial, placed
+        for key in (key for key in own if key[0] in _ANY):
+            memo[key] = own[key]
+        area = (trial.size + _ROOM).prod(axis=1)
+    assert best is not None
+    memo.update(best[1])
+    return best[2:]
 
 
 def _hopeless(drawing: Drawing) -> bool:

@@ -92,7 +92,9 @@ def _hidden(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple
         if name in index.ids:
             ops[index.ids[name]] = True
         elif (node := outline.ids.get(name.removesuffix("/"), 0)) > 0:
-            nodes[node] = True
+            nodes[outline.one_with[node]] = True
+            if outline.gone[node]:
+                ops[index.scopes.ops(node)] = True
     for level in outline.levels[:0:-1]:
         groups = level[outline.members[level] > 0]
         if len(groups):
@@ -108,7 +110,7 @@ def _level_below(
     """The children of the nodes `above`, as columns node, op, parent of Rows."""
     shown = np.zeros(len(outline), dtype=bool)
     shown[above] = True
-    below = shown[outline.parent] & ~hidden_node
+    below = shown[outline.parent] & ~hidden_node & ~outline.gone
     below[0] = False
     inner = np.flatnonzero(below).astype(np.int32)
     own = np.flatnonzero(shown[outline.home] & ~hidden_op).astype(np.int32)

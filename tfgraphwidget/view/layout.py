@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.view.absolute import Frame, absolute
 from tfgraphwidget.view.arrange import arranged
-from tfgraphwidget.view.inside import Inside, Layout, Memo
+from tfgraphwidget.view.inside import ROOT_ASPECT, Layout, Memo, drawn
 from tfgraphwidget.view.shown import Direction
 from tfgraphwidget.view.sizing import LEAST_WIDTH, OP_HEIGHT, second_line, sizes
 from tfgraphwidget.view.structure import Line, connected
@@ -30,7 +30,6 @@ from tfgraphwidget.view.visible import Visible
 __all__ = ["HEADER", "Layout", "Memo", "Positions", "layered", "place", "second_line"]
 
 HEADER = Frame.header
-_ROOT_ASPECT = 1.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +60,7 @@ def place(
     """
     with no_collections():
         frame = Frame(visible, right=direction == "right" and layout is None)
-        inside = Inside(visible, frame, sizes(visible), {} if memo is None else memo, layout, pinned or {})
-        placed = inside.placed()
+        inside, placed = drawn(visible, frame, sizes(visible), {} if memo is None else memo, layout, pinned or {})
         return Positions(*absolute(visible, frame, inside.size, inside.offset, placed))
 
 
@@ -70,11 +68,17 @@ def layered(graph: Any) -> dict[Any, tuple[float, float]]:
     """Positions of the nodes of a networkx DiGraph in layers, node -> (x, y) of the centre; y grows downwards.
 
     Nodes may carry `width` and `height` in pixels (64 and 30 else). Cycles and self-loops are welcome.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> places = tgw.layered(editor.networkx())
+    >>> places["x"][1] < places["net/logits"][1]
+    True
     """
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
     lines = [Line(number[a], number[b]) for a, b in graph.edges() if a != b]
-    drawing = arranged(connected(lines, len(nodes)), sized, [None] * len(nodes), _ROOT_ASPECT)
+    drawing = arranged(connected(lines, len(nodes)), sized, [None] * len(nodes), ROOT_ASPECT)
     corner = drawing.placed.corner.tolist()
     return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}

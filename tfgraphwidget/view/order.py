@@ -2,90 +2,156 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
 Layers = list[list[int]]
-_SMALL, _LARGE = 600, 4000
+_WORK, _MOST_SWEEPS = 12_000, 8
+_IN_VAIN, _WORTH_IT = 2, 0.99  # sweeps without a gain after which no more is tried, and what is a gain
+_EVERY, _SWAPPED = 2, 2500  # sweeps until neighbours are swapped; vertices, of more they are not
 
 
 def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
     """`layers` (rows of vertices, top first) with each row reordered; `links` join neighbouring rows (upper, lower).
 
-    Barycentre sweeps down and up, neighbours swapped where that helps; the best order met is kept. `count` is
-    one more than the greatest vertex.
+    Barycentre sweeps down and up, neighbours swapped where that helps; the best order met is kept. How many sweeps
+    there are depends on the number of vertices and links, and on what they bring. `count` is one more than the
+    greatest vertex.
     """
     if all(len(row) < 2 for row in layers):
         return layers
-    above: list[list[int]] = [[] for _ in range(count)]
-    below: list[list[int]] = [[] for _ in range(count)]
-    for a, b in links:
-        above[b].append(a)
-        below[a].append(b)
-    size = sum(len(row) for row in layers)
-    layers = [list(row) for row in layers]
-    best, fewest = layers, _crossings(layers, below)
-    for sweep in range(8 if size < _SMALL else 3 if size < _LARGE else 1):
-        if not fewest:
+    sorting = _Sorting(layers, links, count)
+    best, fewest = sorting.rows(), sorting.crossings()
+    size = sum(map(len, layers))
+    vain = 0
+    for sweep in range(max(1, min(_MOST_SWEEPS, _WORK // (size + len(links))))):
+        if not fewest or vain == _IN_VAIN:
             break
-        layers = _swept(layers, above, below, down=sweep % 2 == 0)
-        if size < _SMALL:
-            _transpose(layers, above, below)
-        now = _crossings(layers, below)
+        sorting.sweep(down=sweep % 2 == 0)
+        if size < _SWAPPED and sweep % _EVERY == _EVERY - 1:
+            sorting.swap()
+        now = sorting.crossings()
+        vain = vain + 1 if now > _WORTH_IT * fewest else 0
         if now < fewest:
-            best, fewest = [list(row) for row in layers], now
+            best, fewest = sorting.rows(), now
     return best
 
 
-def _swept(layers: Layers, above: list[list[int]], below: list[list[int]], *, down: bool) -> Layers:
-    """Every row sorted by the mean place of its neighbours in the row before; who has none keeps its place."""
-    rows, neighbours = (layers, above) if down else (layers[::-1], below)
-    result = [rows[0]]
-    for row in rows[1:]:
-        place = {vertex: i / max(1, len(result[-1]) - 1) for i, vertex in enumerate(result[-1])}
-        last = max(1, len(row) - 1)
-        key = {}
+class _Sorting:
+    """Rows being sorted; `place` is where in its row each vertex stands.
+
+    A row that is as it was since the last swaps, and between rows that are, needs none; nor are its crossings counted
+    again.
+    """
+
+    def __init__(self, layers: Layers, links: Sequence[tuple[int, int]], count: int) -> None:
+        self.layers = [list(row) for row in layers]
+        self.above: Layers = [[] for _ in range(count)]
+        self.below: Layers = [[] for _ in range(count)]
+        for a, b in links:
+            self.above[b].append(a)
+            self.below[a].append(b)
+        self.place = [0] * count
+        for row in self.layers:
+            self._number(row)
+        self.count = [-1] * len(layers)  # of crossings below a row; -1: not known
+        self.fresh = [True] * len(layers)
+
+    def rows(self) -> Layers:
+        """The rows as they are now."""
+        return [list(row) for row in self.layers]
+
+    def _number(self, row: list[int]) -> None:
         for i, vertex in enumerate(row):
-            near = [place[other] for other in neighbours[vertex]]
-            key[vertex] = sum(near) / len(near) if near else i / last
-        result.append(sorted(row, key=key.__getitem__))
-    return result if down else result[::-1]
+            self.place[vertex] = i
 
-
-def _crossings(layers: Layers, below: list[list[int]]) -> int:
-    total = 0
-    for upper, lower in pairwise(layers):
-        place = {vertex: i for i, vertex in enumerate(lower)}
-        seen: list[int] = []
-        for vertex in upper:
-            ends = sorted(place[other] for other in below[vertex])
-            for end in ends:
-                total += len(seen) - bisect_left(seen, end + 1)
-            for end in ends:
-                insort(seen, end)
-    return total
-
-
-def _transpose(layers: Layers, above: list[list[int]], below: list[list[int]]) -> None:
-    """Swap neighbours in a row as long as that removes crossings."""
-    for level, row in enumerate(layers):
-        sides = []
+    def _changed(self, level: int) -> None:
+        self._number(self.layers[level])
+        self.fresh[level] = True
+        self.count[level] = -1
         if level:
-            sides.append(({v: i for i, v in enumerate(layers[level - 1])}, above))
-        if level + 1 < len(layers):
-            sides.append(({v: i for i, v in enumerate(layers[level + 1])}, below))
-        ends = {v: [[place[o] for o in near[v]] for place, near in sides] for v in row}
-        moved = True
-        while moved:
-            moved = False
-            for i in range(len(row) - 1):
-                a, b = row[i], row[i + 1]
-                gain = sum(_compare(ea, eb) for ea, eb in zip(ends[a], ends[b], strict=True))
-                if gain > 0:
-                    row[i], row[i + 1], moved = b, a, True
+            self.count[level - 1] = -1
+
+    def sweep(self, *, down: bool) -> None:
+        """Every row sorted by the mean place of its neighbours in the row before; who has none keeps its place."""
+        levels = range(1, len(self.layers)) if down else range(len(self.layers) - 2, -1, -1)
+        neighbours, place = self.above if down else self.below, self.place
+        for level in levels:
+            row = self.layers[level]
+            if len(row) < 2:
+                continue
+            scale = max(1, len(self.layers[level - 1 if down else level + 1]) - 1) / (len(row) - 1)
+            keys: list[float] = []
+            for i, vertex in enumerate(row):
+                near = neighbours[vertex]
+                if len(near) == 1:
+                    keys.append(place[near[0]])
+                else:
+                    keys.append(sum([place[v] for v in near]) / len(near) if near else i * scale)
+            if any(a > b for a, b in pairwise(keys)):
+                order = sorted(range(len(row)), key=keys.__getitem__)
+                self.layers[level] = [row[i] for i in order]
+                self._changed(level)
+
+    def crossings(self) -> int:
+        """All there are."""
+        place, below = self.place, self.below
+        for level, known in enumerate(self.count):
+            if known < 0:
+                ends: list[int] = []
+                for vertex in self.layers[level]:
+                    near = below[vertex]
+                    if len(near) == 1:
+                        ends.append(place[near[0]])
+                    else:
+                        ends += sorted([place[v] for v in near])
+                self.count[level] = _inversions(ends)
+        return sum(self.count)
+
+    def swap(self) -> None:
+        """Swap neighbours in a row as long as that removes crossings."""
+        rows, fresh = len(self.layers), self.fresh
+        todo = [any(fresh[max(0, level - 1) : level + 2]) for level in range(rows)]
+        self.fresh = [False] * rows
+        for level, row in enumerate(self.layers):
+            moved = (todo[level] or (level > 0 and self.fresh[level - 1])) and len(row) > 1
+            if moved and self._swap_in(row):
+                self._changed(level)
+
+    def _swap_in(self, row: list[int]) -> bool:
+        """The same in one row; whether there was anything to swap."""
+        place, above, below = self.place, self.above, self.below
+        upper = [[place[v] for v in above[vertex]] for vertex in row]
+        lower = [[place[v] for v in below[vertex]] for vertex in row]
+        moved, i, last = False, 0, len(row) - 1
+        while i < last:
+            j = i + 1
+            if _gain(upper[i], upper[j]) + _gain(lower[i], lower[j]) > 0:
+                row[i], row[j] = row[j], row[i]
+                upper[i], upper[j] = upper[j], upper[i]
+                lower[i], lower[j] = lower[j], lower[i]
+                moved, i = True, max(0, i - 1)
+            else:
+                i = j
+        return moved
 
 
-def _compare(left: list[int], right: list[int]) -> int:
+def _gain(left: list[int], right: list[int]) -> int:
     """Crossings that a swap of two neighbours removes, less those that it adds."""
-    return sum((x > y) - (x < y) for x in left for y in right)
+    if len(left) == 1 == len(right):
+        return (left[0] > right[0]) - (left[0] < right[0])
+    return sum([(x > y) - (x < y) for x in left for y in right])
+
+
+def _inversions(ends: list[int]) -> int:
+    """How many pairs are in the wrong order."""
+    seen = sorted(ends)
+    if seen == ends:
+        return 0
+    total = 0
+    seen = []
+    for end in ends:
+        total += len(seen) - bisect_right(seen, end)
+        insort(seen, end)
+    return total

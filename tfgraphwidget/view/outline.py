@@ -19,6 +19,8 @@ from tfgraphwidget.graph.scopes import ScopeTree
 from tfgraphwidget.view.facts import Facts, Ints, Mask, inside, of_types, savers
 from tfgraphwidget.view.family import FAMILIES, KERNELS
 
+TRAINING = "training"
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -37,8 +39,10 @@ class Outline:
     """Nodes: the scopes, numbered as in ScopeTree, then the groups. Ops are numbered as in the graph.
 
     Per node: `names`, `parent`, `members` (children that a group stands for; 0 for scopes), `labels` (what is written
-    instead of the name's last part, or ""), `part` (uint8: 1 in training). Per op: `home`, the node directly around
-    it, and `op_part`.
+    instead of the name's last part, or ""), `part` (uint8: 1 in training), `gone` (scopes that are not drawn, see
+    `single`: nothing is in them), `one_with` (the node that a scope is drawn as one with; itself else), `base` (the
+    scope that names inside are relative to; itself but for scopes drawn as one). Per op: `home`, the node directly
+    around it, and `op_part`.
     """
 
     names: Sequence[str]
@@ -46,6 +50,9 @@ class Outline:
     members: Ints
     labels: Sequence[str]
     part: npt.NDArray[np.uint8]
+    gone: Mask
+    one_with: Ints
+    base: Ints
     home: Ints
     op_part: npt.NDArray[np.uint8]
 
@@ -103,10 +110,11 @@ class Outline:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """For each node the nodes directly inside it."""
+        """For each node the nodes directly inside it, without those that are gone."""
         below: list[list[int]] = [[] for _ in self.names]
+        gone = self.gone.tolist()
         for node, around in enumerate(self.parent.tolist()):
-            if node:
+            if node and not gone[node]:
                 below[around].append(node)
         return below
 
@@ -119,6 +127,15 @@ class Outline:
         """All ops in a node, nested ones included, in graph order."""
         start, stop, order = self.intervals
         return np.sort(order[start[node] : stop[node]])
+
+    def relative(self, op: int, name: str) -> str:
+        """An op's name without that of the scope it is drawn in, "mean/sub"; "" when its last part says as much."""
+        around = int(self.home[op])
+        while self.members[around]:
+            around = int(self.parent[around])
+        outer = self.names[self.base[around]]
+        rest = name[len(outer) + 1 :] if outer and name.startswith(f"{outer}/") else "" if outer else name
+        return rest if "/" in rest else ""
 
     def around(self, node: int) -> list[int]:
         """The nodes around a node, innermost first, without the root."""
@@ -139,8 +156,12 @@ class Outline:
             parent[list(group.nodes)] = node
             home[list(group.ops)] = node
             part[node] |= group.training
+        fresh = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(
             self,
+            gone=np.concatenate([self.gone, np.zeros(len(made), dtype=bool)]),
+            one_with=np.concatenate([self.one_with, fresh]),
+            base=np.concatenate([self.base, fresh]),
             names=[*self.names, *(g.name for g in made)],
             parent=parent,
             members=np.concatenate([self.members, [len(g.nodes) + len(g.ops) for g in made]]).astype(np.int32),
@@ -178,6 +199,9 @@ def scopes_of(tree: ScopeTree) -> Outline:
         members=np.zeros(count, dtype=np.int32),
         labels=[""] * count,
         part=np.zeros(count, dtype=np.uint8),
+        gone=np.zeros(count, dtype=bool),
+        one_with=np.arange(count, dtype=np.int32),
+        base=np.arange(count, dtype=np.int32),
         home=tree.scope_of,
         op_part=np.zeros(len(tree.scope_of), dtype=np.uint8),
     )
@@ -219,6 +243,6 @@ def _group_families(
     some = np.zeros(len(outline), dtype=np.uint8)
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]
-    some[[bool(label) for label in outline.labels]] = 0
+    some[[label == TRAINING for label in outline.labels]] = 0
     some[:scopes] = family[:scopes]
     return some

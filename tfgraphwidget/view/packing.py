@@ -8,9 +8,9 @@ from tfgraphwidget.view.placed import Point
 from tfgraphwidget.view.rows import Skyline
 from tfgraphwidget.view.wrap import cost
 
-GAP, ASIDE_GAP = 16.0, 22.0
+GAP, ASIDE_GAP = 12.0, 16.0
 Size = tuple[float, float]
-_MANY = 250
+_MANY, _TRIED = 250, 8
 
 
 def packed(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
@@ -35,9 +35,8 @@ def beside(
     widest, total = max(w for w, _ in boxes), sum(w + GAP for w, _ in boxes)
     apart = gap if there[0] else 0.0
     best: tuple[float, bool, list[Point]] | None = None
-    number = 1.0
-    while number < len(boxes) * 1.3:
-        places = _set(boxes, order, max(widest, total / int(number)))
+    for limit in _limits(there, boxes, aspect, max(widest, 1.0), total):
+        places = _set(boxes, order, limit)
         width, height = extent(boxes, places)
         choices = [(False, there[0] + apart + width, max(there[1], height))]
         if below and there[0]:
@@ -46,9 +45,23 @@ def beside(
             now = cost(h, w, aspect)
             if best is None or now < best[0] - 1e-6:
                 best = (now, is_below, places)
-        number = number + 0.5 if len(boxes) <= 12 else max(number + 1, number * (1.2 if len(boxes) <= _MANY else 1.5))
     assert best is not None
     return best[1:]
+
+
+def _limits(there: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
+    """The widths to try: those whose drawing would have the best shape if nothing were left empty."""
+    area, tallest = sum((w + GAP) * (h + GAP) for w, h in boxes), max(h for _, h in boxes)
+    found: dict[float, float] = {}
+    number = 1.0
+    while number < len(boxes) * 1.3:
+        width = max(widest, total / number)
+        height = max(tallest, area / width)
+        found[width] = cost(max(there[1], height), there[0] + width, aspect)
+        if there[0]:
+            found[width] = min(found[width], cost(there[1] + height, max(there[0], width), aspect))
+        number = number + 0.5 if len(boxes) <= 12 else number * (1.15 if len(boxes) <= _MANY else 1.5)
+    return sorted(found, key=lambda width: (found[width], width))[:_TRIED]
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:

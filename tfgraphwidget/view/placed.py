@@ -63,11 +63,16 @@ def without_corners(points: list[Point]) -> list[Point]:
     """The same way without the points in the middle of a straight piece."""
     result: list[Point] = []
     for point in points:
-        if result and abs(result[-1][0] - point[0]) + abs(result[-1][1] - point[1]) < 0.01:
-            continue
-        while len(result) > 1 and any(
-            abs(result[-2][k] - result[-1][k]) + abs(result[-1][k] - point[k]) < 0.01 for k in (0, 1)
-        ):
-            result.pop()
+        x, y = point
+        if result:
+            u, v = result[-1]
+            if abs(u - x) + abs(v - y) < 0.01:
+                continue
+            while len(result) > 1:
+                p, q = result[-2]
+                if abs(p - u) + abs(u - x) >= 0.01 and abs(q - v) + abs(v - y) >= 0.01:
+                    break
+                result.pop()
+                u, v = result[-1]
         result.append(point)
     return result

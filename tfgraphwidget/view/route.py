@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import pairwise
 
 from tfgraphwidget.view import tracks
-from tfgraphwidget.view.align import aligned, bend, settled
+from tfgraphwidget.view.align import Rows, aligned, bend, settled
 from tfgraphwidget.view.flow import LANE, LANE_GAP, Net, Plan
 from tfgraphwidget.view.order import ordered
 from tfgraphwidget.view.placed import Point
@@ -47,19 +47,34 @@ def gap(plan: Plan, a: int, b: int) -> float:
 
 def column(plan: Plan, number: int) -> Column:
     """Order and place the vertices of a column."""
-    links = plan.links[number]
-    nodes = len(plan.flow.sizes)
-    layers = ordered(plan.layers[number], list(dict.fromkeys((a, b) for a, b, _ in links)), len(plan.level))
-    plan.layers[number] = layers
-    ports = _offsets(plan)
-    between = partial(gap, plan)
-    weighed = _weighed(links)
-    large = {node for node, port in enumerate(plan.flow.ports) if port is not None}
-    centres = aligned(layers, weighed, ports, between, large)
-    if len(centres) > nodes:
-        bends = [bend(ports[a][1], ports[b][0], stairs=a in large and b in large) for a, b, _ in weighed]
-        centres = straightened(centres, layers, weighed, bends, nodes, between)
-    return finished(plan, number, {vertex: centres[vertex] for row in layers for vertex in row})
+    vertices = [vertex for row in plan.layers[number] for vertex in row]
+    of = {vertex: i for i, vertex in enumerate(vertices)}
+    weighed = [(of[a], of[b], weight) for a, b, weight in _weighed(plan.links[number])]
+    joined = list({(a, b): None for a, b, _ in weighed})
+    layers = ordered([[of[vertex] for vertex in row] for row in plan.layers[number]], joined, len(vertices))
+    plan.layers[number] = [[vertices[i] for i in row] for row in layers]
+    rows = _rows(plan, vertices, layers, weighed)
+    x = aligned(rows)
+    if any(rows.is_lane):
+        x = straightened(x, rows)
+    return finished(plan, number, dict(zip(vertices, x, strict=True)))
+
+
+def _rows(plan: Plan, vertices: list[int], layers: list[list[int]], weighed: list[tuple[int, int, float]]) -> Rows:
+    """The rows to be aligned, with the numbers that the column's vertices have among themselves."""
+    nodes, flow = len(plan.flow.sizes), plan.flow
+    is_lane = [vertex >= nodes for vertex in vertices]
+    half = [width(plan, vertex) / 2 for vertex in vertices]
+    rows = [row for row in layers if row]
+    gaps = [
+        [half[a] + half[b] + (LANE_GAP if is_lane[a] or is_lane[b] else NODE_GAP) for a, b in pairwise(row)]
+        for row in rows
+    ]
+    side = [at + (LANE_GAP if lane else NODE_GAP) / 2 for at, lane in zip(half, is_lane, strict=True)]
+    ports = [(0.0, 0.0) if lane else _port(plan, vertex) for vertex, lane in zip(vertices, is_lane, strict=True)]
+    large = [not lane and flow.ports[vertex] is not None for vertex, lane in zip(vertices, is_lane, strict=True)]
+    links = [(a, b, weight, bend(ports[a][1], ports[b][0], stairs=large[a] and large[b])) for a, b, weight in weighed]
+    return Rows(rows, gaps, side, links, is_lane)
 
 
 def finished(plan: Plan, number: int, x: dict[int, float]) -> Column:
@@ -67,19 +82,18 @@ def finished(plan: Plan, number: int, x: dict[int, float]) -> Column:
     low = min((at - width(plan, v) / 2 for v, at in x.items()), default=0.0)
     high = max((at + width(plan, v) / 2 for v, at in x.items()), default=0.0)
     made = Column({v: at - low for v, at in x.items()}, high - low)
-    _ports(plan, number, made, _offsets(plan))
+    _ports(plan, number, made)
     _heights(plan, number, made)
     return made
 
 
-def _offsets(plan: Plan) -> list[Point]:
-    """Where lines enter and leave each vertex, from its middle."""
-    ports = [(0.0, 0.0)] * len(plan.level)
-    for node, port in enumerate(plan.flow.ports):
-        if port is not None:
-            half = plan.flow.sizes[node][0] / 2
-            ports[node] = (port[0] - half, port[1] - half)
-    return ports
+def _port(plan: Plan, node: int) -> Point:
+    """Where lines enter and leave a node, from its middle."""
+    port = plan.flow.ports[node]
+    if port is None:
+        return 0.0, 0.0
+    half = plan.flow.sizes[node][0] / 2
+    return port[0] - half, port[1] - half
 
 
 def _weighed(links: Mapping[tuple[int, int, Net], float]) -> list[tuple[int, int, float]]:
@@ -89,7 +103,7 @@ def _weighed(links: Mapping[tuple[int, int, Net], float]) -> list[tuple[int, int
     return [(a, b, weight / max(upper[(a, net)], lower[(b, net)])) for (a, b, net), weight in links.items()]
 
 
-def _ports(plan: Plan, number: int, column: Column, ports: list[Point]) -> None:
+def _ports(plan: Plan, number: int, column: Column) -> None:
     """Where on a node's lower side each net leaves, and on its upper side each enters."""
     nodes = len(plan.flow.sizes)
     entering: dict[int, list[tuple[Net, float]]] = {}
@@ -101,7 +115,7 @@ def _ports(plan: Plan, number: int, column: Column, ports: list[Point]) -> None:
     for (a, net), lower in ends.items():
         at = column.x[a]
         if a < nodes and plan.flow.ports[a] is not None:
-            at += ports[a][1] + 8.0 * (net[0] == "back")
+            at += _port(plan, a)[1] + 8.0 * (net[0] == "back")
         elif a < nodes:
             at += 8.0 if net[0] == "back" else -8.0 if a in backs else 0.0
             at = _straight(plan, column, a, lower, at)
@@ -110,7 +124,7 @@ def _ports(plan: Plan, number: int, column: Column, ports: list[Point]) -> None:
             if b < nodes:
                 entering.setdefault(b, []).append((net, at))
     for node, lines in entering.items():
-        _enter(plan, column, node, ports[node][0], lines)
+        _enter(plan, column, node, lines)
 
 
 def _straight(plan: Plan, column: Column, node: int, lower: list[int], at: float) -> float:
@@ -126,11 +140,11 @@ def _straight(plan: Plan, column: Column, node: int, lower: list[int], at: float
     return wished if abs(wished - column.x[node]) <= plan.flow.sizes[node][0] / 2 - 10 else at
 
 
-def _enter(plan: Plan, column: Column, node: int, port: float, lines: list[tuple[Net, float]]) -> None:
+def _enter(plan: Plan, column: Column, node: int, lines: list[tuple[Net, float]]) -> None:
     centre = column.x[node]
     if plan.flow.ports[node] is not None:
         for net, _ in lines:
-            column.inlet[(node, net)] = centre + port
+            column.inlet[(node, net)] = centre + _port(plan, node)[0]
         return
     at: dict[Net, list[float]] = {}
     for net, x in lines:
@@ -162,7 +176,7 @@ def _heights(plan: Plan, number: int, column: Column) -> None:
             column.top[v] = top
         if level < last and between[level]:
             _lay(skyline, between[level], level, column)
-    column.height = skyline.lowest((0.0, BELOW if leaves else 0.0, ABOVE))
+    column.height = skyline.lowest((0.0, 2.0 if leaves else 0.0, ABOVE))
 
 
 def _between(plan: Plan, number: int, column: Column) -> list[dict[Net, tuple[list[float], list[float]]]]:
@@ -186,11 +200,12 @@ def side(plan: Plan, column: Column, source: int, target: int) -> Point:
 
 def _lay(skyline: Skyline, nets: dict[Net, tuple[list[float], list[float]]], level: int, column: Column) -> None:
     """Give each net its track in the space below a level."""
-    found = tracks.tracks([tracks.Net(tuple(sorted(a)), tuple(sorted(b))) for a, b in nets.values()])
+    sorted_nets = [tracks.Net(tuple(sorted(a)), tuple(sorted(b))) for a, b in nets.values()]
+    found = tracks.tracks(sorted_nets)
     count = max(found, default=-1) + 1
     step = TRACK if count <= 8 else max(3.0, 8 * TRACK / count)
     for _, net, (tops, bottoms) in sorted(
-        (track, net, ends) for (net, ends), track in zip(nets.items(), found, strict=True)
+        (track, net, ends) for net, track, ends in zip(nets, found, sorted_nets, strict=True)
     ):
-        low, high = min(*tops[:1], *bottoms[:1], *tops, *bottoms), max(*tops[:1], *bottoms[:1], *tops, *bottoms)
+        low, high = min(tops[:1] + bottoms[:1]), max(tops[-1:] + bottoms[-1:])
         column.bend[(net, level)] = laid(skyline, low, high, step)

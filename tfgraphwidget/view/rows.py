@@ -11,9 +11,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from math import inf
 
-NODE_GAP, ROW_GAP = 16.0, 22.0
-TRACK = 7.0
-ABOVE, BELOW = 9.0, 13.0  # from a row to the first track, from the last track to the next row (arrow heads)
+NODE_GAP, ROW_GAP = 12.0, 18.0
+TRACK = 6.0
+ABOVE, BELOW = 7.0, 11.0  # from a row to the first track, from the last track to the next row (arrow heads)
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0
 _SNAP, _CENTRED = 30.0, 20.0

@@ -14,7 +14,7 @@ from tfgraphwidget.view.structure import Structure
 
 STEP = 0.35  # proportions are rounded to powers of e**STEP, so that equal insides are drawn once
 _TALLEST, _WIDEST, _IDEAL = -3, 2, 1.4
-_MOST_COLUMNS = 7
+_MOST_COLUMNS = 16
 Rows = list[list[int]]
 
 

@@ -6,131 +6,156 @@ far enough, are two ways to stand without overlap; so is every mean of the two, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
+from operator import sub
 
-from tfgraphwidget.view.align import MANY, keep_narrow, settled
+from tfgraphwidget.view.align import Rows, pairs, rounds, settled
 
 Distances = list[list[tuple[int, float]]]
-Pulls = list[list[tuple[int, float, float]]]
-_PASSES, _STILL = 24, 1.0
+_PASSES, _STILL = 6, 1.0
+_OWN = 0.001
 
 
-def straightened(
-    x: Sequence[float],
-    layers: Sequence[Sequence[int]],
-    links: Sequence[tuple[int, int, float]],
-    bends: Sequence[float],
-    nodes: int,
-    gap: Callable[[int, int], float],
-) -> list[float]:
-    """New centres near `x`, with straight lanes; vertices from `nodes` on are lanes.
+@dataclass(frozen=True)
+class _Stretch:
+    """Nodes side by side between two lanes (-1: none there); `low` and `high` are the least distances to those."""
 
-    `bends[i]` is how far right of its upper vertex link i wants its lower one.
+    nodes: list[int]
+    gaps: list[float]
+    offsets: list[float]
+    left: int
+    low: float
+    right: int
+    high: float
+
+
+def straightened(x: Sequence[float], rows: Rows) -> list[float]:
+    """New middles near `x`, with straight lanes."""
+    block = _blocks(rows)
+    count = max(block, default=-1) + 1
+    total, size = [0.0] * count, [0] * count
+    for vertex, b in enumerate(block):
+        total[b] += x[vertex]
+        size[b] += 1
+    relaxing = _Relaxing(rows, block, [t / n for t, n in zip(total, size, strict=True)])
+    place = relaxing.relaxed([n > 1 for n in size])
+    return rows.kept_narrow([place[b] for b in block])
+
+
+class _Relaxing:
+    """Blocks without overlap near the wished places, then moved to where the lines want them, as far as there is room.
+
+    `near` are per block the others that pull it and how strongly, `bends` the sums of what the lines want them apart,
+    `masses` the sums of all weights.
     """
-    block = _blocks(layers, links, len(x), nodes)
-    members: list[list[int]] = [[] for _ in range(max(block, default=-1) + 1)]
-    for row in layers:
-        for vertex in row:
-            members[block[vertex]].append(vertex)
-    rows = [[block[vertex] for vertex in row] for row in layers if row]
-    gaps = [[gap(a, b) for a, b in pairwise(row)] for row in layers if row]
-    pulls: Pulls = [[] for _ in members]
-    for (a, b, weight), bend in zip(links, bends, strict=True):
-        if block[a] != block[b]:
-            pulls[block[a]].append((block[b], weight, -bend))
-            pulls[block[b]].append((block[a], weight, bend))
-    wished = [sum(x[v] for v in part) / max(1, len(part)) for part in members]
-    place = _relaxed(wished, rows, gaps, pulls, [len(part) > 1 for part in members])
-    result = [place[block[v]] if block[v] >= 0 else 0.0 for v in range(len(x))]
-    keep_narrow(result, layers, gap)
-    return result
 
+    def __init__(self, rows: Rows, block: list[int], wished: list[float]) -> None:
+        self.rows = rows
+        self.block = block
+        count = len(wished)
+        self.left: Distances = [[] for _ in range(count)]
+        self.right: Distances = [[] for _ in range(count)]
+        for a, b, distance in pairs(rows):
+            self.right[block[a]].append((block[b], distance))
+            self.left[block[b]].append((block[a], distance))
+        self.place = self._feasible(wished)
+        self.near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+        self.bends, self.masses = [0.0] * count, [_OWN] * count
+        for upper, lower, weight, bend in rows.links:
+            a, b = block[upper], block[lower]
+            if a != b:
+                for one, other, shift in ((a, b, -bend), (b, a, bend)):
+                    self.near[one].append((other, weight))
+                    self.bends[one] += weight * shift
+                    self.masses[one] += weight
 
-def _relaxed(
-    wished: Sequence[float],
-    rows: Sequence[Sequence[int]],
-    gaps: Sequence[Sequence[float]],
-    pulls: Pulls,
-    is_lane: Sequence[bool],
-) -> list[float]:
-    """Places without overlap near the wished ones, then moved to where the lines want them, as far as there is room."""
-    right: Distances = [[] for _ in wished]
-    left: Distances = [[] for _ in wished]
-    for row, between in zip(rows, gaps, strict=True):
-        for (a, b), distance in zip(pairwise(row), between, strict=True):
-            right[a].append((b, distance))
-            left[b].append((a, distance))
-    place = _feasible(wished, left, right)
-    lanes = [b for b, lane in enumerate(is_lane) if lane]
-    for number in range(_PASSES if len(wished) < MANY else 2):
-        before = list(place)
-        for row, between in list(zip(rows, gaps, strict=True))[:: 1 if number % 2 else -1]:
-            _settle_row(place, row, between, pulls, is_lane)
+    def _feasible(self, wished: list[float]) -> list[float]:
+        left, right = self.left, self.right
+        low, high = list(wished), list(wished)
+        order = _topological(right, left)
+        for b in order:
+            at = low[b]
+            for other, distance in right[b]:
+                low[other] = max(low[other], at + distance)
+        for b in reversed(order):
+            at = high[b]
+            for other, distance in left[b]:
+                high[other] = min(high[other], at - distance)
+        return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+
+    def relaxed(self, is_lane: list[bool]) -> list[float]:
+        """The places of the blocks."""
+        levels = [self._stretches(row, gaps, is_lane) for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)]
+        down = [stretch for level in levels for stretch in level]
+        up = [stretch for level in levels[::-1] for stretch in level]
+        lanes = [b for b, lane in enumerate(is_lane) if lane]
+        for number in range(rounds(len(self.place), _PASSES)):
+            before = list(self.place)
+            self._settle(down if number % 2 else up)
+            self._shift(lanes)
+            if max(map(abs, map(sub, self.place, before)), default=0.0) < _STILL:
+                break
+        return self.place
+
+    def _stretches(self, row: list[int], gaps: list[float], is_lane: list[bool]) -> list[_Stretch]:
+        """The nodes between two lanes move together: one by one, each would be held by its neighbours."""
+        blocks = [self.block[vertex] for vertex in row]
+        walls = [-1, *(i for i, b in enumerate(blocks) if is_lane[b]), len(blocks)]
+        made = []
+        for start, stop in pairwise(walls):
+            if stop - start < 2:
+                continue
+            between = gaps[start + 1 : stop - 1]
+            left, low = (blocks[start], gaps[start]) if start >= 0 else (-1, 0.0)
+            right, high = (blocks[stop], gaps[stop - 1]) if stop < len(blocks) else (-1, 0.0)
+            offsets = [0.0, *accumulate(between)]
+            made.append(_Stretch(blocks[start + 1 : stop], between, offsets, left, low, right, high))
+        return made
+
+    def _settle(self, stretches: Sequence[_Stretch]) -> None:
+        place, near, bends, masses = self.place, self.near, self.bends, self.masses
+        for s in stretches:
+            wishes = []
+            for b in s.nodes:
+                total = _OWN * place[b] + bends[b]
+                for other, weight in near[b]:
+                    total += weight * place[other]
+                wishes.append(total / masses[b])
+            places = settled(wishes, [masses[b] for b in s.nodes], s.gaps) if s.gaps else wishes
+            low = place[s.left] + s.low if s.left >= 0 else -inf
+            high = place[s.right] - s.high - s.offsets[-1] if s.right >= 0 else inf
+            for b, at, offset in zip(s.nodes, places, s.offsets, strict=True):
+                place[b] = min(max(at - offset, low), high) + offset
+
+    def _shift(self, lanes: Sequence[int]) -> None:
+        """Move lane after lane as far as its neighbours let it."""
+        place, near, left, right = self.place, self.near, self.left, self.right
         for b in lanes:
-            wish, _ = _wish(place, b, pulls)
-            low = max((place[other] + distance for other, distance in left[b]), default=-inf)
-            high = min((place[other] - distance for other, distance in right[b]), default=inf)
+            wish = _OWN * place[b] + self.bends[b]
+            for other, weight in near[b]:
+                wish += weight * place[other]
+            wish /= self.masses[b]
+            low, high = -inf, inf
+            for other, distance in left[b]:
+                low = max(low, place[other] + distance)
+            for other, distance in right[b]:
+                high = min(high, place[other] - distance)
             place[b] = min(max(wish, low), high)
-        if max((abs(a - b) for a, b in zip(before, place, strict=True)), default=0.0) < _STILL:
-            break
-    return place
 
 
-def _feasible(wished: Sequence[float], left: Distances, right: Distances) -> list[float]:
-    order = _topological(right, left)
-    low, high = list(wished), list(wished)
-    for b in order:
-        low[b] = max([low[b], *(low[other] + distance for other, distance in left[b])])
-    for b in reversed(order):
-        high[b] = min([high[b], *(high[other] - distance for other, distance in right[b])])
-    return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-
-
-def _wish(place: Sequence[float], b: int, pulls: Pulls) -> tuple[float, float]:
-    """Where the lines of a block want it, and how strongly; its own place, weakly, when it has none."""
-    total, whole = 0.001 * place[b], 0.001
-    for other, weight, bend in pulls[b]:
-        total += weight * (place[other] + bend)
-        whole += weight
-    return total / whole, whole
-
-
-def _settle_row(
-    place: list[float], row: Sequence[int], gaps: Sequence[float], pulls: Pulls, is_lane: Sequence[bool]
-) -> None:
-    """Move the nodes between two lanes together: one by one, each would be held by its neighbours."""
-    start = 0
-    while start < len(row):
-        if is_lane[row[start]]:
-            start += 1
-            continue
-        stop = start
-        while stop < len(row) and not is_lane[row[stop]]:
-            stop += 1
-        wishes = [_wish(place, b, pulls) for b in row[start:stop]]
-        between = gaps[start : stop - 1]
-        places = settled([wish for wish, _ in wishes], [weight for _, weight in wishes], between)
-        offsets = [0.0, *accumulate(between)]
-        low = place[row[start - 1]] + gaps[start - 1] if start else -inf
-        high = place[row[stop]] - gaps[stop - 1] - offsets[-1] if stop < len(row) else inf
-        for b, at, offset in zip(row[start:stop], places, offsets, strict=True):
-            place[b] = min(max(at - offset, low), high) + offset
-        start = stop
-
-
-def _blocks(
-    layers: Sequence[Sequence[int]], links: Sequence[tuple[int, int, float]], count: int, nodes: int
-) -> list[int]:
+def _blocks(rows: Rows) -> list[int]:
     """The block of each vertex. Of two lanes that cross, one is broken there, or blocks could not be ordered."""
+    count = len(rows.side)
     at = [0] * count
-    for row in layers:
+    for row in rows.rows:
         for i, vertex in enumerate(row):
             at[vertex] = i
-    onward = {a: b for a, b, _ in links if a >= nodes and b >= nodes}
+    onward = {a: b for a, b, _, _ in rows.links if rows.is_lane[a] and rows.is_lane[b]}
     block, fresh = [-1] * count, 0
-    for row in layers:
+    for row in rows.rows:
         for vertex in row:
             if block[vertex] < 0:
                 block[vertex], fresh = fresh, fresh + 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 _NEAR = 3.0
-_BUBBLE = 40
+_BUBBLE, _PACKED = 40, 400
 
 
 class Net(NamedTuple):
@@ -15,16 +16,6 @@ class Net(NamedTuple):
 
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
-
-    @property
-    def low(self) -> float:
-        """Its left end."""
-        return min(self.tops[:1] + self.bottoms[:1])
-
-    @property
-    def high(self) -> float:
-        """Its right end."""
-        return max(self.tops[-1:] + self.bottoms[-1:])
 
 
 def tracks(nets: Sequence[Net]) -> list[int]:
@@ -34,50 +25,75 @@ def tracks(nets: Sequence[Net]) -> list[int]:
     [1, -1, 0]
     """
     track = [-1] * len(nets)
-    bent = [i for i, net in enumerate(nets) if net.high - net.low >= 1.0]
+    bent = [_Bent(i, net) for i, net in enumerate(nets) if len(net.tops) + len(net.bottoms) > 1]
+    bent = [net for net in bent if net.high - net.low >= 1.0]
+    if len(bent) > _PACKED:
+        return _packed(bent, track)
     # Of two lines that go right, the one that starts further right is upper: they do not cross then.
-    bent.sort(key=lambda i: _start(nets[i]))
-    for _ in range(_BUBBLE if len(bent) < _BUBBLE else 0):
-        moved = False
-        for k in range(len(bent) - 1):
-            a, b = nets[bent[k]], nets[bent[k + 1]]
-            if _cost(b, a) < _cost(a, b):
-                bent[k], bent[k + 1], moved = bent[k + 1], bent[k], True
-        if not moved:
-            break
-    ends: list[float] = []
-    if len(bent) > 400:
-        return _packed(nets, bent, track, ends)
-    for k, i in enumerate(bent):
-        low, high = nets[i].low - _NEAR, nets[i].high + _NEAR
-        over = [track[j] for j in bent[:k] if nets[j].low < high and nets[j].high > low]
-        track[i] = max(over, default=-1) + 1
+    bent.sort(key=lambda net: net.start)
+    if 1 < len(bent) < _BUBBLE:
+        _swapped(bent)
+    for k, net in enumerate(bent):
+        low, high, at = net.low - _NEAR, net.high + _NEAR, 0
+        for other in bent[:k]:
+            if other.low < high and other.high > low and other.track >= at:
+                at = other.track + 1
+        track[net.number] = net.track = at
     return track
 
 
-def _packed(nets: Sequence[Net], bent: list[int], track: list[int], ends: list[float]) -> list[int]:
+class _Bent:
+    """A net that does not go straight down: its left and right end, and what it is sorted by."""
+
+    __slots__ = ("bottoms", "high", "low", "number", "start", "tops", "track")
+
+    def __init__(self, number: int, net: Net) -> None:
+        tops, bottoms = net
+        self.number, self.tops, self.bottoms, self.track = number, tops, bottoms, 0
+        self.low = min(tops[0], bottoms[0]) if tops and bottoms else (tops or bottoms)[0]
+        self.high = max(tops[-1], bottoms[-1]) if tops and bottoms else (tops or bottoms)[-1]
+        start = sum(tops) / len(tops) if tops else self.low
+        end = sum(bottoms) / len(bottoms) if bottoms else self.high
+        self.start = -start if end >= start else start
+
+
+def _swapped(bent: list[_Bent]) -> None:
+    """Exchange neighbours as long as that saves crossings."""
+    last = len(bent) - 1
+    stale = [True] * last  # pairs that are not known to be right
+    for _ in range(_BUBBLE):
+        if True not in stale:
+            return
+        for k in range(last):
+            if stale[k]:
+                stale[k] = False
+                a, b = bent[k], bent[k + 1]
+                if a.low - _NEAR < b.high and b.low - _NEAR < a.high and _cost(b, a) < _cost(a, b):
+                    bent[k], bent[k + 1] = b, a
+                    stale[max(0, k - 1) : k + 2] = [True] * len(stale[max(0, k - 1) : k + 2])
+                    stale[k] = False
+
+
+def _packed(bent: list[_Bent], track: list[int]) -> list[int]:
     """The same for hundreds of nets: from left to right, each on the first track that is free; crossings unheeded."""
-    for i in sorted(bent, key=lambda i: nets[i].low):
-        at = next((t for t, end in enumerate(ends) if end + _NEAR < nets[i].low), len(ends))
-        ends[at : at + 1] = [nets[i].high]
-        track[i] = at
+    free: list[int] = []
+    ends: list[tuple[float, int]] = []
+    for net in sorted(bent, key=lambda net: net.low):
+        while ends and ends[0][0] + _NEAR < net.low:
+            heappush(free, heappop(ends)[1])
+        at = heappop(free) if free else len(ends)
+        heappush(ends, (net.high, at))
+        track[net.number] = at
     return track
 
 
-def _start(net: Net) -> float:
-    start = sum(net.tops) / len(net.tops) if net.tops else net.low
-    end = sum(net.bottoms) / len(net.bottoms) if net.bottoms else net.high
-    return -start if end >= start else start
-
-
-def _cost(upper: Net, lower: Net) -> float:
+def _cost(upper: _Bent, lower: _Bent) -> int:
     """Crossings when `upper` runs above `lower`; lines that would run on top of each other cost more."""
-    cost: float = _between(lower.tops, upper) + _between(upper.bottoms, lower)
-    for x in upper.bottoms:
-        at = bisect_left(lower.tops, x - _NEAR)
-        cost += 5 * (at < len(lower.tops) and lower.tops[at] < x + _NEAR)
+    tops, bottoms = lower.tops, upper.bottoms
+    cost = bisect_right(tops, upper.high) - bisect_left(tops, upper.low)
+    cost += bisect_right(bottoms, lower.high) - bisect_left(bottoms, lower.low)
+    for x in bottoms:
+        at = bisect_left(tops, x - _NEAR)
+        if at < len(tops) and tops[at] < x + _NEAR:
+            cost += 5
     return cost
-
-
-def _between(points: tuple[float, ...], net: Net) -> int:
-    return bisect_right(points, net.high) - bisect_left(points, net.low)

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import last_part
 from tfgraphwidget.view.facts import NONE, Facts, Mask, downstream
 from tfgraphwidget.view.family import FAMILIES
-from tfgraphwidget.view.outline import Group, Outline
+from tfgraphwidget.view.outline import TRAINING, Group, Outline
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
 _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -56,7 +56,7 @@ def _groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
         name = f"{outline.names[around]}/(training)".removeprefix("/")
         free = name not in outline.ids and name not in index.ids
         if len(nodes) + len(ops) > 1 and free and forward[around]:
-            groups.append(Group(name, around, nodes, ops, "training", training=True))
+            groups.append(Group(name, around, nodes, ops, TRAINING, training=True))
     return groups
 
 

@@ -137,7 +137,7 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
     return {
         "names": [index.names[o] if o >= 0 else outline.names[s] for s, o in zip(nodes, ops, strict=True)],
         "types": [index.types[o] if o >= 0 else "" for o in ops],
-        "labels": _labels(outline, boxes),
+        "labels": _labels(index, outline, boxes),
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
         "family": boxes.each(known.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
@@ -151,10 +151,11 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
     }
 
 
-def _labels(outline: Outline, boxes: Rows) -> list[str]:
-    labels = [""] * len(boxes)
-    for item in np.flatnonzero(outline.members[np.maximum(boxes.node, 0)] * (boxes.node >= 0)).tolist():
-        labels[item] = outline.labels[boxes.node[item]]
+def _labels(index: GraphIndex, outline: Outline, boxes: Rows) -> list[str]:
+    labels = [outline.labels[node] if node >= 0 else "" for node in boxes.node.tolist()]
+    items = np.flatnonzero(boxes.op >= 0)
+    for item in items[outline.gone[index.scopes.scope_of[boxes.op[items]]]].tolist():
+        labels[item] = outline.relative(int(boxes.op[item]), index.names[boxes.op[item]])
     return labels
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, pairwise
 from math import log
 
-GUTTER = 28.0
+GUTTER = 20.0
 _CROSSING = 8.0
 _WORTH_IT = 0.95
 _SMALL, _TALLER = 260.0, 1.1

@@ -11,13 +11,41 @@ export function section(
   const fold = button(
     { class: "tgw-heading-button", "aria-expanded": "true", "aria-label": `${title} section` },
     () => {
-      const folded = made.toggleAttribute("data-folded");
-      setAttributes(fold, { "aria-expanded": String(!folded) });
+      show(made.toggleAttribute("data-folded"));
+      remember(title, made.hasAttribute("data-folded"));
     },
     title,
   );
+  const show = (folded: boolean) => setAttributes(fold, { "aria-expanded": String(!folded) });
   const heading = element("h3", { class: "tgw-heading" }, fold);
   const head = element("header", { class: "tgw-section-head" }, heading, ...tools);
-  const made = element("section", { ...attributes, "aria-label": title }, head, ...body);
+  const folded = foldedOnes().includes(title);
+  const made = element(
+    "section",
+    { ...attributes, "aria-label": title, "data-folded": folded },
+    head,
+    ...body,
+  );
+  show(folded);
   return made;
+}
+
+const KEY = "tfgraphwidget:folded";
+
+/** The titles of the parts that a person has folded, in this browser; none where a page may not store anything. */
+function foldedOnes(): string[] {
+  try {
+    return localStorage.getItem(KEY)?.split("\n") ?? [];
+  } catch {
+    return [];
+  }
+}
+
+function remember(title: string, folded: boolean): void {
+  const others = foldedOnes().filter((other) => other !== title);
+  try {
+    localStorage.setItem(KEY, (folded ? [...others, title] : others).join("\n"));
+  } catch {
+    // Folded for as long as the page is open.
+  }
 }

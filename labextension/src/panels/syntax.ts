@@ -41,7 +41,7 @@ export function createSyntax(id: string, ask: (text: string) => void): Syntax {
       "aria-controls": id,
     },
     () => undefined,
-    "?",
+    ".*",
   );
   const show = (shown: boolean) => {
     root.hidden = !shown;

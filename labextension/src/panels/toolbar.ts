@@ -20,8 +20,13 @@ const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; tit
 export function createToolbar(parts: Parts, panelId: string): HTMLElement {
   const { store, stage, actions } = parts;
   const zoom = (factor: number) => stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
-  const tool = (title: string, shape: keyof typeof ICONS, act: () => unknown, name = title) =>
-    button({ class: "tgw-tool", title, "aria-label": name }, act, icon(ICONS[shape]));
+  const tool = (
+    title: string,
+    shape: keyof typeof ICONS,
+    act: () => unknown,
+    name = title,
+    kind = "tgw-tool",
+  ) => button({ class: kind, title, "aria-label": name }, act, icon(ICONS[shape]));
   const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
@@ -32,7 +37,7 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
       "div",
       { class: "tgw-group tgw-wide" },
       changesButton(parts),
-      tool("Read the graph again (r)", "refresh", () => actions.refresh(), "Refresh"),
+      tool("Read the graph again (r)", "refresh", () => actions.refresh(), "Refresh", "tgw-tool tgw-asks"),
       tool("Zoom out (−)", "minus", () => zoom(1 / 1.4)),
       tool("Zoom in (+)", "plus", () => zoom(1.4)),
     ),
@@ -71,7 +76,7 @@ function modeButtons({ store, actions }: Parts): HTMLElement {
 function changesButton({ store, actions }: Parts): HTMLElement {
   const title = "Colour what differs from the graph as it was opened (c)";
   const made = taskButton(
-    { class: "tgw-tool tgw-toggle", title, "aria-label": "Changes" },
+    { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes" },
     () => actions.edits.compare(),
     icon(ICONS.changes),
   );

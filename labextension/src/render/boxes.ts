@@ -38,7 +38,6 @@ export function* drawAreas(pen: Pen): Generator<void> {
     const colours = areaOf(pen, item);
     const wholly = at(frame.paint.coverage, item) === 2;
     const group = at(frame.scene.members, item) > 0;
-    ctx.globalAlpha = alphaOf(pen, item);
     ctx.beginPath();
     addBox(pen, grown(screenBox(pen, item), -0.5), radiusOf(pen, item));
     ctx.fillStyle = colours.fill;
@@ -49,13 +48,7 @@ export function* drawAreas(pen: Pen): Generator<void> {
     if (group) ctx.setLineDash([5, 3]);
     ctx.stroke();
     if (group) ctx.setLineDash([]);
-    ctx.globalAlpha = 1;
   }
-}
-
-/** While boxes move, new ones fade in. */
-export function alphaOf({ frame }: Pen, item: number): number {
-  return frame.known && at(frame.known, item) === 0 ? frame.newAlpha : 1;
 }
 
 /** Closed scopes and ops, all of one colour at a time: canvas state changes cost more than boxes. */
@@ -67,11 +60,10 @@ export function* drawBoxes(pen: Pen): Generator<void> {
   for (const layer of [solid, chips])
     for (const [colours, items] of grouped(layer, (item) => coloursOf(pen, item))) {
       const chosen = pen.palette.chosen.includes(colours);
-      for (const alike of pen.frame.known ? grouped(items, (item) => alphaOf(pen, item)).values() : [items])
-        for (const piece of pieces(alike, BATCH)) {
-          drawBatch(pen, piece, colours, chosen);
-          yield;
-        }
+      for (const piece of pieces(items, BATCH)) {
+        drawBatch(pen, piece, colours, chosen);
+        yield;
+      }
     }
   drawHatching(pen);
 }
@@ -106,13 +98,11 @@ function drawBatch(pen: Pen, items: readonly number[], colours: BoxColours, chos
     drawSpecks(pen, items, chosen ? colours.border : colours.fill);
     return;
   }
-  if (frame.known) ctx.globalAlpha = alphaOf(pen, items[0] ?? 0);
   if (zoom > 0.25) drawStacks(pen, items);
   ctx.beginPath();
   for (const item of items) addBox(pen, grown(screenBox(pen, item), -0.5), radiusOf(pen, item));
   ctx.fill();
   ctx.stroke();
-  ctx.globalAlpha = 1;
 }
 
 /** From afar a box is a rectangle of whole pixels, at least one; a border would be all there is to see of it. */

@@ -162,7 +162,7 @@ export class Canvas2D implements Renderer {
       picker,
       typesetter: this.#typesetter,
       items: !filled ? [] : moving ? all() : picker.itemsIn(area, 0.5 / camera.zoom),
-      edges: filled && frame.edgeAlpha > 0 ? linesIn(picker, area, camera.zoom) : [],
+      edges: filled ? linesIn(picker, area, camera.zoom) : [],
     };
   }
 }

@@ -1,7 +1,7 @@
 // Labels: one line in an op, two in a closed scope, a header in an open one. Cut with an ellipsis to fit; from afar
 // signposts take their place.
 import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, sizeText } from "../scene";
-import { alphaOf, areaOf, coloursOf } from "./boxes";
+import { areaOf, coloursOf } from "./boxes";
 import { type Pen, pieces, screenBox } from "./pen";
 import { HEADER, labelHeights, NOMINAL, SIGNPOSTS_BELOW, type Signpost, signposts } from "./signposts";
 import { facts } from "./wiring";
@@ -76,9 +76,7 @@ function drawName(pen: Pen, item: number): void {
   const colours = coloursOf(pen, item);
   const two = secondOf(pen, item) !== "" && SMALL * camera.zoom >= LEGIBLE;
   ctx.fillStyle = colours.text;
-  ctx.globalAlpha = alphaOf(pen, item);
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
-  ctx.globalAlpha = 1;
 }
 
 /** How far up the first of two lines is; an op is lower than a scope. */
@@ -97,10 +95,8 @@ function drawSecond(pen: Pen, item: number): void {
   // A number cut in two would be a wrong one: rather leave the variables out.
   const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
   const text = fitting === full ? full : typesetter.fit(ctx, shorter, width, SMALL);
-  ctx.globalAlpha = alphaOf(pen, item);
   ctx.fillStyle = coloursOf(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
-  ctx.globalAlpha = 1;
 }
 
 /** What an open scope's header says. */
@@ -131,14 +127,12 @@ export function drawHeader(pen: Pen, item: number, sticky = false): void {
   const colours = areaOf(pen, item);
   const middle = box.y + (HEADER * zoom) / 2;
   // A rim of the area's own colour keeps lines that pass below from running through the letters.
-  ctx.globalAlpha = alphaOf(pen, item);
   ctx.lineWidth = 4 * zoom;
   ctx.lineJoin = "round";
   ctx.strokeStyle = colours.fill;
   ctx.strokeText(text, left + PADDING * zoom, middle);
   ctx.fillStyle = at(frame.paint.coverage, item) === 2 ? palette.selected : colours.text;
   ctx.fillText(text, left + PADDING * zoom, middle);
-  ctx.globalAlpha = 1;
 }
 
 /** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */

@@ -1,15 +1,39 @@
-// Between two scenes: boxes that are in both move, new ones grow out of the scope that was opened.
-import { at, boxOf, type Scene } from "../scene";
+// Between two scenes: what is new stands at once where it belongs, and what was there before glides out of its way.
+import { at, BADGE, boxOf, type Scene } from "../scene";
+import type { Camera } from "./camera";
 
-/** Where each box of `next` starts, given what was on the screen; nothing moves when the graphs have no item in common. */
-export function startingBoxes(before: Scene, next: Scene): Float32Array {
-  const start = Float32Array.from(next.box);
+/** Where each box of `next` starts: one that glides where it was on the screen, any other in its place. */
+export function startingBoxes(before: Scene, next: Scene, was: Camera, now: Camera): Start {
+  const boxes = Float32Array.from(next.box);
+  const glides = new Uint8Array(next.length);
+  const scale = was.zoom / now.zoom;
+  glides[0] = 1;
   for (let item = 1; item < next.length; item++) {
+    const parent = at(next.parent, item);
+    if (at(next.kind, item) === BADGE) {
+      // A badge goes with the box that it lies on.
+      glides[item] = at(glides, parent);
+      for (const k of [0, 1])
+        boxes[4 * item + k] =
+          at(boxes, 4 * item + k) + at(boxes, 4 * parent + k) - at(next.box, 4 * parent + k);
+      continue;
+    }
     const known = beforeOf(before, next, item);
-    if (known >= 0) start.set(before.box.subarray(4 * known, 4 * known + 4), 4 * item);
-    else start.set(insideParent(start, next, item), 4 * item);
+    if (known < 0 || at(before.kind, known) !== at(next.kind, item)) continue;
+    glides[item] = 1;
+    const { x, y, width, height } = boxOf(before.box, known);
+    boxes.set(
+      [(x - was.x) * scale + now.x, (y - was.y) * scale + now.y, width * scale, height * scale],
+      4 * item,
+    );
   }
-  return start;
+  return { boxes, glides };
+}
+
+/** `glides` is 1 for items that were there before, open or closed as they are now: those alone move. */
+export interface Start {
+  readonly boxes: Float32Array;
+  readonly glides: Uint8Array;
 }
 
 /** The same item in the scene before, whether the scope was open or closed. */
@@ -17,17 +41,6 @@ function beforeOf(before: Scene, next: Scene, item: number): number {
   const name = next.names[item] ?? "";
   const key = at(next.kind, item) === 0 ? name : `${name}/`;
   return before.byKey.get(key) ?? -1;
-}
-
-/** A new box as it would be if its parent, with all inside, were shrunk to where the parent starts. */
-function insideParent(start: Float32Array, next: Scene, item: number): number[] {
-  const parent = at(next.parent, item);
-  const from = boxOf(start, parent);
-  const to = boxOf(next.box, parent);
-  const box = boxOf(next.box, item);
-  const sx = from.width / Math.max(to.width, 1);
-  const sy = from.height / Math.max(to.height, 1);
-  return [from.x + (box.x - to.x) * sx, from.y + (box.y - to.y) * sy, box.width * sx, box.height * sy];
 }
 
 /** Boxes on the way, t from 0 to 1. */
@@ -39,4 +52,9 @@ export function mixedBoxes(from: Float32Array, to: Float32Array, t: number, out:
 /** Slow at both ends. */
 export function eased(t: number): number {
   return t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
+}
+
+/** Fast at first: what is in the way is soon out of it. */
+export function hurried(t: number): number {
+  return 1 - (1 - t) ** 3;
 }

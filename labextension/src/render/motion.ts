@@ -1,15 +1,14 @@
 // A move under way: of the camera, and of the boxes between two scenes.
-import { at, type Scene } from "../scene";
+import type { Scene } from "../scene";
 import { between, type Camera, type Viewport } from "./camera";
-import { eased, mixedBoxes } from "./morph";
+import { eased, hurried, mixedBoxes, type Start } from "./morph";
 
 const DURATION = 200;
 
 interface Move {
   readonly from: Camera;
   readonly to: Camera;
-  readonly boxes: Float32Array | null;
-  readonly known: Uint8Array | null;
+  readonly boxes: Start | null;
   readonly start: number;
 }
 
@@ -17,8 +16,9 @@ interface Move {
 export interface Step {
   readonly camera: Camera;
   readonly boxes: Float32Array;
-  readonly known: Uint8Array | null;
-  /** 0 to 1: how far edges and new boxes have faded in. */
+  /** Which of them are on their way; null when none is. */
+  readonly glides: Uint8Array | null;
+  /** 0 to 1: how far the edges of those have faded in. */
   readonly alpha: number;
   readonly over: boolean;
 }
@@ -31,8 +31,8 @@ export class Motion {
     return this.#move?.to ?? null;
   }
 
-  start(from: Camera, to: Camera, boxes: Float32Array | null = null, known: Uint8Array | null = null): void {
-    this.#move = { from, to, boxes, known, start: performance.now() };
+  start(from: Camera, to: Camera, boxes: Start | null = null): void {
+    this.#move = { from, to, boxes, start: performance.now() };
   }
 
   stop(): void {
@@ -47,24 +47,17 @@ export class Motion {
   /** One step; null when nothing moves. */
   advance(scene: Scene, now: number, viewport: Viewport): Step | null {
     if (!this.#move) return null;
-    const { from, to, boxes, known, start } = this.#move;
+    const { from, to, boxes, start } = this.#move;
     const t = Math.min(Math.max((now - start) / DURATION, 0), 1);
     if (t === 1) this.#move = null;
     const way = eased(t);
-    const camera = t === 1 ? to : between(from, to, way, viewport);
-    const moving = boxes !== null && t < 1 && boxes.length === scene.box.length;
-    if (!moving) return { camera, boxes: scene.box, known: null, alpha: 1, over: t === 1 };
-    if (this.#between.length !== boxes.length) this.#between = new Float32Array(boxes.length);
-    const mixed = mixedBoxes(boxes, scene.box, way, this.#between);
+    const camera = t === 1 || from === to ? to : between(from, to, way, viewport);
+    const length = scene.box.length;
+    const moving = boxes !== null && t < 1 && boxes.boxes.length === length;
+    if (!moving) return { camera, boxes: scene.box, glides: null, alpha: 1, over: t === 1 };
+    if (this.#between.length !== length) this.#between = new Float32Array(length);
+    const mixed = mixedBoxes(boxes.boxes, scene.box, hurried(t), this.#between);
     // The lines are where they will be: they come when the boxes are nearly there.
-    return { camera, boxes: mixed, known, alpha: Math.max(0, 2 * way - 1), over: false };
+    return { camera, boxes: mixed, glides: boxes.glides, alpha: Math.max(0, 2 * way - 1), over: false };
   }
-}
-
-/** Which items of `next` were there before, open or closed. */
-export function knownItems(before: Scene, next: Scene): Uint8Array {
-  return Uint8Array.from({ length: next.length }, (_, item) => {
-    const name = next.names[item] ?? "";
-    return item === 0 || before.byKey.has(at(next.kind, item) === 0 ? name : `${name}/`) ? 1 : 0;
-  });
 }

@@ -1,6 +1,7 @@
 // Colours as the canvas needs them. The twin of tfgraphwidget/view/palette.py, on the background and the text colour
 // of the theme around us.
 import { FAMILIES } from "../scene";
+import { SETTINGS_CHANGED } from "../settings";
 
 type Rgb = readonly [number, number, number];
 
@@ -219,11 +220,13 @@ export function watchTheme(changed: () => void): () => void {
   observer.observe(document.body, { attributes: true, attributeFilter: names });
   observer.observe(document.head, { childList: true });
   document.head.addEventListener("load", changed, true);
+  document.addEventListener(SETTINGS_CHANGED, changed);
   const forced = matchMedia("(forced-colors: active)");
   forced.addEventListener("change", changed);
   return () => {
     observer.disconnect();
     forced.removeEventListener("change", changed);
     document.head.removeEventListener("load", changed, true);
+    document.removeEventListener(SETTINGS_CHANGED, changed);
   };
 }

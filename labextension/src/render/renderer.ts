@@ -9,12 +9,10 @@ export interface Frame {
   readonly paint: Paint;
   /** Where the boxes are now: the scene's own, or between two scenes while they move. */
   readonly boxes: Float32Array;
-  /** 0 to 1: edges fade in after the boxes have moved. */
+  /** 0 to 1: the edges of boxes that glide fade in after those have moved. */
   readonly edgeAlpha: number;
-  /** 0 to 1: so do boxes that were not there before. */
-  readonly newAlpha: number;
-  /** The items that were there before, while boxes move. */
-  readonly known: Uint8Array | null;
+  /** 1 for the items that are on their way, null when none is; the others lie above them. */
+  readonly glides: Uint8Array | null;
   readonly camera: Camera;
   /** Where the camera is going. */
   readonly goal: Camera;

@@ -13,7 +13,7 @@ const LETTER = 0.68;
 const INSET = 4;
 /** Nominal size of a name, and the height of an open scope's header, at zoom 1 (view/layout.py has the same). */
 export const NOMINAL = 12;
-export const HEADER = 26;
+export const HEADER = 22;
 
 /** In world coordinates: the middle of the text, and its size in CSS pixels at the zoom it was made for. */
 export interface Signpost {

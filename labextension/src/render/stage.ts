@@ -1,5 +1,6 @@
 // The stage: the canvas in the page, its size, the camera's moves, and when to draw.
 import { at, type Box, boxOf, keyOf, type Scene, visibleItem } from "../scene";
+import { isCalm } from "../settings";
 import type { Store } from "../store";
 import { type Anchor, type Arrival, destination, firstLook } from "./arrival";
 import {
@@ -13,8 +14,8 @@ import {
   zoomedAt,
 } from "./camera";
 import { Canvas2D } from "./canvas2d";
-import { startingBoxes } from "./morph";
-import { knownItems, Motion, type Step } from "./motion";
+import { type Start, startingBoxes } from "./morph";
+import { Motion, type Step } from "./motion";
 import { Named } from "./named";
 import { type Palette, readPalette, watchTheme } from "./palette";
 import { boundsOf, type Region, type Taken, takenBy } from "./region";
@@ -40,7 +41,7 @@ export class Stage {
   readonly #motion = new Motion();
   #movedAt = Number.NEGATIVE_INFINITY;
   #placed = false;
-  #marked = false;
+  #marked: Scene | null = null;
   #scheduled = 0;
   #idle = 0;
   #palette: Palette;
@@ -94,10 +95,14 @@ export class Stage {
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
     const to = destination(scene, camera, this.#viewport, { ...arrival, beside: made === 1 });
-    // Between rooms nothing moves; the new one comes a little nearer, or, on the way out, goes a little away.
-    const from = entrance ? zoomedAt(to, entrance.inward ? 0.85 : 1.15, this.middle) : camera;
-    const known = alike && knownItems(alike, scene);
-    this.#start(to, from, alike && startingBoxes(alike, scene), known);
+    // Between rooms nothing moves; the new one comes a little nearer, or, on the way out, goes a little away. What opens
+    // is there at once, so the camera is, too: only what was there before glides to where it is seen from there.
+    const from = entrance
+      ? zoomedAt(to, entrance.inward ? 0.85 : 1.15, this.middle)
+      : alike && !arrival.focus
+        ? to
+        : camera;
+    this.#start(to, from, alike && startingBoxes(alike, scene, camera, from));
   }
 
   /** The middle of the canvas. */
@@ -171,15 +176,10 @@ export class Stage {
     this.schedule();
   }
 
-  #start(
-    to: Camera,
-    from = this.#store.value.camera,
-    boxes: Float32Array | null = null,
-    known: Uint8Array | null = null,
-  ): void {
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  #start(to: Camera, from = this.#store.value.camera, boxes: Start | null = null): void {
+    const calm = isCalm();
     if (calm) this.#motion.stop();
-    else this.#motion.start(from, to, boxes, known);
+    else this.#motion.start(from, to, boxes);
     this.#store.set({ ...(calm ? { camera: to } : {}), drawn: false });
     this.schedule();
   }
@@ -201,6 +201,15 @@ export class Stage {
     const step = this.#advance(scene, now);
     const moving = this.#motion.goal !== null || now - this.#movedAt < REST;
     const complete = this.#renderer.draw(this.#picture(scene, step, moving));
+    // What is new stands complete where it belongs, whatever still glides around it.
+    if (
+      complete &&
+      scene !== this.#marked &&
+      this.#store.value.camera === (this.#motion.goal ?? this.#store.value.camera)
+    ) {
+      performance.mark("tfgraphwidget:drawn");
+      this.#marked = scene;
+    }
     clearTimeout(this.#idle);
     if (this.#motion.goal || !complete) {
       this.#renderer.work(performance.now() + (moving ? MOVING_BUDGET : REST_BUDGET));
@@ -209,8 +218,6 @@ export class Stage {
     }
     this.#think();
     if (this.#store.value.drawn) return;
-    if (!this.#marked) performance.mark("tfgraphwidget:drawn");
-    this.#marked = true;
     this.#store.set({ drawn: true });
   }
 
@@ -243,8 +250,7 @@ export class Stage {
       paint,
       boxes: step?.boxes ?? scene.box,
       edgeAlpha: step?.alpha ?? 1,
-      newAlpha: step?.alpha ?? 1,
-      known: step?.known ?? null,
+      glides: step?.glides ?? null,
       camera,
       goal: this.#motion.goal ?? camera,
       moving,

@@ -1,0 +1,102 @@
+// Bundles src/plugin.ts into ../tfgraphwidget/labextension/, what JupyterLab calls a federated extension: an entry that
+// every page loads, so it is small, and a second file with all that is only used when the person asks for it.
+import { createHash } from "node:crypto";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { build } from "esbuild";
+import { minify } from "terser";
+
+/** Bytes that a page loads before anything of ours is used. */
+const LIMIT = 10 * 1024;
+const NAME = "tfgraphwidget";
+
+/** Gives what was built, in a sentence; fails when the entry is over its limit. */
+export async function buildExtension(here, plugins) {
+  const folder = resolve(here, "../tfgraphwidget/labextension");
+  const later = await part(here, "src/plugin/later.ts", plugins);
+  const laterFile = hashed("later", await shrunk(`export const part = ${later};`, true));
+  const container = (await readFile(resolve(here, "container.js"), "utf8"))
+    .replace(/^(\/\/.*\n)+/, "")
+    .replace(/;\s*$/, "");
+  const entry = await part(here, "src/plugin.ts", plugins);
+  const call = `(${container})(${JSON.stringify(NAME)}, ${JSON.stringify(laterFile.name)}, ${entry});`;
+  const entryFile = hashed("remoteEntry", await shrunk(call, false));
+  if (entryFile.code.length > LIMIT) {
+    throw new Error(
+      `The extension's entry is ${entryFile.code.length} bytes; more than ${LIMIT} slows every page down.`,
+    );
+  }
+  await mkdir(resolve(folder, "static"), { recursive: true });
+  for (const { name, code } of [laterFile, entryFile]) await writeFile(resolve(folder, "static", name), code);
+  await describe(here, folder, entryFile.name);
+  // The old ones go last, so that a page that is being loaded while this runs finds what it was told of.
+  const stale = (await readdir(resolve(folder, "static"))).filter(
+    (one) => ![laterFile.name, entryFile.name].includes(one),
+  );
+  for (const name of stale) await rm(resolve(folder, "static", name));
+  const kilobytes = (file) => `${(file.code.length / 1024).toFixed(1)} KB`;
+  return `extension: ${kilobytes(entryFile)} on each page, ${kilobytes(laterFile)} when it is used`;
+}
+
+/** One part for container.js, as JavaScript: its code as a function, and the shared modules that it needs. */
+async function part(here, source, plugins) {
+  const { metafile, outputFiles } = await build({
+    absWorkingDir: here,
+    entryPoints: [source],
+    bundle: true,
+    format: "cjs",
+    target: "es2022",
+    // import("@jupyterlab/…") becomes a look-up too: the container has loaded it.
+    supported: { "dynamic-import": false },
+    external: ["@jupyterlab/*", "@lumino/*", "@jupyter-widgets/*"],
+    metafile: true,
+    charset: "utf8",
+    loader: { ".css": "text" },
+    plugins,
+    outfile: "part.js",
+    write: false,
+  });
+  const [output] = Object.values(metafile.outputs);
+  const needs = [...new Set(output.imports.filter((one) => one.external).map((one) => one.path))].sort();
+  return `{ needs: ${JSON.stringify(needs)}, run: (module, require, tgwLater) => {\n${outputFiles[0].text}\n} }`;
+}
+
+async function shrunk(code, module) {
+  const options = {
+    module,
+    toplevel: true,
+    ecma: 2020,
+    compress: { passes: 3 },
+    format: { comments: false },
+  };
+  return Buffer.from((await minify(code, options)).code, "utf8");
+}
+
+/** The name changes with the content, so that no browser shows an old one. */
+function hashed(stem, code) {
+  const hash = createHash("sha256").update(code).digest("hex").slice(0, 20);
+  return { name: `${stem}.${hash}.js`, code };
+}
+
+/** What JupyterLab's server reads: which file to load, and the schema of the settings. */
+async function describe(here, folder, entryName) {
+  const { name, version, description, license, jupyterlab } = JSON.parse(
+    await readFile(resolve(here, "package.json"), "utf8"),
+  );
+  const schemas = resolve(folder, "schemas", name);
+  const built = { load: `static/${entryName}`, extension: "./extension" };
+  const text = JSON.stringify(
+    { name, version, description, license, jupyterlab: { ...jupyterlab, _build: built } },
+    null,
+    2,
+  );
+  await mkdir(schemas, { recursive: true });
+  await writeFile(resolve(schemas, "package.json.orig"), `${text}\n`);
+  await cp(resolve(here, jupyterlab.schemaDir, "plugin.json"), resolve(schemas, "plugin.json"));
+  const from = { packageManager: "python", packageName: name };
+  await writeFile(
+    resolve(folder, "install.json"),
+    `${JSON.stringify({ ...from, uninstallInstructions: `pip uninstall ${name}` }, null, 2)}\n`,
+  );
+  await writeFile(resolve(folder, "package.json"), `${text}\n`);
+}

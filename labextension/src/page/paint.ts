@@ -1,0 +1,71 @@
+// How the items of a page are painted: the twin of `paint` in tfgraphwidget/view/scene.py.
+import { at, BADGE, INPUT_MARK, OPEN, OUTPUT_MARK } from "../scene";
+import type { Chosen } from "./choose";
+import type { Drawing, Fields } from "./drawing";
+import type { Graph } from "./graph";
+
+export interface Painted {
+  readonly chosen: Chosen;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** The number of the way to colour, or -1. */
+  readonly way: number;
+}
+
+export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: Painted): void {
+  const { data } = graph;
+  const none = new Uint8Array(items.length);
+  const held = heldBy(graph, painted.chosen);
+  const whole = data.column("node_ops");
+  const coverage = items.map(({ op, node }) => {
+    if (op >= 0) return 2 * at(painted.chosen, op);
+    return at(held, node) === 0 ? 0 : at(held, node) === at(whole, node) ? 2 : 1;
+  });
+  const marks = marksOf(graph, painted);
+  to.add("coverage", "u1", coverage);
+  to.add(
+    "mark",
+    "u1",
+    items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
+  );
+  for (const name of ["fresh", "differs", "probed"]) to.add(name, "u1", none);
+  const read = (what: "tint" | "note") =>
+    items.map(({ kind, row }) => {
+      if (painted.way < 0 || kind === OPEN) return 0;
+      return at(data.column(`${kind === BADGE ? "badge" : "child"}_${what}_${painted.way}`), row);
+    });
+  to.add("tint", "u1", read("tint"));
+  to.addTexts(
+    "note",
+    read("note").map((code) => data.head.texts[code] ?? ""),
+  );
+}
+
+/** How many chosen ops each node holds, nested ones included. */
+export function heldBy(graph: Graph, chosen: Chosen): Uint32Array {
+  const held = new Uint32Array(graph.data.head.nodes.length);
+  for (let op = 0; op < chosen.length; op++) {
+    if (chosen[op] !== 1) continue;
+    held[0] = at(held, 0) + 1;
+    for (const node of graph.home(op)) held[node] = at(held, node) + 1;
+  }
+  return held;
+}
+
+function marksOf(
+  graph: Graph,
+  { inputs, outputs }: Painted,
+): { ops: Map<number, number>; nodes: Uint8Array } {
+  const ops = new Map<number, number>();
+  const nodes = new Uint8Array(graph.data.head.nodes.length);
+  const sides = [
+    [inputs, INPUT_MARK],
+    [outputs, OUTPUT_MARK],
+  ] as const;
+  for (const [names, bit] of sides)
+    for (const op of names.map((name) => graph.op(name)).filter((op) => op >= 0)) {
+      ops.set(op, (ops.get(op) ?? 0) | bit);
+      for (const node of [0, ...graph.home(op)]) nodes[node] = at(nodes, node) | bit;
+    }
+  return { ops, nodes };
+}

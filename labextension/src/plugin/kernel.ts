@@ -1,0 +1,183 @@
+// A talk with tfgraphwidget.lab in a kernel: requests with exactly one reply each, and what the kernel says by itself.
+// The kernel runs one constant line; names, paths and edits travel as data in a comm and are never put into code.
+import type { Kernel, KernelMessage } from "@jupyterlab/services";
+import type { JSONObject, JSONValue } from "@lumino/coreutils";
+
+const TARGET = "tfgraphwidget.lab";
+const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
+
+/** Milliseconds until the line is run again that was passed over. */
+const AGAIN = 100;
+
+/** A request of tfgraphwidget/lab/talk.py, without its id. */
+export interface Ask extends JSONObject {
+  type: string;
+}
+export interface Reply extends JSONObject {
+  type: string;
+}
+/** What the kernel says after each edit. */
+export interface Push extends JSONObject {
+  type: string;
+}
+
+/** The kernel was asked and said no, in a sentence that says the way out. */
+export class Refusal extends Error {
+  /** What the kernel calls it: "Exists", "UnknownName", … */
+  kind = "";
+}
+/** The kernel went away, or the comm with it, before it answered. */
+export class Gone extends Error {}
+
+export interface Talk {
+  /** The reply; rejects with Refusal when the kernel refuses, with Gone when there is nobody left to answer. */
+  request(message: Ask): Promise<Reply>;
+  onPush(callback: (push: Push) => void): void;
+  /** Called once, when the kernel has closed the talk or restarts; not after `close`. */
+  onGone(callback: () => void): void;
+  close(): void;
+  readonly isOpen: boolean;
+}
+
+/** Rejects with Refusal when tfgraphwidget cannot be loaded there, with Gone when the kernel dies meanwhile. */
+export async function openTalk(kernel: Kernel.IKernelConnection): Promise<Talk> {
+  await listen(kernel);
+  const comm = kernel.createComm(TARGET);
+  const talk = new CommTalk(comm, kernel);
+  comm.open();
+  return talk;
+}
+
+/** Whatever runs there waits its turn: a busy kernel answers when it has finished. */
+async function listen(kernel: Kernel.IKernelConnection): Promise<void> {
+  const silent = { silent: true, store_history: false, allow_stdin: false, stop_on_error: false };
+  const gone = watchFor(kernel);
+  try {
+    for (;;) {
+      const asked = kernel.requestExecute({ code: LISTEN, ...silent }, true);
+      const { content } = await Promise.race([asked.done, gone.happened]);
+      if (content.status === "ok") return;
+      if (content.status === "error") throw new Refusal(whyNot(content));
+      // A cell before it has failed or was interrupted: Jupyter then passes over what waits behind it.
+      await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    }
+  } finally {
+    gone.stop();
+  }
+}
+
+function whyNot({ ename, evalue }: KernelMessage.IReplyErrorContent): string {
+  if (ename === "ModuleNotFoundError" && evalue.includes("tfgraphwidget")) {
+    return "The package tfgraphwidget is not installed where this kernel runs; run %pip install tfgraphwidget in a cell.";
+  }
+  if (ename === "ModuleNotFoundError" || ename === "ImportError") return `${ename} in the kernel: ${evalue}.`;
+  if (!ename || ename === "SyntaxError")
+    return "This kernel does not run Python; graphs of TensorFlow need a Python kernel.";
+  return `${ename} in the kernel: ${evalue}`;
+}
+
+/** Rejects with Gone as soon as the kernel restarts or ends. */
+function watchFor(kernel: Kernel.IKernelConnection): { happened: Promise<never>; stop: () => void } {
+  let stop = () => {};
+  const happened = new Promise<never>((_, reject) => {
+    const look = () => {
+      if (isGone(kernel)) reject(new Gone("The kernel restarted or ended before it answered."));
+    };
+    kernel.statusChanged.connect(look);
+    kernel.disposed.connect(look);
+    stop = () => {
+      kernel.statusChanged.disconnect(look);
+      kernel.disposed.disconnect(look);
+    };
+  });
+  happened.catch(() => {}); // whoever races against it hears of it
+  return { happened, stop };
+}
+
+export function isGone(kernel: Kernel.IKernelConnection): boolean {
+  return kernel.isDisposed || ["restarting", "autorestarting", "terminating", "dead"].includes(kernel.status);
+}
+
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(reason: Error): void;
+}
+
+class CommTalk implements Talk {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #pushed: ((push: Push) => void)[] = [];
+  readonly #gone: (() => void)[] = [];
+  #next = 1;
+  #open = true;
+  readonly #comm: Kernel.IComm;
+  readonly #kernel: Kernel.IKernelConnection;
+
+  constructor(comm: Kernel.IComm, kernel: Kernel.IKernelConnection) {
+    this.#comm = comm;
+    this.#kernel = kernel;
+    comm.onMsg = ({ content }) => this.#receive(content.data);
+    comm.onClose = () => this.#end();
+    kernel.statusChanged.connect(this.#look);
+    kernel.disposed.connect(this.#look);
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  request(message: Ask): Promise<Reply> {
+    if (!this.#open) return Promise.reject(new Gone("The kernel that was asked is gone."));
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#comm.send({ id, ...message });
+    });
+  }
+
+  onPush(callback: (push: Push) => void): void {
+    this.#pushed.push(callback);
+  }
+
+  onGone(callback: () => void): void {
+    this.#gone.push(callback);
+  }
+
+  close(): void {
+    this.#gone.length = 0;
+    if (this.#open && !isGone(this.#kernel)) this.#comm.close();
+    this.#end();
+  }
+
+  readonly #look = (): void => {
+    if (isGone(this.#kernel)) this.#end();
+  };
+
+  #end(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#kernel.statusChanged.disconnect(this.#look);
+    this.#kernel.disposed.disconnect(this.#look);
+    for (const { reject } of this.#waiting.values()) reject(new Gone("The kernel ended before it answered."));
+    this.#waiting.clear();
+    for (const callback of this.#gone) callback();
+  }
+
+  #receive(data: JSONValue): void {
+    if (!isMessage(data)) return;
+    const id = data["id"];
+    if (typeof id !== "number") {
+      for (const callback of this.#pushed) callback(data);
+      return;
+    }
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (data.type === "refused") {
+      const kind = String(data["error"]);
+      waiting?.reject(Object.assign(new Refusal(String(data["why"])), { kind }));
+    } else waiting?.resolve(data);
+  }
+}
+
+function isMessage(data: JSONValue): data is Reply {
+  return typeof data === "object" && data !== null && "type" in data && typeof data["type"] === "string";
+}

@@ -1,0 +1,8 @@
+// The second file: all that is only used once a person asks for it. Fetched by lazily.ts.
+import { GraphDocument } from "./files-document";
+import { GraphPanel } from "./graph-panel";
+import { insertCell } from "./inserting";
+import { openTalk } from "./kernel";
+import { Pane } from "./pane";
+
+export const later = { GraphDocument, GraphPanel, insertCell, Pane, openTalk };

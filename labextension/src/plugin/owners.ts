@@ -1,0 +1,52 @@
+// Which kernel and which notebook an editor on the page belongs to: it lies in a cell, in a panel, or in a document.
+import type { JupyterFrontEnd } from "@jupyterlab/application";
+import type { ISessionContext } from "@jupyterlab/apputils";
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import type { Widget } from "@lumino/widgets";
+
+/** Where JupyterLab and Notebook 7 keep what can hold an editor. */
+const AREAS = ["main", "right", "left", "down"];
+
+interface Owner extends Widget {
+  readonly context?: { readonly sessionContext?: ISessionContext };
+  readonly sessionContext?: ISessionContext;
+  readonly content?: Owner & { readonly notebook?: NotebookPanel | null };
+}
+
+export class Owners {
+  readonly #app: JupyterFrontEnd;
+  readonly #notebooks: INotebookTracker;
+
+  constructor(app: JupyterFrontEnd, notebooks: INotebookTracker) {
+    this.#app = app;
+    this.#notebooks = notebooks;
+  }
+
+  kernelOf(node: Node): Kernel.IKernelConnection | null {
+    const owner = this.#ownerOf(node);
+    const context = owner?.context?.sessionContext ?? owner?.sessionContext ?? owner?.content?.sessionContext;
+    return context?.session?.kernel ?? null;
+  }
+
+  /** The notebook whose cell, or whose panel, it is in. */
+  notebookOf(node: Node): NotebookPanel | null {
+    const own = this.#notebooks.find((panel) => panel.node.contains(node));
+    return own ?? this.#ownerOf(node)?.content?.notebook ?? null;
+  }
+
+  #ownerOf(node: Node): Owner | null {
+    for (const area of AREAS) {
+      for (const widget of this.#widgets(area)) if (widget.node.contains(node)) return widget as Owner;
+    }
+    return null;
+  }
+
+  #widgets(area: string): Iterable<Widget> {
+    try {
+      return this.#app.shell.widgets(area);
+    } catch {
+      return []; // Notebook 7 has fewer areas, and says so by an exception
+    }
+  }
+}

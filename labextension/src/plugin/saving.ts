@@ -1,0 +1,129 @@
+// Save as: the kinds that the kernel says this file can be written in, a name for it, and no overwriting unasked.
+import { Dialog, showDialog } from "@jupyterlab/apputils";
+import { Widget } from "@lumino/widgets";
+import { Refusal, type Reply, type Talk } from "./kernel";
+import { element } from "./pane";
+
+/** As tfgraphwidget/lab/kinds.py tells it. */
+interface Kind {
+  readonly kind: string;
+  readonly label: string;
+  readonly suffix: string;
+  readonly about: string;
+  readonly name: string;
+  readonly refused: string;
+}
+interface Choice {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** What was saved, in a sentence; "" when the person left it. `tell` is told what goes on meanwhile. */
+export async function saveAs(talk: Talk, title: string, tell: (line: string) => void): Promise<string> {
+  const { kinds, folder } = (await talk.request({ type: "kinds" })) as unknown as Reply & {
+    kinds: Kind[];
+    folder: string;
+  };
+  let choice: Choice | undefined;
+  for (let why = ""; ; ) {
+    const body = new Form(kinds, folder, why, choice);
+    const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: "Save" })];
+    const asked = await showDialog({ title: `Save ${title}`, body, buttons, focusNodeSelector: "input" });
+    if (!asked.button.accept || !asked.value) return "";
+    choice = asked.value;
+    tell(`Saving ${choice.name} …`);
+    try {
+      return await write(talk, choice);
+    } catch (error) {
+      tell("");
+      if (!(error instanceof Refusal)) throw error;
+      why = error.message;
+    }
+  }
+}
+
+/** Write it; a name that is taken is asked about. */
+async function write(talk: Talk, choice: Choice): Promise<string> {
+  try {
+    return about(await talk.request({ type: "save", ...choice }));
+  } catch (error) {
+    if (!(error instanceof Refusal && error.kind === "Exists")) throw error;
+    const buttons = [
+      Dialog.cancelButton({ label: "Choose another name" }),
+      Dialog.warnButton({ label: "Replace" }),
+    ];
+    const { button } = await showDialog({ title: "Replace it?", body: error.message, buttons });
+    if (!button.accept) throw Object.assign(new Refusal("Give it another name."), { kind: "" });
+    return about(await talk.request({ type: "save", ...choice, replace: true }));
+  }
+}
+
+function about(reply: Reply): string {
+  return String(reply["about"]);
+}
+
+/** The body of the dialog: kind, name, and a sentence on what the kind holds. */
+class Form extends Widget {
+  readonly #kinds: readonly Kind[];
+  readonly #kind = element("select", "jp-mod-styled") as HTMLSelectElement;
+  readonly #name = element("input", "jp-mod-styled") as HTMLInputElement;
+  readonly #about = element("p", "tgw-save-about");
+
+  constructor(kinds: readonly Kind[], folder: string, why: string, last?: Choice) {
+    super({ node: element("div", "tgw-save") });
+    this.#kinds = kinds;
+    for (const { kind, label, suffix, refused } of kinds) {
+      const option = element(
+        "option",
+        "",
+        `${label}${suffix === "/" ? "" : ` (${suffix})`}${refused ? `: ${refused}` : ""}`,
+      );
+      Object.assign(option, { value: kind, disabled: refused !== "" });
+      this.#kind.append(option);
+    }
+    this.#name.spellcheck = false;
+    this.#kind.addEventListener("change", () => this.#renamed());
+    this.node.append(
+      labelled("Kind", this.#kind),
+      labelled("Name", this.#name),
+      this.#about,
+      element("p", "tgw-save-folder", `in ${folder}`),
+    );
+    if (why) {
+      const told = element("p", "tgw-save-why", why);
+      told.setAttribute("role", "alert");
+      this.node.append(told);
+    }
+    this.#kind.value = last?.kind ?? kinds[0]?.kind ?? "";
+    this.#name.value = last?.name ?? this.#chosen?.name ?? "";
+    this.#tell();
+  }
+
+  getValue(): Choice {
+    return { kind: this.#kind.value, name: this.#name.value };
+  }
+
+  get #chosen(): Kind | undefined {
+    return this.#kinds.find(({ kind }) => kind === this.#kind.value);
+  }
+
+  /** The name keeps what a person has typed, and ends as the kind does. */
+  #renamed(): void {
+    const kind = this.#chosen;
+    if (!kind) return;
+    const known = this.#kinds.find(({ suffix }) => this.#name.value.endsWith(suffix));
+    const stem = known ? this.#name.value.slice(0, -known.suffix.length) : this.#name.value;
+    this.#name.value = stem ? `${stem}${kind.suffix}` : kind.name;
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#about.textContent = this.#chosen?.about ?? "";
+  }
+}
+
+function labelled(text: string, field: HTMLElement): HTMLElement {
+  const label = element("label", "");
+  label.append(element("span", "", text), field);
+  return label;
+}

@@ -1,0 +1,67 @@
+// What a panel says when it shows no graph: what is the matter, and how to get it back.
+import { aboutOf, type Choice, titleOf } from "./graph-bar";
+import type { Row, Said, Way } from "./pane";
+
+export const closed = (path: string, open: () => void): Said => ({
+  title: "The notebook is closed",
+  text: `This panel shows graphs of the kernel of ${path}. When the notebook is open again, they are here again.`,
+  ways: [{ label: "Open the notebook", run: open }],
+});
+
+export const noKernel = (ways: readonly Way[]): Said => ({
+  title: "There is no kernel",
+  text: "Graphs live in the notebook's kernel. Start one, and run the cells that make a graph.",
+  ways,
+});
+
+export const dead = (ways: readonly Way[]): Said => ({
+  title: "The kernel has died",
+  text: "Its graphs and variables are gone. After a restart, run the cells that make them.",
+  ways,
+});
+
+export const restarting = (ways: readonly Way[]): Said => ({
+  title: "The kernel restarts …",
+  text: "Its graphs and variables are gone.",
+  ways,
+});
+
+export const ended = (ways: readonly Way[]): Said => ({
+  title: "The connection has ended",
+  text: "The kernel has closed it, or the notebook that it went through is closed. The kernel still has everything.",
+  ways,
+});
+
+export const busy = (interrupt: () => void): Said => ({
+  title: "The kernel is busy",
+  text: "It answers when it has finished what it is running; then the graph is here.",
+  ways: [{ label: "Interrupt the kernel", run: interrupt }],
+});
+
+export const waiting = (ways: readonly Way[]): Said => ({
+  title: "Waiting for the kernel …",
+  text: "It is starting, or connecting.",
+  ways,
+});
+
+/** What there is to choose; `wanted` is what was open, and is not there now. */
+export function toChoose(
+  choices: readonly Choice[],
+  wanted: string | null,
+  open: (name: string) => void,
+  ways: readonly Way[],
+): Said {
+  const rows: Row[] = choices.map((choice) => ({
+    label: titleOf(choice),
+    about: aboutOf(choice),
+    run: () => open(choice.name),
+  }));
+  if (wanted !== null) {
+    const text = `Run the cells that make it, and it is opened here${rows.length ? "; or choose another" : ""}.`;
+    return { title: `${titleOf({ name: wanted })} is not in the kernel`, text, ways, rows };
+  }
+  if (rows.length) return { title: "Which graph?", text: "", ways: [], rows };
+  const text =
+    "Run a cell that makes a tf.Graph, calls a tf.function, or builds a Keras model; it is opened here.";
+  return { title: "There is no graph yet", text, ways };
+}

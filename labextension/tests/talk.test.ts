@@ -1,0 +1,119 @@
+// The page's end of the comm, on a kernel made up of signals: replies by id, refusals, kernels that go away.
+import type { Kernel } from "@jupyterlab/services";
+import { Signal } from "@lumino/signaling";
+import { expect, test } from "vitest";
+import { Gone, openTalk, Refusal, type Talk } from "../src/plugin/kernel";
+
+class MadeUp {
+  status = "idle";
+  isDisposed = false;
+  readonly statusChanged = new Signal<this, string>(this);
+  readonly disposed = new Signal<this, void>(this);
+  readonly code: string[] = [];
+  readonly sent: Record<string, unknown>[] = [];
+  readonly comm = {
+    open: () => {},
+    close: () => this.sent.push({ type: "closed" }),
+    send: (data: Record<string, unknown>) => this.sent.push(data),
+    onMsg: (_: unknown) => {},
+    onClose: () => {},
+  };
+  readonly #answers: object[];
+
+  constructor(...answers: object[]) {
+    this.#answers = answers;
+  }
+
+  requestExecute({ code }: { code: string }) {
+    this.code.push(code);
+    return { done: Promise.resolve({ content: this.#answers.shift() ?? { status: "ok" } }) };
+  }
+  createComm() {
+    return this.comm;
+  }
+  become(status: string): void {
+    this.status = status;
+    this.statusChanged.emit(status);
+  }
+  say(data: unknown): void {
+    this.comm.onMsg({ content: { data } });
+  }
+  talk(): Promise<Talk> {
+    return openTalk(this as unknown as Kernel.IKernelConnection);
+  }
+}
+
+test("one constant line is all that is run, and data goes through the comm", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  void talk.request({ type: "open", name: "'); import os" });
+  expect(kernel.code).toEqual(['__import__("tfgraphwidget.lab", fromlist=["listen"]).listen()']);
+  expect(kernel.sent).toEqual([{ id: 1, type: "open", name: "'); import os" }]);
+});
+
+test("replies find their requests by id, in any order, and what has no id is pushed", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  const pushed: unknown[] = [];
+  talk.onPush((push) => pushed.push(push));
+  const [first, second] = [talk.request({ type: "choices" }), talk.request({ type: "kinds" })];
+  kernel.say({ id: 2, type: "kinds" });
+  kernel.say({ type: "changed", line: "x" });
+  kernel.say({ id: 1, type: "choices", choices: [] });
+  for (const nonsense of [null, 3, "text", {}, { id: 9, type: "choices" }]) kernel.say(nonsense);
+  expect(await first).toEqual({ id: 1, type: "choices", choices: [] });
+  expect(await second).toEqual({ id: 2, type: "kinds" });
+  expect(pushed).toEqual([{ type: "changed", line: "x" }]);
+});
+
+test("a refusal rejects with its sentence and its kind", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  const asked = talk.request({ type: "open", name: "g" });
+  kernel.say({ id: 1, type: "refused", why: "There is no g.", error: "UnknownName" });
+  const error = await asked.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(Refusal);
+  expect(error).toMatchObject({ message: "There is no g.", kind: "UnknownName" });
+});
+
+test.each(["restarting", "autorestarting", "dead", "terminating"])(
+  "a kernel that is %s leaves no request waiting",
+  async (status) => {
+    const kernel = new MadeUp();
+    const talk = await kernel.talk();
+    let gone = 0;
+    talk.onGone(() => gone++);
+    const asked = talk.request({ type: "choices" });
+    kernel.become(status);
+    await expect(asked).rejects.toBeInstanceOf(Gone);
+    await expect(talk.request({ type: "choices" })).rejects.toBeInstanceOf(Gone);
+    expect([gone, talk.isOpen]).toEqual([1, false]);
+  },
+);
+
+test("closing says so to the kernel, and to nobody here", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  let gone = 0;
+  talk.onGone(() => gone++);
+  talk.close();
+  talk.close();
+  expect(kernel.sent).toEqual([{ type: "closed" }]);
+  expect(gone).toBe(0);
+});
+
+test.each([
+  ["ModuleNotFoundError", "No module named 'tfgraphwidget'", /pip install tfgraphwidget/],
+  ["ModuleNotFoundError", "No module named 'anywidget'", /anywidget/],
+  ["SyntaxError", "?", /does not run Python/],
+  ["ValueError", "odd", /ValueError in the kernel: odd/],
+])("a kernel that cannot load it (%s: %s) gives the way out", async (ename, evalue, way) => {
+  const kernel = new MadeUp({ status: "error", ename, evalue });
+  await expect(kernel.talk()).rejects.toThrow(way);
+});
+
+test("a line that was passed over, behind a cell that failed, is run again", async () => {
+  const kernel = new MadeUp({ status: "aborted" }, { status: "aborted" });
+  const talk = await kernel.talk();
+  expect([talk.isOpen, kernel.code.length]).toEqual([true, 3]);
+});

@@ -1,0 +1,258 @@
+"""Graphs in files as documents of JupyterLab and of Notebook 7: a real mouse, a real kernel, real files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from playwright.sync_api import Locator, Page, expect
+
+import tfgraphwidget as tgw
+from tests.browser.hands import Widget
+from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot
+from tests.browser.server import JupyterServer
+from tests.conftest import build_mlp
+
+v1 = tf.compat.v1
+ODD = "it's a \"graph\" '); import os 🙂.pb"
+
+
+@pytest.fixture
+def folder(jupyter_server: JupyterServer, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own, below the server's root, with a GraphDef in it."""
+    made = jupyter_server.root / "models of mine" / request.node.name[5:25]
+    made.mkdir(parents=True)
+    graph = build_mlp(resource=True)
+    (made / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    return made
+
+
+class Files:
+    """A person before the file browser of JupyterLab."""
+
+    def __init__(self, page: Page, server: JupyterServer, folder: Path) -> None:
+        self.page, self.server = page, server
+        self.place = str(folder.relative_to(server.root))
+        page.goto(server.page_url(self.place))
+        page.locator(".jp-DirListing-item").first.wait_for(timeout=FIRST_PAINT)
+
+    def item(self, name: str) -> Locator:
+        """A line of the file browser."""
+        return self.page.locator(".jp-DirListing-item").filter(has=self.page.get_by_text(name, exact=True))
+
+    def open(self, name: str) -> Widget:
+        """Double-click a file, and wait until its graph is drawn."""
+        self.item(name).dblclick()
+        return self.shown(name)
+
+    def shown(self, name: str) -> Widget:
+        """The editor of the document in front, drawn."""
+        root = self.document.locator(".tfgraphwidget")
+        expect(root).to_be_visible(timeout=CELL)
+        return Widget(OpenNotebook(self.page, self.server, f"{self.place}/{name}"), root)
+
+    @property
+    def document(self) -> Locator:
+        """The document in front."""
+        return self.page.locator(".jp-Document:visible").first
+
+    @property
+    def message(self) -> Locator:
+        """What stands in place of the editor."""
+        return self.document.locator(".tgw-pane-message")
+
+    @property
+    def news(self) -> Locator:
+        """The line above the drawing."""
+        return self.document.locator(".tgw-file-line")
+
+    @property
+    def dirty(self) -> Locator:
+        """The tab of a document with edits that are not saved."""
+        return self.page.locator(".lm-TabBar-tab.jp-mod-dirty")
+
+    @property
+    def dialog(self) -> Locator:
+        """What asks."""
+        return self.page.locator(".jp-Dialog")
+
+    def press(self, name: str) -> None:
+        """A button of the dialog."""
+        self.dialog.get_by_role("button", name=name, exact=True).click()
+
+
+@pytest.fixture
+def files(page: Page, jupyter_server: JupyterServer, folder: Path) -> Files:
+    """The file browser on the test's folder."""
+    return Files(page, jupyter_server, folder)
+
+
+def remove(widget: Widget, name: str) -> None:
+    """Click an op or scope, press Delete."""
+    widget.click(name)
+    widget.page.keyboard.press("Delete")
+    expect(widget.status).to_contain_text("removed")
+    widget.settled()
+
+
+def kinds_of(files: Files) -> list[str]:
+    """What the dialog offers, in its order."""
+    options = files.dialog.get_by_label("Kind").locator("option:enabled")
+    return [str(option.get_attribute("value")) for option in options.all()]
+
+
+def test_a_graph_is_opened_edited_and_saved(files: Files, folder: Path) -> None:
+    widget = files.open("graph.pb")
+    shoot(files.page, "file_1_opened")
+    expect(files.dirty).to_have_count(0)
+    remove(widget, "net/logits")
+    expect(files.dirty).to_have_count(1)
+    files.page.keyboard.press("Control+s")
+    expect(files.dialog.get_by_label("Kind")).to_have_value("graph")
+    expect(files.dialog.get_by_label("Name")).to_have_value("graph_edited.pb")
+    assert {"text", "script", "svg"} <= set(kinds_of(files))
+    assert {"saved_model", "meta", "frozen"}.isdisjoint(kinds_of(files))  # variables without values
+    shoot(files.page, "file_2_saving")
+    files.press("Save")
+    expect(files.news).to_contain_text("Saved as graph_edited.pb")
+    expect(files.dirty).to_have_count(0)
+    expect(files.item("graph_edited.pb")).to_be_visible()
+    shoot(files.page, "file_3_saved")
+    edited, original = tgw.edit(folder / "graph_edited.pb").index.ids, tgw.edit(folder / "graph.pb").index.ids
+    assert "net/logits" not in edited
+    assert "net/logits" in original
+
+
+def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
+    before = (folder / "graph.pb").read_bytes()
+    widget = files.open("graph.pb")
+    remove(widget, "net/logits")
+    files.document.get_by_role("button", name="Save").click()
+    files.dialog.get_by_label("Name").fill("graph")
+    files.dialog.get_by_label("Kind").select_option("text")
+    expect(files.dialog.get_by_label("Name")).to_have_value("graph.pbtxt")
+    files.dialog.get_by_label("Kind").select_option("graph")
+    expect(files.dialog.get_by_label("Name")).to_have_value("graph.pb")
+    files.press("Save")
+    expect(files.dialog).to_contain_text("A file 'graph.pb' is there already")
+    shoot(files.page, "file_4_replace")
+    files.press("Choose another name")
+    expect(files.dialog.get_by_label("Name")).to_have_value("graph.pb")
+    files.press("Cancel")
+    assert (folder / "graph.pb").read_bytes() == before
+    expect(files.dirty).to_have_count(1)
+    # The menu's Save is the same.
+    files.page.get_by_role("menuitem", name="File", exact=True).click()
+    files.page.get_by_role("menuitem").filter(has_text="Save TensorFlow graph").first.click()
+    files.dialog.get_by_label("Name").fill("graph.pb")
+    files.press("Save")
+    files.press("Replace")
+    expect(files.news).to_contain_text("Saved as graph.pb")
+    assert "net/logits" not in tgw.edit(folder / "graph.pb").index.ids
+
+
+def test_edits_survive_a_reload_a_restart_and_the_end_of_the_kernel(
+    files: Files, jupyter_server: JupyterServer
+) -> None:
+    files.page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
+    widget = files.open("graph.pb")
+    remove(widget, "net/logits")
+    files.page.reload()
+    widget = files.shown("graph.pb")
+    expect(files.dirty).to_have_count(1)
+    assert widget.notebook.kernel_eval("len(editor.history.done)") == 1
+    files.page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    files.page.get_by_role("menuitem", name="Restart Kernel…", exact=True).click()
+    files.dialog.locator(".jp-mod-accept").click()
+    expect(files.message).to_be_visible()
+    widget = files.shown("graph.pb")
+    expect(widget.root).to_have_attribute("data-ops", "43")
+    expect(files.dirty).to_have_count(1)
+    assert widget.notebook.kernel_eval("len(editor.history.done)") == 1
+    session = next(one["id"] for one in jupyter_server.api("sessions") if one["path"].endswith("graph.pb"))
+    jupyter_server.end_session(session)
+    files.page.reload()
+    widget = files.shown("graph.pb")
+    expect(widget.root).to_have_attribute("data-ops", "43")
+    expect(files.dirty).to_have_count(1)
+
+
+def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(files: Files, jupyter_server: JupyterServer) -> None:
+    widget = files.open("graph.pb")
+    remove(widget, "net/logits")
+    close = files.dirty.locator(".lm-TabBar-tabCloseIcon")
+    close.click()
+    expect(files.dialog).to_contain_text("1 edit of graph.pb would be lost.")
+    shoot(files.page, "file_5_closing")
+    files.press("Cancel")
+    expect(widget.root).to_be_visible()
+    close.click()
+    with files.page.expect_response(lambda reply: "/api/sessions/" in reply.url and reply.request.method == "DELETE"):
+        files.press("Discard")
+    expect(files.page.locator(".tfgraphwidget")).to_have_count(0)
+    assert not [one for one in jupyter_server.api("sessions") if "closing" in one["path"]]
+    widget = files.open("graph.pb")
+    expect(widget.root).to_have_attribute("data-ops", "44")
+    expect(files.dirty).to_have_count(0)
+
+
+def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path) -> None:
+    (folder / ODD).write_bytes((folder / "graph.pb").read_bytes())
+    (folder / "empty.pb").touch()
+    (folder / "other.pb").write_bytes(b"%PDF-1.4 no graph")
+    (folder / "words.meta").write_text("guid: 0123456789abcdef")
+    files.page.get_by_role("button", name="Refresh the file browser.").click()
+    widget = files.open(ODD)
+    expect(files.page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=ODD)).to_be_visible()
+    expect(widget.root).to_have_attribute("data-ops", "44")
+    shoot(files.page, "file_6_odd_name")
+    for name, why in (
+        ("empty.pb", "is empty"),
+        ("other.pb", "is no GraphDef"),
+        ("words.meta", "holds no TensorFlow graph"),
+    ):
+        files.item(name).dblclick()
+        expect(files.message).to_contain_text(why, timeout=CELL)
+        expect(files.message.get_by_role("button", name="Try again")).to_be_visible()
+    shoot(files.page, "file_7_no_graph")
+    files.message.get_by_role("button", name="Open as text").click()
+    expect(files.page.locator(".jp-FileEditor:visible")).to_contain_text("guid: 0123456789abcdef")
+
+
+def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files, folder: Path) -> None:
+    module = tf.Module()
+    module.w = tf.Variable(3.0)
+    module.f = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(module, str(folder / "tripled"), signatures=module.f)
+    files.page.get_by_role("button", name="Refresh the file browser.").click()
+    files.item("tripled").dblclick()
+    files.item("saved_model.pb").click(button="right")
+    files.page.get_by_text("Open With", exact=True).hover()
+    files.page.get_by_role("menuitem", name="TensorFlow Graph Editor", exact=True).click()
+    files.shown("tripled/saved_model.pb")
+    expect(files.page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="tripled")).to_be_visible()
+    files.page.keyboard.press("Control+s")
+    expect(files.dialog.get_by_label("Name")).to_have_value("tripled_edited/")
+    shoot(files.page, "file_8_saved_model")
+    files.press("Save")
+    expect(files.news).to_contain_text("Saved as tripled_edited/", timeout=CELL)
+    loaded = tf.saved_model.load(str(folder / "tripled_edited"))
+    assert loaded.signatures["serving_default"](x=tf.constant([2.0]))["y"].numpy().tolist() == [6.0]
+
+
+def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
+    place = str(folder.relative_to(jupyter_server.root))
+    page.goto(f"{jupyter_server.url}/tree/{place}?token={jupyter_server.token}")
+    with page.expect_popup() as opened:
+        page.locator(".jp-DirListing-item").filter(has_text="graph.pb").dblclick(timeout=FIRST_PAINT)
+    tab = opened.value
+    root = tab.locator(".tfgraphwidget")
+    expect(root).to_be_visible(timeout=CELL)
+    widget = Widget(OpenNotebook(tab, jupyter_server, f"{place}/graph.pb"), root)
+    remove(widget, "net/logits")
+    shoot(tab, "file_9_notebook_7")
+    tab.keyboard.press("Control+s")
+    tab.locator(".jp-Dialog").get_by_role("button", name="Save", exact=True).click()
+    expect(tab.locator(".tgw-file-line")).to_contain_text("Saved as graph_edited.pb")
+    assert "net/logits" not in tgw.edit(folder / "graph_edited.pb").index.ids

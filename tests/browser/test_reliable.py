@@ -1,0 +1,198 @@
+"""What happens around a widget: long work, a busy or restarted kernel, a lost connection, other tabs and notebooks."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.lab import KERNEL_IS_IDLE, OpenNotebook, open_notebook, shoot, write_notebook
+from tests.browser.server import JupyterServer
+from tests.browser.test_widget import GRAPH
+
+SHOW = """
+import time
+from tfgraphwidget.progress import counted
+pace = 0
+def slowly(graph):
+    for _ in counted(range(200), "Waiting for nothing", 1):
+        time.sleep(pace)
+    return {name: (40 * i, 60 * i) for i, name in enumerate(graph)}
+editor = tgw.edit(graph, session=sess, layout=slowly)
+editor.widget.height = 480
+sent = []
+send = editor.widget.send
+def noted(content, buffers=None):
+    sent.append((content["id"], content["type"]))
+    send(content, buffers)
+editor.widget.send = noted
+editor
+"""
+# What the JupyterLab extension does for its panel: it knows the kernel.
+HOLDS_THE_KERNEL = """() => document.addEventListener("tfgraphwidget:interrupt", (event) => {
+    event.preventDefault();
+    if (!event.detail.ask) window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt();
+})"""
+RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+GONE = "The kernel was restarted or shut down: run the cell again."
+ONCE = "len([n for n, kind in sent if kind != 'working']) == len({n for n, kind in sent if kind != 'working'})"
+
+
+def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
+    """A new notebook with the small graph; the widget of its second cell."""
+    notebook = open_notebook(page, server, write_notebook(server, f"{name}.ipynb", [GRAPH, SHOW, *cells]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    return Widget(notebook, root)
+
+
+def start(notebook: OpenNotebook, index: int) -> None:
+    """Run a cell and do not wait for its end."""
+    notebook.cell(index).locator(".cm-content").click()
+    notebook.page.keyboard.press("Shift+Enter")
+    expect(notebook.cell(index).locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[\*\]"))
+
+
+def zoom_by_wheel(widget: Widget) -> None:
+    """The drawing is still to be looked at."""
+    before = widget.root.get_attribute("data-zoom") or ""
+    widget.page.mouse.move(*widget.center())
+    widget.page.mouse.wheel(0, -240)
+    expect(widget.root).not_to_have_attribute("data-zoom", before)
+
+
+def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "long", "pace = 0.05", "time.sleep(2)")
+    notebook, root, status = widget.notebook, widget.root, widget.status
+    notebook.run_cell(2)
+    bar = status.get_by_role("progressbar")
+    opened = notebook.kernel_eval("sorted(editor.opened)")
+
+    root.focus()
+    page.keyboard.press("E")
+    expect(status).to_contain_text("Waiting for nothing …")
+    told = status.get_by_text("Interrupt the kernel to stop it.")
+    expect(told.or_(status.get_by_role("button", name="Cancel")).locator("visible=true").first).to_be_visible()
+    expect(bar).to_have_attribute("max", "200")
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()")
+    expect(status).to_contain_text("Cancelled; nothing has changed.")
+    expect(bar).to_be_hidden()
+
+    page.evaluate(HOLDS_THE_KERNEL)
+    root.focus()
+    page.keyboard.press("E")
+    expect(bar).to_have_attribute("value", re.compile(r"[1-9]\d*"))
+    shoot(root, "progress")
+    status.get_by_role("button", name="Cancel").click()
+    expect(status).to_contain_text("Cancelled; nothing has changed.")
+    assert notebook.kernel_eval("sorted(editor.opened)") == opened
+    assert notebook.kernel_eval(ONCE)
+
+    notebook.kernel_eval("0", before="pace = 0")
+    root.focus()
+    page.keyboard.press("E")
+    widget.settled()
+    assert notebook.kernel_eval("len(editor.opened)") > len(opened)
+
+
+def test_a_busy_kernel_answers_when_its_cell_is_done(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "busy", "time.sleep(6)\nprint('slept', flush=True)")
+    notebook = widget.notebook
+    for _ in range(2):  # ipykernel brings the first messages to the main thread, later ones to others
+        start(notebook, 2)
+        widget.root.scroll_into_view_if_needed()
+        widget.click("x", "Shift")
+        expect(widget.status).to_contain_text("The kernel is busy with a cell; this will be answered when it is done …")
+        expect(widget.status.get_by_role("progressbar")).to_be_hidden()
+        zoom_by_wheel(widget)
+        expect(notebook.output(2)).to_contain_text("slept")
+        widget.settled()
+        notebook.output(2).evaluate("output => output.textContent")
+        notebook.run_cell(0)
+        notebook.run_cell(1)
+        widget = Widget(notebook, notebook.output(1).locator(".tfgraphwidget"))
+
+
+def test_a_restarted_kernel_leaves_the_last_picture_and_says_the_way_back(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    widget = shown(page, jupyter_server, "restarted", "import time")
+    root = widget.root
+    widget.click("x", "Shift")
+    widget.settled()
+    page.evaluate(RESTART)
+    expect(root).to_have_attribute("data-status", "gone")
+    expect(widget.status).to_contain_text(GONE)
+    zoom_by_wheel(widget)
+    widget.click("y")
+    expect(widget.status).to_contain_text(GONE)
+    search: Locator = root.locator(".tgw-search")
+    assert search.evaluate("search => search.inert")
+    shoot(root, "gone")
+    page.wait_for_function(KERNEL_IS_IDLE)
+    for cell in (2, 0):  # else the first would be [1] again, as it was
+        widget.notebook.run_cell(cell)
+    again = Widget(widget.notebook, widget.notebook.run_cell(1).locator(".tfgraphwidget"))
+    again.click("x", "Shift")
+    again.settled()
+    assert widget.notebook.kernel_eval("editor.inputs") == ["x"]
+
+
+def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    widget = shown(page, jupyter_server, "restarted_elsewhere")
+    jupyter_server.api(f"kernels/{jupyter_server.kernel_of(widget.notebook.path)}/restart", "POST")
+    expect(widget.root).to_have_attribute("data-status", "ready")
+    widget.click("x", "Shift")
+    expect(widget.root).to_have_attribute("data-status", "gone", timeout=15_000)
+    expect(widget.status).to_contain_text(GONE)
+
+
+def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "reconnected")
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()")
+    widget.notebook.kernel_eval("0", before="editor.clone('x', 'y', into='meanwhile')")
+    expect(widget.root).to_have_attribute("data-ops", str(widget.notebook.kernel_eval("len(editor.index)")))
+    page.context.set_offline(True)
+    widget.click("x", "Shift")
+    page.context.set_offline(False)
+    widget.settled()
+    expect(widget.root).to_have_attribute("data-revision", str(widget.notebook.kernel_eval("editor.widget.revision")))
+    assert widget.notebook.kernel_eval(ONCE)
+
+
+def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyter_server: JupyterServer) -> None:
+    first = shown(page, jupyter_server, "tabs")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    tab = page.context.new_page()
+    notebook = open_notebook(tab, jupyter_server, first.notebook.path)
+    second = Widget(notebook, notebook.panel.locator(".tfgraphwidget"))
+
+    other = write_notebook(jupyter_server, "other.ipynb", ["editor"])
+    third_page = page.context.new_page()
+    third_notebook = open_notebook(third_page, jupyter_server, other)
+    third_page.evaluate(
+        "id => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({id})",
+        jupyter_server.kernel_of(first.notebook.path),
+    )
+    third_page.wait_for_function(KERNEL_IS_IDLE)
+    third = Widget(third_notebook, third_notebook.run_cell(0).locator(".tfgraphwidget"))
+
+    widgets = (first, second, third)
+    for turn, widget in enumerate(widgets):
+        widget.page.bring_to_front()
+        widget.root.scroll_into_view_if_needed()
+        widget.click("x", "Shift")
+        widget.settled()
+        chosen = ["x"] if turn % 2 == 0 else []
+        assert first.notebook.kernel_eval("editor.inputs") == chosen
+        revision = str(first.notebook.kernel_eval("editor.widget.revision"))
+        for each in widgets:
+            each.page.bring_to_front()
+            expect(each.root.locator(".tgw-chip[data-name=x]")).to_have_count(len(chosen))
+            expect(each.root).to_have_attribute("data-revision", revision)
+    assert first.notebook.kernel_eval(ONCE)

@@ -1,0 +1,59 @@
+"""Every interpreter that the classifiers name, run: `pytest -m interpreters`; not in the ordinary run.
+
+Each gets an environment of its own, into which pip installs the wheel with all that it needs, TensorFlow included: some
+700 MB and a few minutes each. An interpreter that is not on this machine is skipped, and says so.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.install.conftest import HERE, ROOT, Environment
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+TESTED = ("graph", "edits", "sources", "applying", "test_answer.py", "test_editor.py", "test_export_files.py")
+TOOLS = ("hypothesis", "pandas>=2", "pytest>=8")
+
+
+def candidates(version: str) -> Iterator[str]:
+    """Where an interpreter may be: on PATH, or beside the shims that pyenv has there."""
+    found = shutil.which(f"python{version}")
+    if found is not None:
+        yield found
+        for path in sorted(Path(found).parents[1].glob(f"versions/{version}.*/bin/python")):
+            yield str(path)
+
+
+def interpreter(version: str) -> str:
+    """An interpreter of this version that runs; the test is skipped when there is none."""
+    for path in candidates(version):
+        asked = [path, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]
+        if subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() == version:
+            return path
+    pytest.skip(f"no python{version} on this machine")
+
+
+@pytest.mark.interpreters
+@pytest.mark.parametrize("version", VERSIONS)
+def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) -> None:
+    environment = Environment(tmp_path, interpreter(version))
+    environment.pip("install", "--quiet", str(archives["wheel"]), *TOOLS)
+    assert "works" in environment.run("python", str(HERE / "works.py"), str(environment.folder))
+    # The tests alone, so that they import what was installed and not what lies beside them.
+    shutil.copytree(ROOT / "tests", environment.beside / "tests", ignore=shutil.ignore_patterns("browser", "bench"))
+    shutil.copy(ROOT / "pyproject.toml", environment.beside)
+    chosen = [f"tests/{name}" for name in TESTED]
+    environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
+
+
+def test_the_classifiers_name_what_can_be_run() -> None:
+    told = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert set(told) <= set(VERSIONS)
+    assert f"{sys.version_info[0]}.{sys.version_info[1]}" in told

@@ -1,0 +1,317 @@
+"""Documents of JupyterLab: found, opened, edited, saved, opened again with their edits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, initialised
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.lab import files, kinds, places
+
+v1 = tf.compat.v1
+ODD_NAMES = (
+    'it\'s "quoted".pb',
+    "two  spaces .pb",
+    "größe 模型 🙂.pb",
+    "line\nbreak.pb",
+    "'); import os; os.remove('x') #.pb",
+    "{path}%s$(x)`y`.pb",
+)
+
+
+@pytest.fixture(autouse=True)
+def no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test's kernel has opened nothing yet."""
+    monkeypatch.setattr(files, "_DOCUMENTS", {})
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, line: tf.Graph) -> Path:
+    """The graph x -> a -> b -> c as a file."""
+    path = tmp_path / "graph.pb"
+    path.write_bytes(line.as_graph_def().SerializeToString())
+    return path
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    """Two dense layers as a MetaGraphDef with its checkpoint; a folder of its name beside would hide that."""
+    graph, folder = build_mlp(resource=True), tmp_path / "trained"
+    folder.mkdir()
+    with initialised(graph) as session, graph.as_default():
+        v1.train.Saver().save(session, str(folder / "model"))
+    return folder / "model.meta"
+
+
+@pytest.fixture
+def saved_model(tmp_path: Path) -> Path:
+    """A SavedModel of a module with one variable."""
+    module = tf.Module()
+    module.w = tf.Variable(3.0)
+    module.f = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f)
+    return tmp_path / "model" / "saved_model.pb"
+
+
+def open_at(path: Path, **kept: Any) -> files.Document:
+    """As the page asks: a path below the server's root."""
+    return files.opened({"path": path.name, "root": str(path.parent), **kept})
+
+
+def as_sent(told: dict[str, Any]) -> dict[str, Any]:
+    """What has gone to the page and back."""
+    sent: dict[str, Any] = json.loads(json.dumps(told))
+    return sent
+
+
+# Where a file lies
+
+
+def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path: Path) -> None:
+    file = tmp_path / "one" / "two" / "g.pb"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert places.found("one/two/g.pb", str(tmp_path), Path("/")) == file
+    assert places.found("one/two/g.pb", "", file.parent) == file
+    assert places.found("one/two/g.pb", "/elsewhere", tmp_path) == file
+
+
+def test_the_home_folder_may_stand_for_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "g.pb").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert places.found("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
+
+
+def test_what_the_server_says_of_the_session_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "g.pb").touch()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "sub" / "g.pb"))
+    assert places.found("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
+
+
+@pytest.mark.parametrize("path", ["none.pb", "a\0b.pb", "x" * 5000, "/", ""])
+def test_a_path_that_is_nowhere_is_refused_in_one_sentence(tmp_path: Path, path: str) -> None:
+    if path in {"", "/"}:
+        with pytest.raises(NotAGraph, match="no SavedModel"):
+            files.opened({"path": path, "root": str(tmp_path)})
+    else:
+        with pytest.raises(UnknownName, match="not on a disk that this kernel can read"):
+            files.opened({"path": path, "root": str(tmp_path)})
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(GraphEditError, match="path is no text"):
+        files.opened({"path": 3})
+
+
+# Opening
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_name_is_data_whatever_it_holds(frozen: Path, name: str) -> None:
+    odd = frozen.rename(frozen.parent / name)
+    document = open_at(odd)
+    assert document.path == odd
+    assert document.title == name
+    document.save({"kind": "text", "name": name + " 2"})
+    assert (odd.parent / f"{name} 2.pbtxt").is_file()
+
+
+def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
+    document = open_at(frozen)
+    assert open_at(frozen) is document
+    document.editor.remove("c")
+    again = open_at(frozen, again=True)
+    assert again is not document
+    assert not again.editor.history.done
+    assert "c" in again.editor.index.ids
+
+
+def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
+    assert open_at(meta).editor.default_init() == "current"
+    for file in meta.parent.glob("model.*-*"):
+        file.unlink()
+    (meta.parent / "model.index").unlink()
+    assert open_at(meta, again=True).editor.default_init() == "initial"
+
+
+def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    assert document.title == "model"
+    assert document.folder == saved_model.parents[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"", "is empty"), (b"\x00\xff broken", "is no GraphDef"), (b"%PDF-1.4 something else", "is no GraphDef")],
+)
+def test_a_file_that_is_no_graph_is_refused_in_one_sentence(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "g.pb").write_bytes(content)
+    with pytest.raises(GraphEditError) as refused:
+        open_at(tmp_path / "g.pb")
+    assert why in refused.value.why
+    assert "g.pb" in refused.value.why
+    assert "\n" not in refused.value.why
+
+
+# What the page keeps
+
+
+def test_each_edit_is_told_once_and_looking_is_not(frozen: Path) -> None:
+    document, told = open_at(frozen), []
+    document.follow(told.append)
+    document.editor.mark("a:0", "b:0")
+    assert told == []
+    document.editor.bypass("b")
+    document.editor.undo()
+    document.editor.redo()
+    assert [(one["dirty"], one["count"]) for one in told] == [(True, 1), (False, 0), (True, 1)]
+    assert "bypass" in told[0]["line"]
+    document.unfollow(told.append)
+    document.editor.undo()
+    assert len(told) == 3
+
+
+def test_edits_are_done_again_after_a_restart(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    before.editor.remove("c")
+    kept = as_sent(before.changed())
+    files._DOCUMENTS.clear()
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.editor.lines == before.editor.lines
+    assert after.changed() == before.changed()
+    assert after.notice == ""
+    after.editor.jump(0)
+    assert not after.changed()["dirty"]
+
+
+def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    files._DOCUMENTS.clear()
+    frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")  # the versions again
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert not after.editor.history.done
+    assert after.notice == "graph.pb has changed on disk since, so 1 edit of last time was not done again."
+
+
+def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    files._DOCUMENTS.clear()
+    edits = json.loads(json.dumps(kept["edits"]).replace('"b"', '"gone"'))
+    after = open_at(frozen, edits=edits, stamp=kept["stamp"])
+    assert not after.editor.history.done
+    assert after.notice.startswith("1 edit of last time was not done again: ")
+    assert open_at(frozen, again=True, edits=[{"verb": "__import__('os')"}]).notice
+
+
+def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.insert("a:0", lambda t: t + 1)
+    told = document.changed()
+    assert told["edits"] is None
+    assert "function" in told["lost"]
+    assert told["dirty"]
+
+
+# Saving
+
+
+def test_the_kinds_begin_with_the_files_own(frozen: Path, meta: Path, saved_model: Path) -> None:
+    for path, first in ((frozen, "graph"), (meta, "meta"), (saved_model, "saved_model")):
+        told = open_at(path).kinds()
+        assert told["kinds"][0]["kind"] == first
+        assert told["kinds"][0]["name"] in {f"{path.stem}_edited{path.suffix}", "model_edited/"}
+        names = {kind["name"] for kind in told["kinds"]}
+        assert not any((Path(told["folder"]) / name).exists() for name in names)
+
+
+def test_kinds_that_the_source_does_not_allow_are_left_out(meta: Path) -> None:
+    for file in meta.parent.glob("model.*[!a]"):
+        file.unlink()
+    named = {kind["kind"] for kind in open_at(meta).kinds()["kinds"]}
+    assert named.isdisjoint({"meta", "saved_model", "frozen", "script", "edits"})
+    assert {"graph", "text", "svg"} <= named
+
+
+def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None:
+    document = open_at(frozen)
+    last = document.kinds()["kinds"][-1]
+    assert last["refused"] == "choose its outputs in the drawing first"
+    document.editor.mark("x:0", "b:0")
+    assert not any(kind["refused"] for kind in document.kinds()["kinds"])
+
+
+@pytest.mark.parametrize("kind", [kind.kind for kind in kinds._ALL])
+def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
+    document = open_at(meta)
+    document.editor.mark("x:0", "net/logits:0")
+    document.editor.set_attr("x", "shape", [2, 3])
+    told = {one["kind"]: one for one in document.kinds()["kinds"]}
+    reply = document.save({"kind": kind, "name": told[kind]["name"]})
+    assert Path(reply["path"]).exists()
+    assert reply["about"].startswith(f"Saved as model_edited{kinds.kind_of(kind).suffix}, ")
+    assert document.changed()["dirty"] is not told[kind]["keeps"]
+    if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
+        assert tgw.edit(reply["path"]).index.names
+
+
+def test_nothing_is_overwritten_without_being_asked(frozen: Path) -> None:
+    document, content = open_at(frozen), frozen.read_bytes()
+    document.editor.remove("c")
+    with pytest.raises(files.Exists, match=r"A file 'graph\.pb' is there already"):
+        document.save({"kind": "graph", "name": "graph.pb"})
+    with pytest.raises(files.Exists):
+        document.save({"kind": "graph", "name": "graph", "replace": "yes"})
+    assert frozen.read_bytes() == content
+    document.save({"kind": "graph", "name": "graph.pb", "replace": True})
+    assert "c" not in tgw.edit(frozen).index.ids
+
+
+def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.remove("c")
+    document.save({"kind": "graph", "name": "graph.pb", "replace": True})
+    assert not document.changed()["dirty"]
+    document.editor.bypass("a")
+    kept = as_sent(document.changed())
+    assert len(kept["edits"]) == 1
+    files._DOCUMENTS.clear()
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.notice == ""
+    assert len(after.editor.history.done) == 1
+    document.editor.jump(0)
+    assert document.changed()["edits"] is None
+    assert "save again" in document.changed()["lost"]
+
+
+def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    with pytest.raises(files.Exists, match="The folder 'model' is there already"):
+        document.save({"kind": "saved_model", "name": "model/"})
+    document.save({"kind": "saved_model", "name": "model/", "replace": True})
+    assert tf.saved_model.load(str(saved_model.parent)).signatures
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x\0y", "sub/", "nowhere/g.pb"])
+def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
+    with pytest.raises(GraphEditError):
+        open_at(frozen).save({"kind": "graph", "name": name})
+    assert sorted(entry.name for entry in frozen.parent.iterdir()) == ["graph.pb"]
+
+
+def test_an_unknown_kind_is_refused(frozen: Path) -> None:
+    with pytest.raises(GraphEditError, match="no such kind"):
+        open_at(frozen).save({"kind": "exe", "name": "g"})

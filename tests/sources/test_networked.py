@@ -1,0 +1,82 @@
+"""A graph goes to networkx and comes back as it was, or as networkx has made it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION, build_mlp, initialised, v1
+from tests.graph_editor.corpus import CORPUS
+from tfgraphwidget.errors import NotAGraph
+
+FILES = sorted(path for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
+
+
+@pytest.mark.parametrize("path", [*FILES, INCEPTION], ids=lambda path: path.name)
+def test_a_file_comes_back_without_loss(path: Path) -> None:
+    first = tgw.edit(path)
+    second = tgw.edit(first.networkx())
+    assert list(second.index.nodes) == list(first.index.nodes)
+    assert second.index.functions == first.index.functions
+    for name in first.index.functions:
+        assert second.index.beside.function(name) == first.index.beside.function(name)
+    assert second.index.variable_defs == first.index.variable_defs
+    assert {k: v for k, v in second.index.collections.items() if v} == {
+        k: v for k, v in first.index.collections.items() if v
+    }
+
+
+def test_a_live_graph_comes_back_and_runs() -> None:
+    graph = build_mlp(resource=True)
+    editor = tgw.edit(graph, session=initialised(graph))
+    editor.reroute("net/two/out:0", "net/one/out:0")
+    seen = pickle.loads(pickle.dumps(copy.deepcopy(editor.networkx())))
+    again = tgw.edit(seen)
+    assert list(again.index.nodes) == list(editor.index.nodes)
+    with again.graph.as_default(), v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        assert session.run("net/logits:0", {"x:0": np.ones((2, 3), np.float32)}).shape == (2, 4)
+
+
+def test_what_networkx_relabels_and_cuts_is_opened_as_it_is_now(line: tf.Graph) -> None:
+    seen = tgw.edit(line).networkx()
+    cut = nx.relabel_nodes(seen.subgraph([n for n in seen if n not in {"c", "c/y"}]), {"a": "first"})
+    editor = tgw.edit(cut)
+    assert "c" not in editor.index.ids
+    assert list(editor.index.nodes[editor.index.ids["b"]].input) == ["first", "b/y"]
+
+
+def test_what_does_not_say_what_its_ops_are_is_refused_in_a_sentence(line: tf.Graph) -> None:
+    good = tgw.edit(line).networkx()
+
+    def without(node: str) -> nx.MultiDiGraph:
+        made = good.copy()
+        made.remove_node(node)
+        return made
+
+    named, edge, odd, broken = good.copy(), good.copy(), good.copy(), good.copy()
+    named.add_node("new")
+    edge.add_edge("a", "c")
+    odd.nodes["a"]["node_def"] = b"\xff\xff"
+    broken.graph["meta_graph_def"] = b"\xff\xff"
+    bad = {
+        "MultiDiGraph does not say": nx.MultiDiGraph([("a", "b")]),
+        "networkx Graph does not say": nx.karate_club_graph(),
+        "networkx DiGraph does not say": nx.DiGraph(good),
+        "Op 'a' reads 2 tensors, and its networkx node has edges for 1: none for input 0": without("x"),
+        "Node 'new' of the networkx graph has no 'node_def'": named,
+        "The edge from 'a' to 'c' does not say": edge,
+        "The 'node_def' of node 'a' is no NodeDef": odd,
+        "'meta_graph_def' is no MetaGraphDef": broken,
+    }
+    for why, graph in bad.items():
+        with pytest.raises(NotAGraph, match=why) as refused:
+            tgw.edit(graph)
+        assert "\n" not in refused.value.why

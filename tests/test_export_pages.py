@@ -1,0 +1,215 @@
+"""The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out of it.
+
+`python -m tests.test_export_pages` writes the golden pages anew, which vitest puts together (page.test.ts).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import MODELS, build_mlp
+from tests.odd import GRAPHS, graph_def
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export import pages
+from tfgraphwidget.export.paged import numbers, packed
+from tfgraphwidget.sources import describe
+
+GOLDEN = Path(__file__).parent / "golden" / "pages.json"
+
+
+def head_of(data: bytes) -> dict[str, Any]:
+    """The JSON document of packed data."""
+    whole = gzip.decompress(data)
+    size = int.from_bytes(whole[:4], "little")
+    head: dict[str, Any] = json.loads(whole[4 : 4 + size])
+    return head
+
+
+def read(editor: GraphEditor) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What a page of an editor would carry."""
+    data = packed(editor._viewed())
+    return head_of(data), dict(numbers(data))
+
+
+@pytest.fixture
+def mlp_editor() -> GraphEditor:
+    return tgw.edit(build_mlp(resource=True))
+
+
+def test_each_container_is_drawn_once_and_as_it_is_seen(mlp_editor: GraphEditor) -> None:
+    head, columns = read(mlp_editor)
+    base = columns["inside_node"][columns["inside_saved"] == 0].tolist()
+    assert sorted(base) == [node for node, ops in enumerate(columns["node_ops"].tolist()) if ops]
+    saved = {head["nodes"][node] for node in columns["inside_node"][columns["inside_saved"] == 1].tolist()}
+    assert saved == {"", *mlp_editor.opened}
+
+
+def test_every_op_stands_in_its_own_container(mlp_editor: GraphEditor) -> None:
+    head, columns = read(mlp_editor)
+    start, home = columns["inside_child"], columns["op_home"]
+    for inside, (a, b) in enumerate(pairwise(start.tolist())):
+        children = columns["child_is"][a:b]
+        node = columns["inside_node"][inside]
+        assert (home[-1 - children[children < 0]] == node).all()
+        assert (columns["node_parent"][children[children >= 0]] == node).all()
+    names = {head["names"][-1 - child] for child in columns["child_is"].tolist() if child < 0}
+    names |= {head["names"][op] for op in columns["badge_op"].tolist()}
+    assert names <= set(mlp_editor.index.names)
+
+
+def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -> None:
+    head, columns = read(mlp_editor)
+    index, text = mlp_editor.index, head["texts"]
+    for op in range(len(index)):
+        facts = describe(index, op)
+        rows = range(columns["output_start"][op], columns["output_start"][op + 1])
+        outputs = [(text[columns["output_dtype"][row]], text[columns["output_shape"][row]]) for row in rows]
+        assert outputs == [(out.dtype, out.shape) for out in facts.outputs]
+        rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
+        told = [(text[columns["attribute_name"][row]], text[columns["attribute_text"][row]]) for row in rows]
+        assert tuple(told) == facts.attributes
+        assert text[columns["op_type"][op]] == index.types[op]
+        sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
+        assert [head["names"][source] for source in sources] == [index.names[s] for s in index.input_lists[op]]
+
+
+def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
+    mlp_editor.mark("x:0", "net/logits:0")
+    mlp_editor.color_by("type")
+    head, columns = read(mlp_editor)
+    assert mlp_editor.selection is not None
+    assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
+    assert (head["inputs"], head["outputs"], head["colour"]) == (["x:0"], ["net/logits:0"], "type")
+    by = [legend["by"] for legend in head["legends"]]
+    assert {"type", "dtype", "scope", "parameters"} <= set(by)
+    assert columns[f"child_tint_{by.index('type')}"].any()
+
+
+def test_reckoning_the_colours_changes_nothing_in_the_editor(mlp_editor: GraphEditor) -> None:
+    mlp_editor.color_by("dtype")
+    before = mlp_editor.legend
+    packed(mlp_editor._viewed())
+    assert mlp_editor.legend == before
+
+
+def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
+    assert packed(mlp_editor._viewed()) == packed(mlp_editor._viewed())
+
+
+@pytest.mark.parametrize("name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"}))
+def test_an_odd_graph_becomes_a_page_that_its_names_cannot_break(name: str, tmp_path: Path) -> None:
+    editor = tgw.edit(tf.Graph() if name == "nothing" else GRAPHS[name]())
+    text = editor.save(tmp_path / "view.html").read_text(encoding="utf-8")
+    assert text.count("<script") == text.count("</script") == 2
+    assert text.count("<!--") == 0
+    data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', text, re.DOTALL)[0])
+    assert head_of(data)["names"] == list(editor.index.names)
+
+
+def test_the_title_is_text(tmp_path: Path) -> None:
+    file = tmp_path / '<img src=x onerror=alert(1)>";.pb'
+    file.write_bytes(graph_def([("</script><script>alert(2)</script>", "Placeholder", ())]).SerializeToString())
+    text = tgw.edit(file).save(tmp_path / "view.html").read_text(encoding="utf-8")
+    assert "<img" not in text
+    assert "alert(2)" not in text
+    assert "&lt;img src=x" in text
+
+
+def test_the_policy_lets_only_its_own_script_run(mlp_editor: GraphEditor, tmp_path: Path) -> None:
+    text = mlp_editor.save(tmp_path / "view.html").read_text(encoding="utf-8")
+    script = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)[-1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}';" in text
+    assert "unsafe-eval" not in text
+    assert re.search(r"""(src|href)=["']?(https?:)?//""", text) is None
+
+
+def test_large_graphs_leave_out_what_takes_minutes_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, mlp_editor: GraphEditor
+) -> None:
+    monkeypatch.setattr("tfgraphwidget.export.paged._MOST_INFERRED", 3)
+    monkeypatch.setattr("tfgraphwidget.export.paged._MOST_WITH_ATTRIBUTES", 3)
+    head, columns = read(mlp_editor)
+    assert [notice.split(":")[0] for notice in head["notices"][-2:]] == [
+        f"This page does not have the shapes of {len(set(np.flatnonzero(np.diff(columns['output_start'])))):,} ops",
+        "This page has no attributes",
+    ]
+    assert len(columns["attribute_text"]) == 0
+
+
+def test_hidden_ops_are_not_drawn(mlp_editor: GraphEditor) -> None:
+    mlp_editor.hide("x")
+    head, columns = read(mlp_editor)
+    assert head["names"].index("x") not in (-1 - columns["child_is"]).tolist()
+    assert head["hidden"] == 1
+
+
+def test_a_failure_leaves_the_old_page(
+    mlp_editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "view.html"
+    file.write_text("old")
+    monkeypatch.setattr(pages, "_BUNDLE", tmp_path / "nowhere.js")
+    with pytest.raises(GraphEditError, match="bundle has not been built"):
+        mlp_editor.save(file)
+    assert file.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["view.html"]
+
+
+def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEditor, tmp_path: Path) -> None:
+    before = mlp_editor.index
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mlp_editor.save(tmp_path / "VIEW.HTML")
+    assert mlp_editor.index is before
+    assert (tmp_path / "VIEW.HTML").is_file()
+
+
+def test_today_s_pages_have_the_golden_form() -> None:
+    for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
+        was, now = head_of(base64.b64decode(golden["data"])), head_of(packed(editor._viewed()))
+        assert sorted(was) == sorted(now)
+        assert [field[:2] for field in was["fields"]] == [field[:2] for field in now["fields"]]
+
+
+def made() -> list[tuple[str, GraphEditor]]:
+    """The editors of the golden pages."""
+    small = tgw.edit(build_mlp(resource=True))
+    right = tgw.edit(build_mlp(resource=True))
+    right.open("net/one")
+    right.direction = "right"
+    trained = tgw.edit(MODELS / "dqn_online_train.meta")
+    return [("mlp", small), ("mlp to the right", right), ("dqn", trained)]
+
+
+def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
+    """A golden page, and the editor's own drawing of the same."""
+    scene = editor.scene()
+    arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
+    return {
+        "name": name,
+        "data": base64.b64encode(packed(editor._viewed())).decode(),
+        "names": list(scene.names),
+        "labels": list(scene.labels),
+        **{array: getattr(scene, array).tolist() for array in arrays},
+        "box": np.round(scene.box, 1).tolist(),
+        "route": np.round(scene.route, 1).tolist(),
+    }
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps([golden_of(*one) for one in made()]) + "\n")

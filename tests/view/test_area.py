@@ -1,0 +1,62 @@
+"""How much of the sheet is used when everything is open."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import tfgraphwidget as tgw
+from tests.models import NAMES, written
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.layout import HEADER, Positions, place
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import OP, OPEN, Visible, visible
+
+# Shares of the whole picture: of the boxes of ops alone, and of all that says something, the boxes of ops, the headers
+# of scopes and the lines with as much room around them as keeps them apart. What is left are gaps and empty corners.
+# ResNet's training step stands in frames up to eleven deep, so a quarter for the boxes alone would need each frame to
+# be nine tenths full, its header and its lines included.
+LEAST = {
+    "resnet": (0.065, 0.15),
+    "inception": (0.10, 0.21),
+    "transformer": (0.05, 0.19),
+    "seq2seq": (0.034, 0.14),
+    "dqn": (0.11, 0.26),
+}
+_CELL, _CLEAR = 6.0, 6.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fully_open_model_uses_its_sheet(name, tmp_path):
+    index = tgw.edit(written(name, tmp_path)).index
+    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    boxes, all_used = used(shown, place(shown))
+    assert boxes >= LEAST[name][0]
+    assert all_used >= LEAST[name][1]
+
+
+def used(shown: Visible, positions: Positions) -> tuple[float, float]:
+    """(share of the picture that boxes of ops cover; that they, headers and lines with room around them cover)."""
+    box = positions.box.astype(float)
+    area = box[:, 2] * box[:, 3]
+    width, height = (box[0, 2:] / _CELL).astype(int) + 1
+    sheet = np.zeros((height, width), dtype=bool)
+    for item, (left, top, wide, tall) in enumerate(box.tolist()):
+        if item and shown.kind[item] != OPEN:
+            _fill(sheet, (left, top), (left + wide, top + tall))
+        elif item:
+            _fill(sheet, (left, top), (left + wide, top + HEADER))
+    first = positions.route_start.astype(int)
+    for start, stop in pairwise(first.tolist()):
+        way = positions.route[start:stop].astype(float)
+        for a, b in pairwise(way):
+            _fill(sheet, tuple(np.minimum(a, b) - _CLEAR), tuple(np.maximum(a, b) + _CLEAR))
+    return float(area[shown.kind == OP].sum() / area[0]), float(sheet.mean())
+
+
+def _fill(sheet: npt.NDArray[np.bool_], low: tuple[float, ...], high: tuple[float, ...]) -> None:
+    (x, y), (right, below) = ([max(0, round(at / _CELL)) for at in corner] for corner in (low, high))
+    sheet[y:below, x:right] = True

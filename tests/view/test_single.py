@@ -1,0 +1,119 @@
+"""Scopes that hold one thing only are drawn as that thing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tests.view.checks import graph_of
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.layout import place
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import BADGE, OPEN, Visible, visible
+
+OPS = {
+    "x": "Placeholder",
+    "net/mul/y": "Const",
+    "net/mul": "Mul x net/mul/y",
+    "net/dense/weights": "VariableV2",
+    "net/dense/weights/read": "Identity net/dense/weights",
+    "net/dense/MatMul": "MatMul net/mul net/dense/weights/read",
+    "net/out/deep/down/a": "Relu net/dense/MatMul",
+    "net/out/deep/down/b": "Tanh net/out/deep/down/a",
+}
+
+
+def labels(shown: Visible) -> dict[str, str]:
+    """What is written on each box instead of the last part of its name."""
+    return {n: text for n, text, k in zip(shown.names, shown.labels, shown.kind, strict=True) if k != BADGE}
+
+
+def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
+    shown = visible(graph_of(OPS), Shown(frozenset({"net"})))
+    assert labels(shown) == {
+        "": "",
+        "x": "",
+        "net": "",
+        "net/mul": "",
+        "net/dense/MatMul": "dense/MatMul",
+        "net/out": "out/deep/down",
+    }
+
+
+def test_a_chain_of_scopes_is_one_that_opens_by_the_name_of_the_first():
+    shown = visible(graph_of(OPS), Shown(frozenset({"net", "net/out"})))
+    around = {shown.names[i]: shown.names[p] for i, p in enumerate(shown.parent.tolist()) if i}
+    assert around["net/out/deep/down/a"] == around["net/out/deep/down/b"] == "net/out"
+    assert labels(shown)["net/out"] == "out/deep/down"
+    assert labels(shown)["net/out/deep/down/a"] == ""
+
+
+def test_a_variable_that_others_elsewhere_read_keeps_its_scope():
+    ops = {"x": "Placeholder", "store/a": "VariableV2", "store/b": "VariableV2"}
+    ops |= {"net/one": "MatMul x store/a", "net/two": "MatMul net/one store/b"}
+    assert {"store", "net"} <= set(visible(graph_of(ops), Shown()).names)
+
+
+def test_what_saves_keeps_its_scope():
+    ops = {"x": "Placeholder", "a": "Relu x", "save/Const": "Const", "save/SaveV2": "SaveV2 save/Const"}
+    assert "save" in visible(graph_of(ops), Shown()).names
+
+
+def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():
+    outline, sums = outline_of(graph_of(OPS))
+    assert sums.ops[0] == len(OPS)
+    assert not outline.gone[outline.home].any()
+    assert not outline.gone[outline.parent[1:]].any()
+    assert (sums.ops[outline.gone] == 0).all()
+    assert not set(np.flatnonzero(outline.gone).tolist()) & {n for below in outline.children for n in below}
+
+
+@pytest.fixture
+def editor():
+    """The same ops as a file that is only looked at."""
+    from tensorflow.core.framework import graph_pb2
+
+    graph_def = graph_pb2.GraphDef()
+    for name, text in OPS.items():
+        op, *inputs = text.split()
+        graph_def.node.add(name=name, op=op, input=inputs)
+    return tgw.edit(graph_def)
+
+
+@pytest.mark.parametrize("name", ["net/out", "net/out/deep", "net/out/deep/down"])
+def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
+    room = editor.room
+    room.close_all()
+    room.open([name])
+    assert "net/out/deep/down/a" in seen(room).names
+    room.close([name])
+    assert "net/out/deep/down/a" not in seen(room).names
+    assert room.reveal(f"{name}/") == "net/out"
+    assert room.holding(name).ops == ("net/out/deep/down/a", "net/out/deep/down/b")
+
+
+def test_an_op_without_a_frame_is_revealed_by_opening_what_is_around_it(editor):
+    room = editor.room
+    room.close_all()
+    assert room.reveal("net/dense/MatMul") == "net/dense/MatMul"
+    assert "net/dense/MatMul" in seen(room).names
+    assert room.opened == {"net"}
+
+
+@pytest.mark.parametrize("name", ["net/dense", "net/out/deep"])
+def test_hiding_a_scope_that_has_no_frame_hides_what_is_in_it(editor, name):
+    room = editor.room
+    room.open_all()
+    room.hide((f"{name}/",))
+    assert not [n for n in seen(room).names if n.startswith(f"{name}/")]
+
+
+def seen(room: SimpleNamespace) -> Visible:
+    """What a room shows; every open scope holds something."""
+    shown = visible(room.index, room.shown)
+    assert set(np.flatnonzero(shown.kind == OPEN)[1:].tolist()) <= set(shown.parent.tolist())
+    place(shown)
+    return shown

@@ -1,0 +1,56 @@
+"""How far long work is, on stderr: a bar on a terminal, a line for each thing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from tfgraphwidget.progress import told_to
+
+_WIDE = 24
+_OFTEN = 0.1  # seconds between two pictures of the bar
+_CLEAR = "\r\x1b[K"
+
+
+class Bar:
+    """Draws on `out`; `close` leaves nothing of it behind on a terminal."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._is_terminal = out.isatty()
+        self._what = ""
+        self._drawn = 0.0
+
+    def tell(self, what: str, done: int = 0, total: int = 0) -> None:
+        """What is being done, and how much of how much of it; 0 of 0 where nobody can say."""
+        if not self._is_terminal:
+            if what != self._what:
+                print(f"{what} …", file=self._out, flush=True)
+        elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
+            full = _WIDE * min(done, total) // total if total else 0
+            told = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
+            self._out.write(f"{_CLEAR}{what}{told}")
+            self._out.flush()
+            self._drawn = time.monotonic()
+        self._what = what
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._is_terminal and self._what:
+            self._out.write(_CLEAR)
+            self._out.flush()
+        self._what = ""
+
+
+@contextmanager
+def bar(*, quiet: bool = False) -> Iterator[Bar]:
+    """A bar that shows what is told in here."""
+    drawn = Bar(sys.stderr)
+    with told_to((lambda *_: None) if quiet else drawn.tell):
+        try:
+            yield drawn
+        finally:
+            drawn.close()

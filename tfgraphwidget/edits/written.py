@@ -1,0 +1,269 @@
+"""Written: edits as data, JSON that another process, on another day, does again.
+
+A document is `{"tfgraphwidget": 1, "edits": [...]}`, and an edit
+
+    {"verb": "reroute", "given": {"old": "a:0", "to": "b:0"}, "rooms": ["call:body"], "renew": "never"}
+
+`verb` is the command's name as the editor's method has it, `given` its fields, those at their default left out.
+`rooms` are the functions one stood in, outermost first, and `renew` is there when the session was to be left alone;
+both may be missing. How values are written is in `packed`. Reading is strict: what is not known, of the wrong type, or
+more than a command takes is refused before anything is done. Nothing in it is ever run as code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from tfgraphwidget.edits.add import Add
+from tfgraphwidget.edits.attributes import SetAttr
+from tfgraphwidget.edits.bypass import Bypass, Detach
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.connect import Connect
+from tfgraphwidget.edits.fold import FoldBatchNorm
+from tfgraphwidget.edits.freeze import Freeze, StripTraining
+from tfgraphwidget.edits.history import Step
+from tfgraphwidget.edits.insert import Insert
+from tfgraphwidget.edits.packed import Chosen, NotRead, NotWritten, packed, unpacked
+from tfgraphwidget.edits.remove import Remove
+from tfgraphwidget.edits.rename import Rename, RenameKey
+from tfgraphwidget.edits.replacing import Replace
+from tfgraphwidget.edits.reroute import Reroute, Swap
+from tfgraphwidget.edits.resize import ReplaceInput
+from tfgraphwidget.edits.setting import Place, SetConstant
+from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.edits.waiting import AddControlInputs, RemoveControlInputs
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import did_you_mean
+
+VERSION = 1
+_NAME = "tfgraphwidget"
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def verb_of(command: Any) -> str:
+    """The name of the editor's method that does a command, or a class of commands: "set_attr" for SetAttr."""
+    kind = command if isinstance(command, type) else type(command)
+    return _WORD.sub("_", kind.__name__).lower()
+
+
+COMMANDS: Mapping[str, type] = {
+    verb_of(kind): kind
+    for kind in (
+        *(Add, AddControlInputs, Bypass, Clone, Connect, Detach, FoldBatchNorm, Freeze, Insert, Place, Remove),
+        *(RemoveControlInputs, Rename, RenameKey, Replace, ReplaceInput, Reroute, SetAttr, SetConstant, StripTraining),
+        *(Swap, Trainable),
+    )
+}
+"""Every command that can be written, by its verb."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """An edit that was read: a kind of command, its fields, the rooms from the graph itself inward."""
+
+    kind: type
+    given: Mapping[str, Any]
+    rooms: tuple[str, ...] = ()
+    renew: Literal["always", "never"] = "always"
+
+    @property
+    def verb(self) -> str:
+        """What it is called."""
+        return verb_of(self.kind)
+
+    def command(self, index: GraphIndex) -> Any:
+        """The command for a graph that has the ops. Raises UnknownName where it has not those of a selection."""
+        given = {key: value.on(index) if isinstance(value, Chosen) else value for key, value in self.given.items()}
+        return self.kind(**given)
+
+
+# From commands to JSON
+
+
+def written(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """Steps of a history as JSON, oldest first.
+
+    Raises GraphEditError naming the edit for what no file can hold: a Python function, another graph, a session.
+    """
+    return [_written(step, number) for number, step in enumerate(steps, 1)]
+
+
+def document(edits: list[dict[str, Any]]) -> str:
+    """The text of a file of edits."""
+    return json.dumps({_NAME: VERSION, "edits": edits}, indent=1, allow_nan=False) + "\n"
+
+
+def _written(step: Step, number: int) -> dict[str, Any]:
+    command: Any = step.command
+    verb = verb_of(command)
+    given: dict[str, Any] = {}
+    for field in dataclasses.fields(command):
+        value = getattr(command, field.name)
+        if "aside" in field.metadata or _is_usual(value, field):
+            continue
+        try:
+            if ("called" in field.metadata or "spoken" in field.metadata) and not _is_named(value):
+                raise NotWritten(_what(value))
+            given[field.name] = packed(value)
+        except NotWritten as error:
+            raise GraphEditError(
+                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a script "
+                "instead: editor.save('edits.py')."
+            ) from None
+    if verb not in COMMANDS:
+        raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
+    edit: dict[str, Any] = {"verb": verb, "given": given}
+    if len(step.path) > 1:
+        edit["rooms"] = list(step.path[1:])
+    if not step.renewed:
+        edit["renew"] = "never"
+    return edit
+
+
+def _is_usual(value: Any, field: dataclasses.Field[Any]) -> bool:
+    simple = value is None or isinstance(value, bool | str | int | tuple)
+    return simple and type(value) is type(field.default) and value == field.default
+
+
+def _is_named(value: Any) -> bool:
+    """Whether it is said by name: an op type, a path, ops."""
+    is_names = isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+    return isinstance(value, str | Selection | Chosen) or is_names
+
+
+def _what(value: Any) -> str:
+    name = getattr(value, "__name__", "")
+    return f"the Python function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
+
+
+# From JSON to commands
+
+
+def parsed(text: str | bytes) -> Any:
+    """The edits of a file's text. Raises GraphEditError for what is no JSON, or another's."""
+    try:
+        return json.loads(text, parse_constant=_refused_constant)
+    except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
+        told = str(error)[:100]
+        raise GraphEditError(f"This is no JSON: {told}; give what editor.save('edits.json') wrote.") from None
+
+
+def read(edits: Any) -> tuple[Written, ...]:
+    """Edits as `written` gave them, or a whole document. Raises GraphEditError, and names the edit."""
+    if isinstance(edits, dict):
+        edits = _edits_of(edits)
+    if not isinstance(edits, list | tuple):
+        raise GraphEditError(f"A {type(edits).__name__} is no list of edits; give what editor.edits() gave.")
+    return tuple(_read(edit, number) for number, edit in enumerate(edits, 1))
+
+
+def _refused_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _edits_of(held: dict[Any, Any]) -> Any:
+    version = held.get(_NAME)
+    if type(version) is not int or version < 1:
+        raise GraphEditError(
+            f"This JSON holds no edits: it has no {_NAME!r} with a version; give what editor.save('edits.json') wrote."
+        )
+    if version > VERSION:
+        raise GraphEditError(
+            f"These edits were written in version {version}, and this tfgraphwidget reads up to {VERSION}; install a "
+            "newer one."
+        )
+    if held.keys() != {_NAME, "edits"}:
+        other = min(map(str, held.keys() ^ {_NAME, "edits"}))
+        raise GraphEditError(f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here.")
+    return held["edits"]
+
+
+def _read(edit: Any, number: int) -> Written:
+    try:
+        if not isinstance(edit, dict):
+            raise NotRead("an edit is an object with 'verb' and 'given'")
+        _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew"})
+        verb, given, rooms = edit["verb"], edit["given"], edit.get("rooms", [])
+        if not isinstance(verb, str) or verb not in COMMANDS:
+            raise NotRead(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], COMMANDS)}")
+        if not isinstance(given, dict):
+            raise NotRead("'given' is an object of the command's fields")
+        if not isinstance(rooms, list) or not all(isinstance(room, str) for room in rooms):
+            raise NotRead("'rooms' are a list of names")
+        if edit.get("renew", "always") not in ("always", "never"):
+            raise NotRead("'renew' is 'always' or 'never'")
+        fields = dict(_fields(COMMANDS[verb], given))
+    except (NotRead, RecursionError) as error:
+        verb = edit.get("verb", "") if isinstance(edit, dict) else ""
+        called = f" ({verb})" if isinstance(verb, str) and verb in COMMANDS else ""
+        end = "" if str(error).endswith(("?", ".")) else "."
+        raise GraphEditError(f"Edit {number}{called} cannot be read: {error}{end}") from None
+    return Written(COMMANDS[verb], fields, tuple(rooms), edit.get("renew", "always"))
+
+
+def _check_keys(held: dict[Any, Any], needed: set[str], known: set[str]) -> None:
+    for key in held:
+        if key not in known:
+            raise NotRead(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], known)}")
+    for key in sorted(needed - held.keys()):
+        raise NotRead(f"{key!r} is missing")
+
+
+def _fields(kind: type, given: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    known = {field.name: field for field in _writable(kind)}
+    needed = {
+        field.name
+        for field in known.values()
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    }
+    _check_keys(given, needed, set(known))
+    for name, held in given.items():
+        value = unpacked(held)
+        named = "spoken" in known[name].metadata or "called" in known[name].metadata
+        if not _fits(value, _types(kind)[name]) or (named and not _is_named(value)):
+            raise NotRead(f"{name!r} cannot be {repr(value)[:60]}")
+        yield name, value
+
+
+@cache
+def _writable(kind: type) -> tuple[dataclasses.Field[Any], ...]:
+    """The fields that a file says; a graph or a session, which it cannot name, is none."""
+    fields = dataclasses.fields(kind)
+    return tuple(f for f in fields if "aside" not in f.metadata and not _is_of_process(f))
+
+
+def _is_of_process(field: dataclasses.Field[Any]) -> bool:
+    return "called" in field.metadata and field.default is None
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of an annotated type, as deep as it goes."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(inner) == 2 and inner[1] is Ellipsis:
+            return all(_fits(item, inner[0]) for item in value)
+        return len(value) == len(inner) and all(map(_fits, value, inner))
+    if kind is Selection:
+        return isinstance(value, Chosen)
+    return value is None if kind is type(None) else type(value) is kind

@@ -1,0 +1,46 @@
+"""Progress: how far long work is, told to whoever listens. Mostly nobody does, and then it costs next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
+Listener = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is; 0 and 0 where nobody can say."""
+
+_listener: ContextVar[Listener | None] = ContextVar("_listener", default=None)
+_EVERY = 256  # items between two words
+
+
+def tell(what: str, done: int = 0, total: int = 0) -> None:
+    """Say what is being done now, and how much of it is done: `tell("Importing the ops", 3_000, 12_000)`."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(what, done, total)
+
+
+def counted(items: Collection[T], what: str, every: int = _EVERY) -> Iterable[T]:
+    """The same items, one after another; how many have been taken is told now and then."""
+    listener = _listener.get()
+    return items if listener is None else _counted(items, what, every, listener)
+
+
+def _counted(items: Collection[T], what: str, every: int, listener: Listener) -> Iterator[T]:
+    total = len(items)
+    for done, item in enumerate(items):
+        if not done % every:
+            listener(what, done, total)
+        yield item
+
+
+@contextmanager
+def told_to(listener: Listener) -> Iterator[None]:
+    """Let `listener` hear of the work that is done inside, in this thread."""
+    before = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(before)

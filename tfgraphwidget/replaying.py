@@ -1,0 +1,141 @@
+"""Replaying: edits that were written down, done again on another graph, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.changing import Changing
+from tfgraphwidget.edits.add import Add
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.fold import FoldBatchNorm
+from tfgraphwidget.edits.freeze import Freeze
+from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.edits.written import Written, parsed, read
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.progress import tell
+
+
+def replay(editor: Any, edits: Any) -> int:
+    """Do edits one after the other; how many there were.
+
+    `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
+    is done. Raises GraphEditError, which names the edit's number and verb, and everything is as it was.
+    """
+    wanted = read(_held(edits))
+    with _all_or_nothing(editor):
+        for number, edit in enumerate(wanted, 1):
+            tell("Doing the edits", number - 1, len(wanted))
+            try:
+                _go(editor, edit.rooms)
+                _do(editor, edit)
+            except GraphEditError as error:
+                why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
+                raise GraphEditError(why, error.ops) from error
+            except Exception as error:  # what TensorFlow or Python say of a value that no command takes
+                told = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}".rstrip(".: ")
+                raise GraphEditError(f"Edit {number} ({edit.verb}) cannot be done: {told}.") from error
+    return len(wanted)
+
+
+def _held(edits: Any) -> Any:
+    """What was given, or what the file holds."""
+    if not isinstance(edits, str | PathLike):
+        return edits
+    try:
+        text = Path(edits).read_bytes()
+    except (OSError, ValueError) as error:  # not there, a folder, a name with a NUL in it
+        why = getattr(error, "strerror", None) or error
+        raise GraphEditError(f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits.") from error
+    return parsed(text)
+
+
+@contextmanager
+def _all_or_nothing(editor: Any) -> Iterator[None]:
+    """Undo what was done in here when it fails; who listens is told once, when it is over."""
+    history, stood, listeners = editor._history, editor.breadcrumb, editor.listeners
+    fresh, lost, marks = editor.fresh, editor.lost, list(_marks(editor))
+    editor.listeners = []
+    try:
+        yield
+    except BaseException:
+        taken_back = _taken_back(editor, len(history.done))
+        editor._history, editor.fresh, editor.lost = history, fresh, lost
+        editor._rooms.go(stood)
+        _forget(editor, taken_back)
+        for room, boundary, chosen in marks:
+            room.remember(*boundary)
+            if not any(boundary):
+                room.choose(chosen)
+        raise
+    finally:
+        editor.listeners = listeners
+        editor.changed()
+
+
+def _marks(editor: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """(room, boundary, selection) of each room that one has been in."""
+    path = editor.breadcrumb[:1]
+    rooms, behind = [editor._rooms.outermost], [path]
+    while behind:
+        path = behind.pop()
+        inner = editor._rooms.inside(path)
+        rooms += inner.values()
+        behind += [(*path, title) for title in inner]
+    for room in rooms:
+        boundary = room.boundary
+        yield room, boundary, None if any(boundary) else room.selection
+
+
+def _taken_back(editor: Any, left: int) -> list[Any]:
+    """Undo until so many edits are left; the NodeDefs that these had added to the graph itself."""
+    nodes: list[Any] = []
+    while len(editor._history.done) > left:
+        step = editor._history.last()
+        if step.place is editor._live:
+            nodes += step.patch.add.nodes
+        editor.undo()
+    return nodes
+
+
+def _forget(editor: Changing, nodes: list[Any]) -> None:
+    """Let the names be free for the same edits: TensorFlow's graph keeps the ops, hidden, and they are shown again."""
+    graph = editor._source.graph
+    if graph is None or not nodes:
+        return
+    record = record_of(graph)
+    record.failed.update((node.name, node) for node in nodes if node.name in record.hidden)
+    editor._live.reread()
+
+
+def _go(editor: Any, rooms: tuple[str, ...]) -> None:
+    """Stand in the room of that way, from the graph itself inward."""
+    here = editor.breadcrumb[1:]
+    shared = sum(1 for k in range(1, min(len(here), len(rooms)) + 1) if here[:k] == rooms[:k])
+    if shared < len(here):
+        editor.leave(shared)
+    for title in rooms[shared:]:
+        op, _, label = title.partition(":")
+        editor.enter(op, label)
+
+
+def _do(editor: Any, edit: Written) -> None:
+    """Do one edit, as the editor's method of its name does."""
+    command = edit.command(editor.index)
+    if isinstance(command, Clone):
+        editor.do(command)
+    elif isinstance(command, Add):
+        options = {"checkpoint": command.checkpoint, "tags": command.tags, "clear_devices": command.clear_devices}
+        editor.add(command.source, command.into, dict(command.connect), **options)
+    elif isinstance(command, Trainable):
+        editor.trainable(*command.variables)
+    elif isinstance(command, Freeze):
+        editor.freeze(command.outputs, command.inputs, renew=edit.renew)
+    elif isinstance(command, FoldBatchNorm):
+        editor.fold_batch_norm(command.what, renew=edit.renew)
+    else:
+        editor.edit(command, renew=edit.renew)
