@@ -1,8 +1,9 @@
 # make demo | test | lint | bench | reference. Each sets itself up on first use: Python packages in .venv, Node's in labextension.
 SHELL := /bin/bash
 PYTHON := $(firstword $(shell for p in python3.11 python3; do $$p -c 'import sys; print(sys.executable)' 2>/dev/null; done))
-FRONT := labextension/package.json labextension/package-lock.json labextension/build.mjs \
-	labextension/hatch_build.py $(shell find labextension/src -type f 2>/dev/null)
+FRONT := labextension/package.json labextension/package-lock.json labextension/hatch_build.py \
+	$(wildcard labextension/*.mjs labextension/container.js) \
+	$(shell find labextension/src labextension/schema -type f 2>/dev/null)
 NODE_DEV := labextension/node_modules/.dev
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 

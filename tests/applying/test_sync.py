@@ -518,6 +518,17 @@ def test_save_load_and_the_saver_of_a_copy_agree_on_the_names_in_the_checkpoint(
         assert one(a, session) == [5.0, 5.0]
 
 
+def test_values_that_cannot_be_written_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.identity(v1.get_variable("a", [2], initializer=v1.ones_initializer()), name="y")
+    (tmp_path / "file").write_text("no folder")
+    with initialised(graph) as session:
+        copy = tgw.edit(graph, session=session).clone((), "y", "copy")
+        with pytest.raises(GraphEditError, match=r"cannot be written \(\w+\); give another place\.$"):
+            copy.save(str(tmp_path / "file" / "values"))
+
+
 def test_the_parts_of_a_partitioned_variable_are_synced_saved_and_loaded(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():

@@ -210,15 +210,15 @@ def test_two_notebooks_on_one_kernel_have_a_panel_each(notebook: OpenNotebook, j
     panel = open_panel(notebook)
     panel.widget()
     second = write_notebook(jupyter_server, "second.ipynb", ["1"])
-    opening = (
-        "async ([path, id]) => { await window.jupyterapp.commands.execute('docmanager:open', {path, kernel: {id}}) }"
-    )
+    opening = """async ([path, id]) => {
+        const { commands } = window.jupyterapp;
+        const opened = await commands.execute('docmanager:open', { path, kernel: { id } });
+        await opened.sessionContext.ready;
+        await commands.execute('tfgraphwidget:open'); }"""
     notebook.page.evaluate(opening, [second, jupyter_server.kernel_of(notebook.path)])
-    buttons = notebook.page.locator(".jp-NotebookPanel:visible .jp-Toolbar [data-jp-item-name=tfgraphwidget] jp-button")
-    buttons.last.click()
     panels = notebook.page.locator(".tgw-graph-panel")
     expect(panels).to_have_count(2)
     row = panels.last.locator(".tgw-pane-row").filter(has_text="graph").first
     row.click()
     expect(panels.last).to_have_attribute("data-status", "shown", timeout=WAIT)
-    assert panels.last.locator(".tfgraphwidget").get_attribute("data-ops") is not None
+    expect(panels.last.locator(".tfgraphwidget")).to_have_attribute("data-ops", re.compile(r"\d+"), timeout=WAIT)

@@ -14,7 +14,10 @@ from tfgraphwidget.sources.restored import sliced
 
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
-    """Write (key, variable, value) to the checkpoint `path`, on this machine; slices of one variable have one key."""
+    """Write (key, variable, value) to the checkpoint `path`, on this machine; slices of one variable have one key.
+
+    Raises GraphEditError when it cannot be written there.
+    """
     keys, slices, arrays = [], [], []
     for key, variable, value in present:
         part = variable.slice_info
@@ -27,7 +30,12 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
         fed = [tf.compat.v1.placeholder(tf.as_dtype(a.dtype) if a.dtype != object else tf.string) for a in arrays]
         saved = tf.raw_ops.SaveV2(prefix=path, tensor_names=keys, shape_and_slices=slices, tensors=fed)
         with tf.compat.v1.Session(graph=graph) as session:
-            session.run(saved, dict(zip(fed, arrays, strict=True)))
+            try:
+                session.run(saved, dict(zip(fed, arrays, strict=True)))
+            except tf.errors.OpError as error:
+                raise GraphEditError(
+                    f"The checkpoint {path!r} cannot be written ({type(error).__name__}); give another place."
+                ) from error
 
 
 def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, Any]:

@@ -137,6 +137,8 @@ class Copy:
     def save(self, path: str) -> None:
         """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`.
 
+        Raises GraphEditError for a place that cannot be written to, SessionRefused for a variable without a value.
+
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
