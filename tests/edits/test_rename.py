@@ -166,6 +166,8 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
         editor.rename("q/", "c")
     with pytest.raises(NameTaken, match="has that name already"):
         editor.rename("b", "b")
+    with pytest.raises(GraphEditError, match="at most 1,000 characters, and this one 100,000"):
+        editor.rename("b", "b" * 100_000)
     editor.rename("x", "input")
     with pytest.raises(NameTaken, match="'x' was the name of an op that an edit has removed"):
         editor.rename("input", "x")

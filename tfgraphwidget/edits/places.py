@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Asked for by every reply, and in a large graph by far the dearest part of it.
 _taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
-_LONGEST = 1_000  # characters of a scope that somebody types
+LONGEST = 1_000  # characters of a scope that somebody types
 MOST_COPIES = 10_000
 _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
@@ -28,11 +28,11 @@ def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> No
             continue
         if not isinstance(scope, str) or not is_scope_name(scope):
             raise NameTaken(
-                f"{str(scope)[:_LONGEST]!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+                f"{str(scope)[:LONGEST]!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
                 "with a letter or digit."
             )
-        if len(scope) > _LONGEST:
-            raise NameTaken(f"A name scope has at most {_LONGEST:,} characters, and this one {len(scope):,}.")
+        if len(scope) > LONGEST:
+            raise NameTaken(f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}.")
         taken = taken_names(index, scope) if taken is None else taken
         if scope.lower() in taken:
             raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])

@@ -15,6 +15,7 @@ from tfgraphwidget.edits import contexts, runners
 from tfgraphwidget.edits.copying import Copying
 from tfgraphwidget.edits.leading import Leading
 from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.places import LONGEST
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member
@@ -46,6 +47,8 @@ class Rename:
 
     def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
         """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
+        if len(self.new) > LONGEST:
+            raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
         names = self._names(index)
         _check_free(index, names)
         _check_whole(index, names)

@@ -74,8 +74,8 @@ def packed(viewed: Viewed) -> bytes:
     arrays |= _ops(index, outline, texts, told)
     fields, buffer = _buffer(arrays)
     head = {
+        **{name: getattr(viewed, name) for name in ("path", "selected", "inputs", "outputs")},
         "fields": fields,
-        "path": viewed.path,
         "names": list(index.names),
         "nodes": list(outline.names),
         "texts": texts.all,
@@ -84,9 +84,6 @@ def packed(viewed: Viewed) -> bytes:
         "hidden": len(shown.hidden),
         "right": drawn[0].frame.right,
         "frame": [Frame.header, Frame.padding, Frame.margin],
-        "selected": viewed.selected,
-        "inputs": viewed.inputs,
-        "outputs": viewed.outputs,
         "notices": [*viewed.notices, *told],
         "legends": [asdict(legend) for _, legend in ways.values()],
         "colour": viewed.colour if viewed.colour in ways else "",
