@@ -57,6 +57,7 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     outside = root.locator(".tgw-outside [data-name]")
     assert outside.evaluate_all("entries => entries.map(entry => entry.dataset.name)") == ["input:0"]
     shoot(page, "02_marked")
+    widget.picture_for_the_readme("mark_by_clicking")
 
     ops = notebook.kernel_eval(OPS)
     root.get_by_role("textbox", name="scope").fill("tower")

@@ -1,0 +1,36 @@
+// What a notebook that is not trusted runs: nothing. Jupyter's widgets bring the widgets that a notebook has saved back
+// without asking whether it is trusted, and anywidget runs a widget's code as soon as the widget is there, shown or not.
+import type { INotebookModel, INotebookTracker } from "@jupyterlab/notebook";
+
+const KEY = "widgets";
+const STATE = "application/vnd.jupyter.widget-state+json";
+/** The one module whose widgets bring their code with them. */
+const WITH_CODE = "anywidget";
+
+/** Whether code comes with the saved widgets; a module's name in a list is as good as the name to who looks it up. */
+function hasCode(saved: unknown): boolean {
+  const { state } = (saved as { [STATE]?: { state?: object } } | undefined)?.[STATE] ?? {};
+  return Object.values(state ?? {}).some((one) => String(one?.model_module) === WITH_CODE);
+}
+
+/** Jupyter marks all code cells or none; without any there is nothing that could show a widget. */
+function isTrusted({ cells }: INotebookModel): boolean {
+  const codes = [...cells].filter(({ type }) => type === "code");
+  return codes.length > 0 && codes.every(({ trusted }) => trusted);
+}
+
+/**
+ * Keep the saved widgets from who asks for them while the notebook is not trusted, all of them, since one may change
+ * another's code. The notebook keeps them: once it is trusted they are there when it is opened anew.
+ */
+export function guardSavedWidgets(notebooks: INotebookTracker): void {
+  const guard = ({ model }: { model: INotebookModel }) => {
+    const given = model.getMetadata.bind(model);
+    model.getMetadata = (key) => {
+      const value = given(key);
+      return key === KEY && hasCode(value) && !isTrusted(model) ? undefined : value;
+    };
+  };
+  notebooks.forEach(({ context }) => void guard(context));
+  notebooks.widgetAdded.connect((_, { context }) => guard(context));
+}
