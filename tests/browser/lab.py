@@ -31,7 +31,7 @@ KERNEL_SPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "langu
 NOT_OURS = (
     # Notebook 7.6 asks for the settings schema of a plugin that only JupyterLab has; with no extension installed too.
     ("Cannot read properties of undefined (reading 'schema')", "notebook_core."),
-    # JupyterLab's debugger asks each kernel for its state, and says so when the page or the kernel goes before the answer.
+    # JupyterLab's debugger asks each kernel for its state; the page may be closed before the answer.
     ("Could not restore the debugger state", "jlab_core."),
     # Notebook 7.6 has no such command, and runs it when its page has opened a notebook.
     ("Command 'filebrowser:open-path' not registered", "notebook_core."),

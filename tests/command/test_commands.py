@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -234,6 +235,8 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     source.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     command = [sys.executable, "-c", code, "export", str(source), str(out)]
     quiet: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
+    quiet["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, **quiet) as running:
         assert running.stdout
         assert running.stdout.readline() == "writing\n"

@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what TensorFlow says of graphics cards is no answer
     try:
-        return _run(options)
+        code = _run(options)
+        sys.stdout.flush()  # here, where it may fail, and not at Python's end
+        return code
     except GraphEditError as error:
         return _refused(options, error.why)
     except KeyboardInterrupt:
