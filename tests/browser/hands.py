@@ -62,6 +62,7 @@ class Widget:
         self.page.set_viewport_size({"width": 1680, "height": 1000})
         self.root.focus()
         self.page.keyboard.press("f")
+        self.page.mouse.move(0, 0)  # nothing is pointed at
         self.root.scroll_into_view_if_needed()
         self.settled()
         path = shoot(self.root, name)
