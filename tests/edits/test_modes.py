@@ -255,7 +255,7 @@ def test_recompute_is_a_copy_of_all_that_a_tensor_needs_with_the_same_variables(
         ({"variables": "mine"}, "'own', 'shared'"),
         ({"variables": {"net/one/w": "mine"}}, "'own', 'shared'"),
         ({"init": "now"}, "path of a checkpoint"),
-        ({"times": 0}, "1 or more"),
+        ({"times": 0}, "give 1 to 10,000"),
         ({"times": 3, "devices": ["/cpu:0"]}, "one device for each"),
         ({"device": "/cpu:0", "devices": ["/cpu:0"]}, "give one of them"),
         ({"device": {"nowhere": "/cpu:0"}}, "nowhere"),

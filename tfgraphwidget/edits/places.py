@@ -28,7 +28,7 @@ def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> No
             continue
         if not isinstance(scope, str) or not is_scope_name(scope):
             raise NameTaken(
-                f"{str(scope)[:LONGEST]!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
                 "with a letter or digit."
             )
         if len(scope) > LONGEST:
