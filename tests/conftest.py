@@ -99,14 +99,22 @@ def shared_weights() -> tf.Graph:
     return graph
 
 
-@pytest.fixture
-def while_loop() -> tf.Graph:
+def build_while_loop() -> tf.Graph:
     """A v1 while loop that doubles x five times."""
     graph = tf.Graph()
     with graph.as_default():
         v1.disable_control_flow_v2()
         x = v1.placeholder(tf.float32, [], name="x")
         tf.identity(v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2), [0, x])[1], name="y")
+        v1.enable_control_flow_v2()
+    return graph
+
+
+@pytest.fixture
+def while_loop() -> tf.Graph:
+    """The same, with TensorFlow 1's loops switched on until the test ends, as who differentiates them needs it."""
+    graph = build_while_loop()
+    v1.disable_control_flow_v2()
     return graph
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 import tfgraphwidget as tgw
-from tests.conftest import build_mlp, initialised, v1
+from tests.conftest import build_mlp, build_while_loop, initialised, v1
 from tests.front_end import FrontEnd, all_of, chosen_of, graph_of, message_of
 from tfgraphwidget import protocol as p
 from tfgraphwidget.editor import GraphEditor
@@ -51,16 +51,6 @@ LITERALS = ("1", "0", "-1", "None", "True", "2.5", "nan", "[]", "[None, 3]", "()
 NOT_OF_THE_TYPE = (None, True, -3, 2**70, 1.5, float("nan"), float("inf"), "", "text", [], [[]], {}, {"a": 1}, [None])
 
 
-def while_loop() -> tf.Graph:
-    graph = tf.Graph()
-    with graph.as_default():
-        v1.disable_control_flow_v2()
-        x = v1.placeholder(tf.float32, [], name="x")
-        tf.identity(v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2), [0, x])[1], name="y")
-        v1.enable_control_flow_v2()
-    return graph
-
-
 def towers() -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
@@ -85,7 +75,7 @@ def function() -> Any:
 GRAPHS: dict[str, Callable[[], GraphEditor]] = {
     "a session": lambda: tgw.edit(graph := build_mlp(resource=True), session=initialised(graph)),
     "no session": lambda: tgw.edit(build_mlp(resource=False)),
-    "a loop": lambda: tgw.edit(graph := while_loop(), session=v1.Session(graph=graph)),
+    "a loop": lambda: tgw.edit(graph := build_while_loop(), session=v1.Session(graph=graph)),
     "shared state": lambda: tgw.edit(graph := towers(), session=initialised(graph)),
     "a GraphDef": lambda: tgw.edit(build_mlp(resource=True).as_graph_def()),
     "a function": lambda: tgw.edit(function()),

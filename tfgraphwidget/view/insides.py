@@ -21,7 +21,7 @@ from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.inside import Inside, Layout, Memo
+from tfgraphwidget.view.inside import ROOT_ASPECT, Inside, Layout, Memo
 from tfgraphwidget.view.placed import Placed
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.sizing import sizes
@@ -29,7 +29,7 @@ from tfgraphwidget.view.soft import level_of
 from tfgraphwidget.view.visible import OPEN, Visible, visible
 
 Floats = npt.NDArray[np.float64]
-_ROOT_ASPECT, _ASPECT = 1.75, 1.4
+_ASPECT = 1.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def levels(index: GraphIndex, shown: Shown, layout: Layout | None = None) -> Ite
         size = sizes(seen)
         with no_collections():
             inside = _Alone(seen, frame, size, memo, layout, {})
-            root = 1 / _ROOT_ASPECT if frame.right else _ROOT_ASPECT
+            root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
             items = np.flatnonzero((seen.kind == OPEN) & (seen.depth == depth)).tolist()
             placed = [inside.alone(item, _ASPECT if item else root) for item in items]
         yield Drawn(seen, frame, items, placed, inside.size, size)
