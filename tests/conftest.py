@@ -8,6 +8,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import hypothesis
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,6 +20,10 @@ v1 = tf.compat.v1
 MODELS = Path(__file__).parent.parent / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
+
+# An ordinary test asserts no time, not even Hypothesis's 200 ms for one example.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

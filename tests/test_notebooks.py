@@ -1,10 +1,9 @@
-"""Every notebook runs from top to bottom in a fresh kernel, without an error and in under a minute."""
+"""Every notebook runs from top to bottom in a fresh kernel, without an error."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import time
 from pathlib import Path
 
 import nbformat
@@ -13,7 +12,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-SECONDS = 60
+SECONDS = 300  # for one cell, on a machine that is shared
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
@@ -28,12 +27,9 @@ def test_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = nbformat.read(copies / path.name, as_version=4)
-    started = time.perf_counter()
     NotebookClient(
-        notebook, timeout=5 * SECONDS, kernel_name="python3", resources={"metadata": {"path": str(copies)}}
+        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(copies)}}
     ).execute()
-    # Five times the promise: a machine that is shared may be slow, a notebook that has grown slow is not missed.
-    assert time.perf_counter() - started < 5 * SECONDS
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert [output for output in outputs if output.output_type == "error"] == []
     assert any(WIDGET in output.get("data", {}) for output in outputs)

@@ -6,22 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.chromium import FLAGS, find_chromium
 from tests.browser.lab import shoot, watched_page
 from tests.browser.server import JupyterServer, free_port
 
 HERE = Path(__file__).parent
+# What takes a moment on a machine of one's own takes many when others work there; a test that passes waits no longer.
+expect.set_options(timeout=30_000)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner.
+
+    With several workers it comes first, all of it on one: it is the longest, and two JupyterLabs that start their
+    kernels at once on two cores make each other wait.
+    """
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
-    items.sort(key=lambda item: HERE in item.path.parents)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+    several = hasattr(config, "workerinput")
+    items.sort(key=lambda item: (HERE in item.path.parents) != several)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,18 @@ from playwright.sync_api import Locator, expect
 from tests.browser.lab import OpenNotebook, shoot
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+# A person clicks where they see a thing, and waits while it glides: its place when three frames showed it there.
+AT_REST = """async (root, name) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    let spot = root.tfgraphwidget.screenPosition(name);
+    for (let same = 0; spot && same < 3; ) {
+        await frame();
+        const now = root.tfgraphwidget.screenPosition(name);
+        same = now && now.x === spot.x && now.y === spot.y ? same + 1 : 0;
+        spot = now;
+    }
+    return spot;
+}"""
 
 
 class Widget:
@@ -25,8 +37,8 @@ class Widget:
         expect(self.root).to_have_attribute("data-status", status, timeout=30_000)
 
     def place(self, name: str) -> tuple[float, float]:
-        """Where an item is on the page."""
-        spot = self.root.evaluate("(root, name) => root.tfgraphwidget.screenPosition(name)", name)
+        """Where an item is on the page, once nothing glides any more."""
+        spot = self.root.evaluate(AT_REST, name)
         assert spot, f"{name} is not shown"
         return spot["x"], spot["y"]
 

@@ -35,6 +35,8 @@ NOT_OURS = (
     ("Could not restore the debugger state", "jlab_core."),
     # Notebook 7.6 has no such command, and runs it when its page has opened a notebook.
     ("Command 'filebrowser:open-path' not registered", "notebook_core."),
+    # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
+    ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
 )
 
 

@@ -85,7 +85,7 @@ def test_a_picture_is_downloaded(
 ) -> None:
     widget = shown(page, jupyter_server, f"picture_{kind}")
     widget.root.get_by_role("button", name="View").click()
-    shoot(widget.root, "view_menu")
+    shoot(widget.root, f"view_menu_{kind}")
     with page.expect_download() as download:
         widget.root.locator("[role=menu] [role^=menuitem]").filter(has_text=kind).first.click()
     path = tmp_path / "picture"

@@ -87,10 +87,12 @@ def address(tmp_path: Path) -> Iterator[str]:
     with (tmp_path / "server.log").open("wb") as log:
         environment = {**os.environ, **homes, "TF_CPP_MIN_LOG_LEVEL": "3", "MARIMO_SKIP_UPDATE_CHECK": "1"}
         with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=log) as server:
-            url = f"http://127.0.0.1:{port}"
-            wait_for(url, server)
-            yield url
-            server.terminate()
+            try:
+                url = f"http://127.0.0.1:{port}"
+                wait_for(url, server)
+                yield url
+            finally:
+                server.terminate()
 
 
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
