@@ -15,8 +15,9 @@ from tfgraphwidget.view.stretch import apart, stretched
 from tfgraphwidget.view.structure import BORDER, Part, Structure
 from tfgraphwidget.view.wrap import cost
 
-# Shapes to try for parts of so many nodes, as factors of the one wished for; near enough is good enough.
-_SHAPES, _FEW, _MANY, _NEAR, _PER_COLUMN = (1.0, 0.6, 1.7), 3, 100, 0.35, 0.03
+# Shapes to try for parts of so many nodes, as factors of the one wished for; near enough is good enough, but not for
+# a few nodes: these are soon drawn, and the same few stand in a network a hundred times.
+_SHAPES, _FEW, _SMALL, _MANY, _NEAR, _PER_COLUMN = (1.0, 0.4, 0.6, 1.7), 3, 12, 100, 0.35, 0.03
 Size = tuple[float, float]
 Port = tuple[float, float] | None
 Main = Callable[[Flow], Piece]
@@ -83,15 +84,19 @@ def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
     wished for, it is drawn for other shapes, too, and the best is taken.
     """
     best: tuple[float, Plan, list[Column]] | None = None
+    tried = set()
     for factor in _SHAPES if _FEW <= len(flow.sizes) <= _MANY else _SHAPES[:1]:
         plan = planned(replace(flow, aspect=flow.aspect * factor))
+        if (cut := (*plan.column, *plan.level)) in tried:
+            continue
+        tried.add(cut)
         columns = [column(plan, number) for number in range(len(plan.layers))]
         sheet = Sheet(plan, columns)
         now = cost(sheet.height, sheet.width, flow.aspect) * (1 + _PER_COLUMN * len(columns))
         if best is None or now < best[0]:
             best = now, plan, columns
         far = abs(log(max(sheet.width, 1.0) / max(sheet.height, 1.0) / flow.aspect))
-        if factor == 1.0 and len(columns) == 1 and far < _NEAR:
+        if factor == 1.0 and len(columns) == 1 and far < _NEAR and len(flow.sizes) > _SMALL:
             break
     assert best is not None
     best[1].flow = flow

@@ -21,7 +21,7 @@ from tfgraphwidget.view.wrap import cuts
 LANE_GAP, LANE = 10.0, 2.0
 _FAN = 5
 _MOST_LANES, _FAR = 40_000, 12
-_NARROWEST, _WIDER = 400.0, 1.0
+_NARROWEST, _WIDER = 120.0, 1.0
 # What a net has in common: the "node" all its lines come from; the node they go to, against the arrow ("back") or
 # because many lines that have only this way meet there ("into"); the border above ("start") or below ("end");
 # the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number of a "far" line).
