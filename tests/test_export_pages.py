@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import json
 import re
@@ -20,29 +19,27 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import MODELS, build_mlp
+from tests.conftest import MODELS, build_mlp, v1
 from tests.odd import GRAPHS, graph_def
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export import pages
-from tfgraphwidget.export.paged import numbers, packed
+from tfgraphwidget.export.paged import Unpacked, packed, unpacked
+from tfgraphwidget.graph import query
 from tfgraphwidget.sources import describe
 
 GOLDEN = Path(__file__).parent / "golden" / "pages.json"
 
 
-def head_of(data: bytes) -> dict[str, Any]:
-    """The JSON document of packed data."""
-    whole = gzip.decompress(data)
-    size = int.from_bytes(whole[:4], "little")
-    head: dict[str, Any] = json.loads(whole[4 : 4 + size])
-    return head
+def here(data: bytes) -> Unpacked:
+    """The room that one stands in, of packed data."""
+    page, rooms = unpacked(data)
+    return rooms[page["way"][-1][1]]
 
 
-def read(editor: GraphEditor) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """What a page of an editor would carry."""
-    data = packed(editor._viewed())
-    return head_of(data), dict(numbers(data))
+def read(editor: GraphEditor) -> Unpacked:
+    """What a page of an editor would carry of the room that one stands in."""
+    return here(packed(editor._viewed()))
 
 
 @pytest.fixture
@@ -80,7 +77,8 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
         outputs = [(text[columns["output_dtype"][row]], text[columns["output_shape"][row]]) for row in rows]
         assert outputs == [(out.dtype, out.shape) for out in facts.outputs]
         rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
-        told = [(text[columns["attribute_name"][row]], text[columns["attribute_text"][row]]) for row in rows]
+        values = head["values"]
+        told = [(text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0]) for row in rows]
         assert tuple(told) == facts.attributes
         assert text[columns["op_type"][op]] == index.types[op]
         sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
@@ -90,10 +88,12 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
 def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
     mlp_editor.color_by("type")
-    head, columns = read(mlp_editor)
+    data = packed(mlp_editor._viewed())
+    head, columns = here(data)
     assert mlp_editor.selection is not None
     assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
-    assert (head["inputs"], head["outputs"], head["colour"]) == (["x:0"], ["net/logits:0"], "type")
+    assert (head["inputs"], head["outputs"]) == (["x:0"], ["net/logits:0"])
+    assert unpacked(data)[0]["colour"] == "type"
     by = [legend["by"] for legend in head["legends"]]
     assert {"type", "dtype", "scope", "parameters"} <= set(by)
     assert columns[f"child_tint_{by.index('type')}"].any()
@@ -117,7 +117,7 @@ def test_an_odd_graph_becomes_a_page_that_its_names_cannot_break(name: str, tmp_
     assert text.count("<script") == text.count("</script") == 2
     assert text.count("<!--") == 0
     data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', text, re.DOTALL)[0])
-    assert head_of(data)["names"] == list(editor.index.names)
+    assert here(data).head["names"] == list(editor.index.names)
 
 
 def test_the_title_is_text(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_large_graphs_leave_out_what_takes_minutes_and_say_so(
         f"This page does not have the shapes of {len(set(np.flatnonzero(np.diff(columns['output_start'])))):,} ops",
         "This page has no attributes",
     ]
-    assert len(columns["attribute_text"]) == 0
+    assert len(columns["attribute_value"]) == 0
 
 
 def test_hidden_ops_are_not_drawn(mlp_editor: GraphEditor) -> None:
@@ -181,9 +181,130 @@ def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEdito
 
 def test_today_s_pages_have_the_golden_form() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
-        was, now = head_of(base64.b64decode(golden["data"])), head_of(packed(editor._viewed()))
-        assert sorted(was) == sorted(now)
-        assert [field[:2] for field in was["fields"]] == [field[:2] for field in now["fields"]]
+        was, now = unpacked(base64.b64decode(golden["data"])), unpacked(packed(editor._viewed()))
+        assert sorted(was[0]) == sorted(now[0])
+        for (old, _), (new, _) in zip(was[1], now[1], strict=True):
+            assert sorted(old) == sorted(new)
+            assert [field[:2] for field in old["fields"]] == [field[:2] for field in new["fields"]]
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 3])])
+def called(x: Any) -> Any:
+    """Calls a function from two places, with a loop in it."""
+    with tf.name_scope("twice"):
+        doubled = tf.tanh(tf.nn.relu(2.0 * x) + 1.0)
+    return repeated(x, tf.constant(0.5)) + repeated(doubled, tf.constant(0.25))
+
+
+@tf.function(autograph=False)
+def repeated(x: Any, step: Any) -> Any:
+    """A loop."""
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - step), [0, x])[1]
+
+
+def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
+    editor = tgw.edit(called)
+    page, rooms = unpacked(packed(editor._viewed()))
+    assert page["way"] == [["tf.function 'called'", 0]]
+    first = rooms[0].head
+    calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["doors"]]
+    assert len(calls) == 2
+    for op, name, room in calls:
+        editor.enter(op)
+        assert rooms[room].head["names"] == list(editor.index.names)
+        assert rooms[room].head["opened"] == sorted(editor.room.shown.opened)
+        assert name in editor.room.body.functions()
+        loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["doors"]]
+        assert loops == [("while", "body"), ("while", "cond")]
+        editor.leave()
+    assert first["doors"][0][6] == [["argument", "x", "float32 (None, 3)"], ["argument", "step", "float32 ()"]] + [
+        line for line in first["doors"][0][6] if line[0] == "result"
+    ]
+
+
+def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([3])])
+    def both(x: Any) -> Any:
+        return inner(x) + inner(x * 2.0)
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        return tf.nn.relu(x)
+
+    _, rooms = unpacked(packed(tgw.edit(both)._viewed()))
+    assert [len(room.head["doors"]) for room in rooms] == [2, 0]
+    assert {door[4] for door in rooms[0].head["doors"]} == {1}
+
+
+def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
+    editor = tgw.edit(called)
+    door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    editor.enter(door)
+    editor.enter("while", "body")
+    editor.open_all()
+    page, rooms = unpacked(packed(editor._viewed()))
+    assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
+    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
+    outer = next(entry for entry in rooms[1].head["doors"] if entry[1] == "body")
+    assert outer[4] == page["way"][2][1]
+
+
+def test_an_edited_body_is_shown_as_it_is_now() -> None:
+    editor = tgw.edit(called)
+    door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    editor.enter(door)
+    editor.rename("x", "renamed")
+    editor.leave()
+    _, rooms = unpacked(packed(editor._viewed()))
+    behind = next(entry[4] for entry in rooms[0].head["doors"] if rooms[0].head["names"][entry[0]] == door)
+    assert "renamed" in rooms[behind].head["names"]
+
+
+def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.export.behind._MOST_OPS", 20)
+    _, rooms = unpacked(packed(tgw.edit(called)._viewed()))
+    ways = [door for room in rooms for door in room.head["doors"]]
+    left = [door for door in ways if door[4] < 0]
+    assert 0 < len(left) < len(ways)
+    assert all(" ops" in door[5] and "tgw.edit" in door[5] for door in left)
+
+
+def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
+    held = v1.GraphDef()
+    function = held.library.function.add()
+    function.signature.name = "again"
+    function.signature.input_arg.add(name="x", type=1)
+    function.signature.output_arg.add(name="y", type=1)
+    function.node_def.add(name="more", op="again", input=["x"])
+    function.ret["y"] = "more:y:0"
+    held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    held.node.add(name="call", op="again", input=["x"])
+    _, rooms = unpacked(packed(tgw.edit(held)._viewed()))
+    assert [len(room.head["doors"]) for room in rooms] == [1, 1]
+    assert rooms[1].head["doors"][0][4] == 1
+
+
+def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
+    file = tmp_path / "net.pb"
+    file.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
+    page = tgw.edit(file).save(tmp_path / "view.html").read_text(encoding="utf-8")
+    data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', page, re.DOTALL)[0])
+    assert unpacked(data)[0]["way"] == [["net.pb", 0]]
+    assert str(tmp_path) not in page
+
+
+def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
+    for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
+        assert golden["asked"] == asked(editor)
+
+
+QUERIES = (Path(__file__).parent / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
+
+
+def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
+    """The ops that queries mean to a kernel; None for what is no query."""
+    answers = {text: query.found(editor.index, text) for text in QUERIES}
+    return {text: None if answer.why else answer.ops for text, answer in answers.items()}
 
 
 def made() -> list[tuple[str, GraphEditor]]:
@@ -193,7 +314,9 @@ def made() -> list[tuple[str, GraphEditor]]:
     right.open("net/one")
     right.direction = "right"
     trained = tgw.edit(MODELS / "dqn_online_train.meta")
-    return [("mlp", small), ("mlp to the right", right), ("dqn", trained)]
+    calls = tgw.edit(called)
+    calls.close_all()
+    return [("mlp", small), ("mlp to the right", right), ("dqn", trained), ("calls", calls)]
 
 
 def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
@@ -208,6 +331,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         **{array: getattr(scene, array).tolist() for array in arrays},
         "box": np.round(scene.box, 1).tolist(),
         "route": np.round(scene.route, 1).tolist(),
+        "asked": asked(editor),
     }
 
 

@@ -136,15 +136,18 @@ class Colouring(Comparing):
             self._known = key, self._reckoned(self._by, index, measured)
         return self._known[1]
 
-    def _ways_without_a_run(self) -> dict[str, tuple[Known, Legend]]:
-        """What is known of the ops, and its legend, by each way to colour that costs little, and by the present one."""
-        index, found = self.index, dict[str, tuple[Known, Legend]]()
-        small = len(index) <= _MOST_AT_ONCE
+    def _ways_without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[Known, Legend]]:
+        """What is known of the ops, and its legend, by each way to colour that costs little, and by the present one.
+
+        Of another room's index without what was measured, or has changed, in this one.
+        """
+        index, found = self.index if other is None else other, dict[str, tuple[Known, Legend]]()
+        small, here = len(index) <= _MOST_AT_ONCE, index is self.index
         for by in self.colours:
-            now = by == self._by
+            now = by == self._by and (here or by not in (*_MEASURED, "diff"))
             if not now and (not small or by in (*_MEASURED, "FLOPs", "diff")):
                 continue
-            known = self._of(index) if now else self._reckoned(by, index, None)
+            known = self._of(index) if now and here else self._reckoned(by, index, None)
             legend = None if known is None else known.legend(by)
             if known is not None and legend is not None and (now or legend.entries or legend.high):
                 found[by] = known, legend

@@ -1,8 +1,8 @@
 // The page that editor.save("view.html") writes: the same view as in a notebook, over a channel that answers itself.
 import { createView } from "./app";
 import { unpacked } from "./page/data";
+import { House, localChannel } from "./page/house";
 import style from "./page/page.css";
-import { localChannel, Room } from "./page/room";
 
 async function show(): Promise<void> {
   const place = document.getElementById("tfgraphwidget");
@@ -14,7 +14,7 @@ async function show(): Promise<void> {
   try {
     const data = await unpacked(packed);
     place.replaceChildren();
-    const view = createView(place, localChannel(new Room(data)), {
+    const view = createView(place, localChannel(new House(data)), {
       height: window.innerHeight,
       software: true,
       revision: () => 1,

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type Composed, composed } from "../src/page/compose";
-import { Data } from "../src/page/data";
+import { Contents, type Data } from "../src/page/data";
 import { found, listed } from "../src/page/find";
 import { Graph } from "../src/page/graph";
+import { House } from "../src/page/house";
 import { Pieces } from "../src/page/pieces";
 import { patternOf, suits } from "../src/page/query";
-import { Room } from "../src/page/room";
 import type { Request } from "../src/protocol";
 import { at, boxOf, decodePaint, decodeScene, OPEN } from "../src/scene";
 
@@ -20,6 +20,8 @@ interface Golden {
   readonly box: number[][];
   readonly route: number[][];
   readonly route_start: number[];
+  /** What a kernel finds; null for what is no query. */
+  readonly asked: Readonly<Record<string, number[] | null>>;
   readonly [array: string]: unknown;
 }
 
@@ -27,12 +29,22 @@ const GOLDEN: Golden[] = JSON.parse(
   readFileSync(new URL("../../tests/golden/pages.json", import.meta.url), "utf8"),
 );
 
-function dataOf({ data }: Golden): Data {
+function contentsOf({ data }: Golden): Contents {
   const bytes = gunzipSync(Buffer.from(data, "base64"));
-  return new Data(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer);
+  return new Contents(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer);
 }
 
-function answer(room: Room, request: Request) {
+/** Of the room that one stands in. */
+function dataOf(golden: Golden): Data {
+  const contents = contentsOf(golden);
+  return contents.room(contents.head.way.at(-1)?.[1] ?? 0);
+}
+
+function houseOf(golden: Golden): House {
+  return new House(contentsOf(golden));
+}
+
+function answer(room: House, request: Request) {
   const reply = room.answer(request);
   if (reply.type !== "drawn") throw new Error(`${request.type} was answered by ${reply.type}`);
   return { ...reply, scene: decodeScene(reply.fields, reply.buffer) };
@@ -106,7 +118,7 @@ function touches(box: Box, ...ends: (readonly [number, number])[]): boolean {
 
 describe.each(GOLDEN)("the page of $name", (golden) => {
   test("is first drawn just as in the editor", () => {
-    const { scene } = answer(new Room(dataOf(golden)), { type: "open" });
+    const { scene } = answer(houseOf(golden), { type: "open" });
     expect(scene.names).toEqual(golden.names);
     expect(scene.labels).toEqual(golden.labels);
     for (const field of [
@@ -141,7 +153,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 
   test("opens what is asked for, and closed again it is as before", () => {
-    const room = new Room(dataOf(golden));
+    const room = houseOf(golden);
     const before = answer(room, { type: "open" });
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
@@ -157,7 +169,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
 
   test("draws every op once, or as badges, when everything is open", () => {
     const data = dataOf(golden);
-    const { scene } = answer(new Room(data), { type: "unfold", everything: true });
+    const { scene } = answer(houseOf(golden), { type: "unfold", everything: true });
     const boxes = scene.names.filter((_, item) => scene.kind[item] === 0);
     expect(new Set(boxes).size).toBe(boxes.length);
     const drawn = new Set(scene.names);
@@ -170,9 +182,18 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     ).toEqual([]);
   });
 
+  test("finds what a kernel finds, in the same order", () => {
+    const graph = new Graph(dataOf(golden));
+    for (const [query, wanted] of Object.entries(golden.asked)) {
+      const { hits, why } = listed(graph, query, 1000);
+      const ops = hits.map(({ name }) => graph.op(name));
+      expect([query, why === "" ? ops : null]).toEqual([query, wanted]);
+    }
+  });
+
   test("brings an op into view, and refuses a name that is not there", () => {
     const data = dataOf(golden);
-    const room = new Room(data);
+    const room = houseOf(golden);
     const deep = data.head.names.findIndex((name) => name.split("/").length > 2);
     const name = data.head.names[deep] ?? "";
     const shown = answer(room, { type: "reveal", name });
@@ -181,7 +202,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 
   test("says one sentence to whoever wants to change it", () => {
-    const room = new Room(dataOf(golden));
+    const room = houseOf(golden);
     for (const request of [
       { type: "undo" },
       { type: "turn", direction: "right" },
@@ -194,10 +215,73 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   });
 });
 
+describe("the functions of a page", () => {
+  const golden = GOLDEN.at(-1) as Golden;
+  const data = dataOf(golden);
+  const [first, second] = data.head.doors.map(([op]) => data.head.names[op] ?? "");
+  const enter = (house: House, op = "", label = "") => answer(house, { type: "enter", op, label });
+
+  test("are entered and left, each with what was open and chosen in it", () => {
+    const house = houseOf(golden);
+    const outside = answer(house, { type: "open" });
+    const door = outside.scene.byKey.get(first ?? "") ?? -1;
+    expect(outside.scene.door[door]).toBe(1);
+    const inside = enter(house, first);
+    expect(inside.state.path).toEqual([...outside.state.path, first]);
+    expect(inside.state.ops).not.toBe(outside.state.ops);
+    house.answer({ type: "select", verb: "set", ops: ["while"], scopes: [] });
+    const body = enter(house, "while", "cond");
+    expect(body.state.path).toEqual([...outside.state.path, first, "while:cond"]);
+    expect(body.state.selected_ops).toBe(0);
+    const back = answer(house, { type: "leave", depth: 1 });
+    expect([back.state.path.length, back.state.selected_ops]).toEqual([2, 1]);
+    const out = answer(house, { type: "leave", depth: 0 });
+    expect(out.scene.names).toEqual(outside.scene.names);
+    expect(enter(house, second).state.selected_ops).toBe(0);
+  });
+
+  test("keep one way to colour", () => {
+    const house = houseOf(golden);
+    house.answer({ type: "colour", by: "type" });
+    expect(enter(house, first).state.legend?.by).toBe("type");
+    house.answer({ type: "colour", by: "" });
+    expect(answer(house, { type: "leave", depth: 0 }).state.legend).toBe(null);
+  });
+
+  test("are told of where they are called, and in themselves", () => {
+    const house = houseOf(golden);
+    const call = house.answer({ type: "inspect", name: first ?? "" });
+    expect(call).toMatchObject({ doors: [{ label: "f", ops: expect.any(Number) }] });
+    const told = house.answer({ type: "examine", name: first ?? "" });
+    expect(told).toMatchObject({ signature: [["argument", "x", "float32 (None, 3)"], {}, {}] });
+    enter(house, first);
+    expect(house.answer({ type: "examine", name: "x" })).toMatchObject({
+      signature: [["argument", "x", {}], {}, {}],
+    });
+    expect(house.answer({ type: "examine", name: "while" })).toMatchObject({
+      signature: expect.arrayContaining([["cond result", expect.any(String), "bool"]]),
+    });
+  });
+
+  test("a door that is none, or that leads to nothing, is refused", () => {
+    const house = houseOf(golden);
+    for (const [op, label] of [
+      ["x", ""],
+      ["nowhere", ""],
+      [first ?? "", "nothing"],
+    ] as const)
+      expect(house.answer({ type: "enter", op, label })).toMatchObject({
+        type: "refused",
+        why: expect.stringContaining("calls no function"),
+      });
+  });
+});
+
 describe("what a page finds and tells", () => {
-  const data = dataOf(GOLDEN[0] as Golden);
+  const golden = GOLDEN[0] as Golden;
+  const data = dataOf(golden);
   const graph = new Graph(data);
-  const names = (query: string) => found(graph, query).map((op) => graph.names[op]);
+  const names = (query: string) => found(graph, query).ops.map((op) => graph.names[op]);
 
   test("words, patterns and keys mean what they mean to a kernel", () => {
     expect(names("type:MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
@@ -217,9 +301,13 @@ describe("what a page finds and tells", () => {
       total: 0,
       why: expect.stringContaining("regular expression"),
     });
-    expect(listed(graph, "is:loop", 10)).toMatchObject({
+    expect(listed(graph, "is:nothing", 10)).toMatchObject({
       total: 0,
-      why: expect.stringContaining("tgw.edit"),
+      why: expect.stringContaining("trainable"),
+    });
+    expect(listed(graph, "/(\\w+)+!/", 10)).toMatchObject({
+      total: 0,
+      why: expect.stringContaining("repeats a repetition"),
     });
   });
 
@@ -231,7 +319,7 @@ describe("what a page finds and tells", () => {
   });
 
   test("an op is told with its tensors, their readers and its documentation", () => {
-    const room = new Room(data);
+    const room = houseOf(golden);
     const op = room.answer({ type: "inspect", name: "net/one/MatMul" });
     if (op.type !== "inspected") throw new Error(op.type);
     expect(op.op_type).toBe("MatMul");
@@ -245,7 +333,7 @@ describe("what a page finds and tells", () => {
   });
 
   test("a selection grows along the edges and is painted", () => {
-    const room = new Room(data);
+    const room = houseOf(golden);
     const scene = answer(room, { type: "unfold", everything: true }).scene;
     room.answer({ type: "select", verb: "set", ops: ["net/one/MatMul"], scopes: [] });
     const reply = room.answer({ type: "derive", verb: "downstream" });
@@ -255,5 +343,54 @@ describe("what a page finds and tells", () => {
     expect(paint.coverage[scene.byKey.get("x") ?? -1]).toBe(0);
     expect(paint.coverage[scene.byKey.get("net/") ?? -1]).toBe(1);
     expect(boxOf(scene.box, 0).width).toBeGreaterThan(0);
+  });
+});
+
+describe("what is hidden in a page", () => {
+  const golden = GOLDEN[0] as Golden;
+  const ends = ({ scene }: ReturnType<typeof answer>) =>
+    [...scene.source].map((source, k) => `${scene.names[source]}>${scene.names[at(scene.target, k)]}`);
+
+  test("is not drawn, nor are its lines, until it is shown again", () => {
+    const house = houseOf(golden);
+    const all = answer(house, { type: "unfold", everything: true });
+    const without = answer(house, { type: "hide", verb: "hide", names: ["net/two/MatMul"] });
+    expect(without.state.hidden).toBe(1);
+    expect(without.scene.names).not.toContain("net/two/MatMul");
+    expect(without.scene.length).toBeLessThan(all.scene.length);
+    expect(ends(without).filter((line) => line.includes("net/two/MatMul"))).toEqual([]);
+    // Nothing else reads it, so what drew the way to it in the scopes around is gone too.
+    expect(ends(all)).toContain("net/one>net/two");
+    expect(ends(without)).not.toContain("net/one>net/two");
+    const again = answer(house, { type: "hide", verb: "nothing", names: [] });
+    expect(again.scene.names).toEqual(all.scene.names);
+    expect(ends(again)).toEqual(ends(all));
+  });
+
+  test("is all else when only a scope is to be shown", () => {
+    const house = houseOf(golden);
+    answer(house, { type: "unfold", everything: true });
+    const { scene, state } = answer(house, { type: "hide", verb: "only", names: ["net/one/"] });
+    expect(scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one"))).toBe(
+      true,
+    );
+    expect(state.hidden).toBe(
+      state.ops - dataOf(golden).head.names.filter((n) => n.startsWith("net/one/")).length,
+    );
+    const shown = answer(house, { type: "reveal", name: "net/two/MatMul" });
+    expect(shown.scene.names).toContain("net/two/MatMul");
+  });
+
+  test("can be the selection, or what was found", () => {
+    const house = houseOf(golden);
+    answer(house, { type: "unfold", everything: true });
+    house.answer({ type: "select", verb: "set", ops: ["x"], scopes: [] });
+    expect(answer(house, { type: "hide", verb: "hide", names: [] }).scene.names).not.toContain("x");
+    const found = answer(house, { type: "gather", text: "type:MatMul", use: "only" });
+    expect(found.scene.names.filter((name) => name.endsWith("MatMul"))).toEqual([
+      "net/one/MatMul",
+      "net/two/MatMul",
+    ]);
+    expect(found.state.hidden).toBe(found.state.ops - 2);
   });
 });

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import tfgraphwidget as tgw
@@ -54,6 +55,18 @@ class View:
     def inspector(self) -> Locator:
         """What is said of what was clicked."""
         return self.root.locator(".tgw-inspector")
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 3])])
+def called(x: Any) -> Any:
+    """Calls a function, which has a loop in it."""
+    return repeated(x, tf.constant(0.5)) + 1.0
+
+
+@tf.function(autograph=False)
+def repeated(x: Any, step: Any) -> Any:
+    """A loop."""
+    return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - step), [0, x])[1]
 
 
 @pytest.fixture
@@ -130,9 +143,7 @@ def test_it_is_drawn_as_in_the_editor(opened: Open, inception: GraphEditor) -> N
     zoom = view.number("zoom")
     root = view.spot("net/")
     item = scene.names.index("net")
-    for name in ("input", f"{NET}/Mixed_7a", f"{NET}/Mixed_6b … {NET.rpartition('/')[2]}", "save"):
-        if name not in scene.names:
-            continue
+    for name in ("input", f"{NET}/Mixed_7a", f"{NET}/Mixed_6b … Mixed_6e", "save"):
         other = scene.names.index(name)
         assert view.spot(name)["width"] == pytest.approx(scene.box[other, 2] * zoom, abs=2)
     assert root["width"] == pytest.approx(scene.box[item, 2] * zoom, abs=2)
@@ -144,7 +155,7 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     view.click("x")
     expect(view.inspector).to_have_attribute("data-name", "x")
     names = [text.strip() for text in view.root.get_by_role("button").all_inner_texts() if text.strip()]
-    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Input", "Output", "Values", "Hide"} & set(names)
+    assert not {"Clone", "Undo", "Remove", "Rename", "Freeze", "Input", "Output", "Values"} & set(names)
     for section in ("Clone", "History", "Changes"):
         expect(view.root.get_by_role("region", name=section)).to_have_count(0)
     view.root.focus()
@@ -156,6 +167,145 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
     view.page.mouse.click(spot["x"], spot["y"])
     view.page.keyboard.up("Shift")
     expect(view.root.locator(".tgw-alert")).to_contain_text("This page has no kernel; open the graph with tgw.edit(")
+
+
+def doubled(editor: GraphEditor) -> str:
+    """The first op that calls a function."""
+    return editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
+
+
+def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
+    # Over 30 lines: one way in, and the ways out.
+    editor = tgw.edit(called)
+    view, door = opened(editor), doubled(editor)
+    page, way = view.page, view.root.get_by_role("navigation", name="Where you are")
+    shoot(page, "page-door")
+    expect(way).to_have_text("tf.function 'called'")
+    view.click(door, double=True)
+    expect(view.root).to_have_attribute("data-room", f"tf.function 'called' / {door}")
+    view.settled()
+    editor.enter(door)
+    assert view.number("items") == len(editor.scene())
+    view.click("while")
+    ways = view.inspector.locator(".tgw-door")
+    expect(ways).to_have_count(2)
+    expect(view.inspector).to_contain_text("cond argument")
+    shoot(page, "page-door-entered")
+    ways.nth(1).click()
+    expect(way.get_by_role("button")).to_have_text(["tf.function 'called'", door, "while:cond"])
+    view.settled()
+    editor.enter("while", "cond")
+    assert view.number("items") == len(editor.scene())
+    page.keyboard.press("Backspace")
+    expect(way.get_by_role("button")).to_have_count(2)
+    search = view.root.get_by_role("combobox", name="Find ops")
+    search.fill("is:door")
+    expect(view.root.locator(".tgw-hits-total")).to_contain_text("1 found")
+    search.press("Escape")
+    way.get_by_role("button").first.click()
+    expect(way).to_have_text("tf.function 'called'")
+    view.settled()
+    assert view.shown(door)
+
+
+def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path) -> None:
+    keras = tf.keras
+    layers = [keras.Input((8,)), keras.layers.Dense(4, name="one"), keras.layers.Dense(2, name="two")]
+    keras.Sequential(layers).export(str(tmp_path / "saved"), verbose=False)
+    editor = tgw.edit(tmp_path / "saved")
+    view = opened(editor)
+    assert len(editor.breadcrumb) > 1
+    way = view.root.get_by_role("navigation", name="Where you are").get_by_role("button")
+    expect(way).to_have_text(["saved", *editor.breadcrumb[1:]])
+    assert view.number("items") == len(editor.scene())
+    way.first.click()
+    expect(way).to_have_count(0)
+    view.settled()
+    editor.leave(0)
+    assert view.number("items") == len(editor.scene())
+    shoot(view.page, "page-saved-model")
+
+
+def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.export.behind._MOST_OPS", 0)
+    editor = tgw.edit(called)
+    view = opened(editor)
+    view.click(doubled(editor), double=True)
+    expect(view.root.locator(".tgw-alert")).to_contain_text("open the graph with tgw.edit(")
+    expect(view.root).to_have_attribute("data-room", "tf.function 'called'")
+
+
+@pytest.mark.parametrize(
+    ("where", "wanted"),
+    [
+        ("button:not([role])", {"Trace upstream", "Zoom in (+)", "Upstream", "Select all found"}),
+        ("[role^='menuitem']", {"Open everythingShift+E", "Control edgesT", "MinimapM"}),
+    ],
+)
+def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, where: str, wanted: set[str]) -> None:
+    editor = tgw.edit(called)
+    view = opened(editor)
+    page, door = view.page, doubled(editor)
+    view.click(door)
+    expect(view.inspector).to_have_attribute("data-name", door)
+    view.root.get_by_text("Change the selection").click()
+    view.root.get_by_role("combobox", name="Find ops").fill("add")
+    expect(view.root.locator(".tgw-hits-total")).to_contain_text("found")
+    if where.startswith("["):
+        view.root.get_by_role("button", name="View").click()
+    there = view.root.locator(where)
+    names = there.evaluate_all(
+        """all => all.filter((each) => each.offsetParent && each.ariaDisabled !== 'true')
+            .map((each) => each.ariaLabel ?? each.textContent)"""
+    )
+    assert wanted <= set(names), names
+    for name in names:
+        if where.startswith("["):
+            view.root.get_by_role("button", name="View").click()
+        there.filter(visible=True).evaluate_all(
+            "(all, name) => all.find((each) => (each.ariaLabel ?? each.textContent) === name)?.click()", name
+        )
+        expect(view.root).to_have_attribute("data-status", re.compile("ready|refused"))
+        expect(view.root.locator(".tgw-alert")).not_to_contain_text("kernel")
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1600])
+def test_nothing_sticks_out_at_any_width(page: Page, opened: Open, width: int, scheme: Any) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.emulate_media(color_scheme=scheme)
+    view = opened(tgw.edit(called))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth && scrollY === 0")
+    sizes = view.root.evaluate(
+        """root => [...root.querySelectorAll('button, input, select')].filter(each => each.offsetParent)
+            .map(each => each.getBoundingClientRect())
+            .filter(({left, right}) => left < 0 || right > innerWidth).length"""
+    )
+    assert sizes == 0
+    shoot(page, f"page-{width}-{scheme}")
+
+
+def test_what_is_hidden_is_gone_with_its_lines_until_it_is_shown_again(opened: Open, inception: GraphEditor) -> None:
+    view = opened(inception)
+    page, items = view.page, view.number("items")
+    view.click(f"{NET}/Mixed_7a")
+    expect(view.inspector).to_contain_text("Mixed_7a")
+    page.keyboard.press("h")
+    expect(view.root.locator(".tgw-hidden-count")).to_have_text(re.compile(r"^\d+ ops hidden$"))
+    view.settled()
+    assert not view.shown(f"{NET}/Mixed_7a")
+    assert view.number("items") < items
+    shoot(page, "page-hidden")
+    view.root.get_by_role("button", name="Show all").click()
+    expect(view.root).to_have_attribute("data-items", str(int(items)))
+    search = view.root.get_by_role("combobox", name="Find ops")
+    search.fill("scope:Mixed_7b")
+    view.root.get_by_role("button", name="Show only these").click()
+    expect(view.root.locator(".tgw-hidden-count")).to_be_visible()
+    view.settled()
+    assert not view.shown("input")
+    shoot(page, "page-shown-only")
 
 
 def test_everything_opens_and_closes(opened: Open, inception: GraphEditor) -> None:

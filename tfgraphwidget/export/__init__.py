@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfgraphwidget.export.ends import DEFAULT, asked, is_chosen
-from tfgraphwidget.export.paged import Viewed
 from tfgraphwidget.export.tensorboard import write_events
+from tfgraphwidget.export.viewed import Viewed
 from tfgraphwidget.export.what import Export
 from tfgraphwidget.export.writing import save
 

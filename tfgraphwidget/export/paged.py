@@ -1,10 +1,12 @@
 """What a page without a kernel knows of a graph: its drawing in pieces, and of each op what the inspector shows.
 
-One JSON document and one buffer of numbers, together gzipped. Its reader is `labextension/src/page/data.ts`.
+A JSON document of the page, and of each of its rooms (the graph, and functions that one can go into) a JSON document
+and a buffer of numbers, together gzipped. Its reader is `labextension/src/page/data.ts`.
 
 Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around it), `op_variable`
 (u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`; `output_start`, `output_dtype`,
-`output_shape`; `attribute_start`, `attribute_name`, `attribute_text`. Per node of the outline: `node_parent` (i4),
+`output_shape`; `attribute_start`, `attribute_name`, `attribute_value` (u4, numbers of values); `op_is` (u1, a bit for
+each of the page's `traits`). Per node of the outline: `node_parent` (i4),
 `node_members`, `node_ops`, `node_variables`, `node_label` (u4), `node_part` (u1), `node_least` (f4: how wide it must be
 for its name). And all of `view.pieces`.
 """
@@ -13,17 +15,21 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import PurePath
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.export.behind import Opened, opened
+from tfgraphwidget.export.valued import Values, told_by
+from tfgraphwidget.export.viewed import Viewed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph.traits import TRAITS
 from tfgraphwidget.sources import docs
-from tfgraphwidget.sources.describe import attribute_text
 from tfgraphwidget.view import insides
 from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.facts import facts
@@ -31,37 +37,46 @@ from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.outline import Outline, Sums
 from tfgraphwidget.view.pieces import Arrays, Texts, pieces
 from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.tints import Known, Legend
 
 _MOST_COLOURED, _MOST_INFERRED, _MOST_WITH_ATTRIBUTES = 20_000, 8_000, 200_000
+_TOLD = "_output_shapes"
 _LEVEL = 6  # of compression: more takes four times as long and saves a fiftieth
 _LETTER_TYPES = {"uint8": "u1", "uint32": "u4", "int32": "i4", "float32": "f4"}
 
 
-@dataclass(frozen=True)
-class Viewed:
-    """What of an editor a page shows.
-
-    `path` are the names of the rooms to where one stands, `shown` what is to be seen there; `memo` and `layout` are
-    those of its layout. `selected` are op numbers, `inputs` and `outputs` the boundary. `colours` are the ways to
-    colour, each with what it says of ops and its legend; `colour` is the present one, or "".
-    """
-
-    index: GraphIndex
-    shown: Shown
-    path: tuple[str, ...]
-    memo: dict[Any, Any] = field(default_factory=dict)
-    layout: Any = None
-    selected: tuple[int, ...] = ()
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-    colours: Mapping[str, tuple[Known, Legend]] = field(default_factory=dict)
-    colour: str = ""
-
-
 def packed(viewed: Viewed) -> bytes:
-    """The gzipped data of a page: the length of the JSON in bytes (u4), the JSON, and the numbers."""
+    """The gzipped data of a page: the length of the page's JSON in bytes (u4) and that JSON, then its rooms.
+
+    Each room is a JSON document and a buffer of numbers; the page's `rooms` has the lengths of both. All lengths are
+    multiples of 4.
+    """
+    found, way = opened(viewed)
+    rooms = [_room(one) for one in found]
+    kinds = {kind: one.viewed.index for one in found for kind in one.viewed.index.kinds[0]}
+    titles = titles_of(viewed) if len(way) == len(viewed.path) else (" / ".join(titles_of(viewed)),)
+    head = _text(
+        {
+            "rooms": [[len(text), len(buffer)] for text, buffer in rooms],
+            "way": [[title, room] for title, room in zip(titles, way, strict=True)],
+            "docs": _documentation(kinds),
+            "defined": {kind: list(_defined(index, kind)) for kind, index in kinds.items() if _is_known(index, kind)},
+            "traits": list(TRAITS),
+            "colour": viewed.colour,
+        }
+    )
+    parts = [len(head).to_bytes(4, "little"), head, *(part for room in rooms for part in room)]
+    return gzip.compress(b"".join(parts), _LEVEL, mtime=0)
+
+
+def titles_of(viewed: Viewed) -> tuple[str, ...]:
+    """The names of the rooms to where one stands; of a file its name, since who reads the page has not its folder."""
+    first, *inner = viewed.path
+    return PurePath(first).name if PurePath(first).is_absolute() else first, *inner
+
+
+def _room(held: Opened) -> tuple[bytes, bytes]:
+    """The JSON and the numbers of one room."""
+    viewed = held.viewed
     index, shown = viewed.index, viewed.shown
     outline, sums = outline_of(index, fold=shown.fold)
     texts, told = Texts(), list[str]()
@@ -69,32 +84,40 @@ def packed(viewed: Viewed) -> bytes:
     ways = {by: way for by, way in viewed.colours.items() if few or by == viewed.colour}
     drawn = [insides.drawn(index, shown, viewed.layout, viewed.memo)]
     drawn += insides.levels(index, shown, viewed.layout)
+    values = Values()
     arrays = pieces(index, outline, drawn, texts, [known for known, _ in ways.values()])
-    arrays |= _nodes(outline, sums, drawn, texts)
-    arrays |= _ops(index, outline, texts, told)
+    arrays |= _nodes(outline, sums, drawn, texts) | _ops(index, outline, texts, values, told)
     fields, buffer = _buffer(arrays)
+    signature, ends = held.signature
     head = {
-        **{name: getattr(viewed, name) for name in ("path", "selected", "inputs", "outputs")},
+        **{name: getattr(viewed, name) for name in ("selected", "inputs", "outputs")},
         "fields": fields,
         "names": list(index.names),
         "nodes": list(outline.names),
         "texts": texts.all,
-        "docs": _documentation(index),
-        "opened": sorted(shown.opened),
-        "hidden": len(shown.hidden),
-        "right": drawn[0].frame.right,
-        "frame": [Frame.header, Frame.padding, Frame.margin],
+        "values": values.all,
+        **_seen(shown, drawn[0].frame),
         "notices": [*viewed.notices, *told],
         "legends": [asdict(legend) for _, legend in ways.values()],
-        "colour": viewed.colour if viewed.colour in ways else "",
+        "doors": held.ways,
+        "signature": signature,
+        "ends": ends,
     }
-    return _squeezed(head, buffer)
+    return _text(head), buffer
 
 
-def _squeezed(head: dict[str, Any], buffer: bytes) -> bytes:
+def _seen(shown: Shown, frame: Frame) -> dict[str, Any]:
+    return {
+        "opened": sorted(shown.opened),
+        "hidden": len(shown.hidden),
+        "right": frame.right,
+        "frame": [Frame.header, Frame.padding, Frame.margin],
+    }
+
+
+def _text(head: dict[str, Any]) -> bytes:
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    text += b" " * (-len(text) % 4)
-    return gzip.compress(len(text).to_bytes(4, "little") + text + buffer, _LEVEL, mtime=0)
+    return text + b" " * (-len(text) % 4)
 
 
 def _nodes(outline: Outline, sums: Sums, drawn: list[insides.Drawn], texts: Texts) -> Arrays:
@@ -113,35 +136,36 @@ def _nodes(outline: Outline, sums: Sums, drawn: list[insides.Drawn], texts: Text
     }
 
 
-def _ops(index: GraphIndex, outline: Outline, texts: Texts, told: list[str]) -> Arrays:
+def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, told: list[str]) -> Arrays:
     inputs, controls = index.inputs, index.controls
     return {
         "op_type": texts.codes(index.types),
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
         "op_variable": facts(index).handle.astype(np.uint8),
+        "op_is": np.bitwise_or.reduce([of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]),
         "input_start": inputs.start.astype(np.uint32),
         "input_op": inputs.values.astype(np.int32),
         "input_port": index.ports.astype(np.uint32),
         "control_start": controls.start.astype(np.uint32),
         "control_op": controls.values.astype(np.int32),
         **_outputs(index, texts, told),
-        **_attributes(index, texts, told),
+        **_attributes(index, texts, values, told),
     }
 
 
 def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
     """The dtype and the shape of each output."""
     per_op, dtypes, shapes, missing = [0], list[int](), list[int](), 0
-    shape = index.typing.shape
+    shape, few = index.typing.shape, len(index) <= _MOST_INFERRED
     for op, (name, node) in enumerate(zip(index.names, index.nodes, strict=True)):
         held = index.dtypes(op)
         per_op.append(per_op[-1] + len(held))
         dtypes += [texts.code(dtype or "unknown") for dtype in held]
         # Where a large file does not say them, TensorFlow would have to read all of it to infer the first.
-        known = len(index) <= _MOST_INFERRED or "_output_shapes" in node.attr
-        missing += not known and bool(held)
-        shapes += [texts.code(shape_text(shape(name, port) if known else None)) for port in range(len(held))]
+        missing += not few and bool(held) and _TOLD not in node.attr
+        known = [few or _is_told(node, port) for port in range(len(held))]
+        shapes += [texts.code(shape_text(shape(name, port) if told else None)) for port, told in enumerate(known)]
     if missing:
         told.append(f"This page does not have the shapes of {missing:,} ops: the file does not say them.")
     return {
@@ -151,38 +175,42 @@ def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
     }
 
 
-def _attributes(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
+def _is_told(node: Any, port: int) -> bool:
+    """Whether a NodeDef says the shape of an output."""
+    shapes = node.attr[_TOLD].list.shape if _TOLD in node.attr else ()
+    return port < len(shapes) and not shapes[port].unknown_rank
+
+
+def _attributes(index: GraphIndex, texts: Texts, values: Values, told: list[str]) -> Arrays:
     if len(index) > _MOST_WITH_ATTRIBUTES:
         told.append(f"This page has no attributes: the graph has {len(index):,} ops.")
     nodes = index.nodes if len(index) <= _MOST_WITH_ATTRIBUTES else []
-    known: dict[bytes, int] = {}
-
-    def code(value: Any) -> int:
-        # The same few values stand at nearly all ops; large ones are weights, which are shown by their shape.
-        if value.ByteSize() > 200:
-            return texts.code(attribute_text(value))
-        key = value.SerializeToString()
-        found = known.get(key)
-        if found is None:
-            found = known[key] = texts.code(attribute_text(value))
-        return found
-
-    start, names, values = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
+    start, names, held = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
     for op, node in enumerate(nodes):
         for name in sorted(node.attr):
             names.append(texts.code(name))
-            values.append(code(node.attr[name]))
+            held.append(values.code(node.attr[name]))
         start[op + 1] = len(names)
     return {
         "attribute_start": start,
         "attribute_name": np.array(names, dtype=np.uint32),
-        "attribute_text": np.array(values, dtype=np.uint32),
+        "attribute_value": np.array(held, dtype=np.uint32),
     }
 
 
-def _documentation(index: GraphIndex) -> dict[str, dict[str, Any]]:
-    """What TensorFlow says of each type of op that is there."""
-    found = {kind: docs.documentation(kind, index.typing.definition(kind)) for kind in index.kinds[0]}
+def _is_known(index: GraphIndex, kind: str) -> bool:
+    return index.typing.definition(kind) is not None
+
+
+def _defined(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
+    """The attributes of an op type, each with what its default says to a query; None where it has none."""
+    for each in index.typing.definition(kind).attr:
+        yield each.name, told_by(each.default_value) if each.HasField("default_value") else None
+
+
+def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, Any]]:
+    """What TensorFlow says of each type of op that is there, by a graph that has it."""
+    found = {kind: docs.documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
     return {kind: asdict(told) for kind, told in found.items() if told.summary or told.arguments}
 
 
@@ -204,9 +232,26 @@ def _little(array: npt.NDArray[Any]) -> tuple[bytes, str]:
     return data + bytes(-len(data) % 4), dtype
 
 
-def numbers(data: bytes) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    """The arrays of what `packed` gave, by name; for tests and tools."""
+class Unpacked(NamedTuple):
+    """One room of a page: its document, and its numbers by name."""
+
+    head: dict[str, Any]
+    numbers: dict[str, npt.NDArray[Any]]
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], list[Unpacked]]:
+    """The document and the rooms of what `packed` gave; for tests and tools."""
     whole = gzip.decompress(data)
-    size = int.from_bytes(whole[:4], "little")
-    for name, dtype, count, offset in json.loads(whole[4 : 4 + size])["fields"]:
-        yield name, np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, 4 + size + offset)
+    at = 4 + int.from_bytes(whole[:4], "little")
+    page = json.loads(whole[4:at])
+    rooms = []
+    for text, size in page["rooms"]:
+        head = json.loads(whole[at : at + text])
+        at += text
+        arrays = {
+            name: np.frombuffer(whole, np.dtype(dtype).newbyteorder("<"), count, at + offset)
+            for name, dtype, count, offset in head["fields"]
+        }
+        rooms.append(Unpacked(head, arrays))
+        at += size
+    return page, rooms

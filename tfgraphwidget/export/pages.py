@@ -13,7 +13,7 @@ import html
 from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.paged import packed
+from tfgraphwidget.export.paged import packed, titles_of
 from tfgraphwidget.export.what import Export
 
 _BUNDLE = Path(__file__).parents[1] / "static" / "page.js"
@@ -57,5 +57,5 @@ def page(what: Export) -> str:
     )
     letters = base64.b64encode(packed(viewed)).decode()
     data = "\n".join(letters[at : at + _LINE] for at in range(0, len(letters), _LINE))
-    title = html.escape(" / ".join(viewed.path)[:200]) or "graph"
+    title = html.escape(" / ".join(titles_of(viewed))[:200]) or "graph"
     return _PAGE.format(policy=policy, title=title, data=data, script=script)

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.edits.code import Script
-from tfgraphwidget.export.paged import Viewed
+from tfgraphwidget.export.viewed import Viewed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources.body import Signature
 from tfgraphwidget.view.scene import Paint, Scene

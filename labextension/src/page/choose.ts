@@ -1,7 +1,6 @@
 // The selection of a page: ops that are chosen, and what can be made of them. The twin of tfgraphwidget/choosing.py.
 import type { DeriveRequest, SelectRequest } from "../protocol";
 import { at } from "../scene";
-import { scopesOf } from "./find";
 import type { Graph } from "./graph";
 import { NO_KERNEL, Refusal } from "./refusal";
 
@@ -86,10 +85,8 @@ function grown(old: Chosen, next: Next): Chosen {
 
 /** The name scopes around the selected ops, whole; what lies in none stays alone. */
 function inScopes(graph: Graph, old: Chosen): Chosen {
-  const around = new Set(opsOf(old).flatMap((op) => scopesOf(graph.names[op] ?? "").slice(0, 1)));
-  return old.map((chosen, op) =>
-    scopesOf(graph.names[op] ?? "").some((each) => around.has(each)) ? 1 : chosen,
-  );
+  const around = new Set(opsOf(old).flatMap((op) => graph.scopes(op).slice(0, 1)));
+  return old.map((chosen, op) => (graph.scopes(op).some((each) => around.has(each)) ? 1 : chosen));
 }
 
 /** All that lies on the way from the one op to the other, whichever comes first, or the fewest that join them. */

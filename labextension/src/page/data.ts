@@ -1,4 +1,5 @@
-// What the page carries: one JSON document and one buffer of numbers. The twin of tfgraphwidget/export/paged.py.
+// What the page carries: a JSON document, and of each of its rooms (the graph, and functions that one can go into) a
+// document and a buffer of numbers. The twin of tfgraphwidget/export/paged.py.
 import type { Legend } from "../protocol";
 
 /** What TensorFlow says of an op type. */
@@ -8,17 +9,44 @@ export interface Documentation {
   readonly arguments: [string, string, string][];
 }
 
-/** The JSON document. */
+/** The page's JSON document. */
 export interface Head {
+  /** How many bytes the document and the numbers of each room have. */
+  readonly rooms: readonly (readonly [document: number, numbers: number])[];
+  /** From the graph to the function one stood in when this was written. */
+  readonly way: readonly (readonly [title: string, room: number])[];
+  readonly docs: Readonly<Record<string, Documentation>>;
+  /** Of the op types that TensorFlow knows, the attributes, each with the texts that its default is compared by. */
+  readonly defined: Readonly<Record<string, readonly (readonly [name: string, told: string[] | null])[]>>;
+  /** What an op can be, a bit of the column "op_is" each. */
+  readonly traits: readonly string[];
+  /** The present way to colour, or "". */
+  readonly colour: string;
+}
+
+type Line = [sort: string, name: string, what: string];
+
+/** A function that an op calls; `room` is -1 where it is not in the page, and `why` then the sentence that says so. */
+type Doorway = readonly [
+  op: number,
+  label: string,
+  name: string,
+  ops: number,
+  room: number,
+  why: string,
+  signature: Line[],
+];
+
+/** A room's JSON document. */
+export interface RoomHead {
   readonly fields: readonly [name: string, dtype: keyof typeof TYPES, length: number, offset: number][];
-  /** From the graph to the function one stands in. */
-  readonly path: readonly string[];
   /** Of the ops, and of the nodes of the outline: scopes and groups; the first is the graph itself. */
   readonly names: readonly string[];
   readonly nodes: readonly string[];
   /** What columns of numbers of texts mean; the first is "". */
   readonly texts: readonly string[];
-  readonly docs: Readonly<Record<string, Documentation>>;
+  /** What columns of numbers of values mean: the text, and those that a query compares it by. */
+  readonly values: readonly (readonly string[])[];
   readonly opened: readonly string[];
   readonly hidden: number;
   /** Whether tensors flow to the right: x and y of the drawing are exchanged then. */
@@ -30,25 +58,29 @@ export interface Head {
   readonly outputs: readonly string[];
   readonly notices: readonly string[];
   readonly legends: readonly Legend[];
-  /** The present way to colour, or "". */
-  readonly colour: string;
+  readonly doors: readonly Doorway[];
+  /** Arguments and results of a function, and the ops that stand for them. */
+  readonly signature: Line[];
+  readonly ends: readonly number[];
 }
 
 const TYPES = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array } as const;
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
-/** The document, and its columns of numbers by name. */
+/** A room's document, and its columns of numbers by name. */
 export class Data {
-  readonly head: Head;
+  readonly head: RoomHead;
+  /** The page's. */
+  readonly page: Head;
   readonly #columns: ReadonlyMap<string, Numbers>;
 
-  constructor(whole: ArrayBuffer) {
-    const size = new DataView(whole).getUint32(0, true);
-    this.head = JSON.parse(new TextDecoder().decode(new Uint8Array(whole, 4, size)));
+  constructor(page: Head, whole: ArrayBuffer, place: number, size: number) {
+    this.page = page;
+    this.head = parsed(whole, place, size);
     this.#columns = new Map(
       this.head.fields.map(([name, dtype, length, offset]) => [
         name,
-        new TYPES[dtype](whole, 4 + size + offset, length),
+        new TYPES[dtype](whole, place + size + offset, length),
       ]),
     );
   }
@@ -65,9 +97,38 @@ export class Data {
   }
 }
 
-/** The data of base64 text that holds gzipped bytes. */
-export async function unpacked(text: string): Promise<Data> {
+/** The page's document, and its rooms, each read when it is asked for. */
+export class Contents {
+  readonly head: Head;
+  readonly #whole: ArrayBuffer;
+  readonly #first: number;
+  readonly #rooms = new Map<number, Data>();
+
+  constructor(whole: ArrayBuffer) {
+    const size = new DataView(whole).getUint32(0, true);
+    this.head = parsed(whole, 4, size);
+    this.#whole = whole;
+    this.#first = 4 + size;
+  }
+
+  room(number: number): Data {
+    const known = this.#rooms.get(number);
+    if (known) return known;
+    const before = this.head.rooms.slice(0, number).flat();
+    const place = before.reduce((sum, bytes) => sum + bytes, this.#first);
+    const made = new Data(this.head, this.#whole, place, this.head.rooms[number]?.[0] ?? 0);
+    this.#rooms.set(number, made);
+    return made;
+  }
+}
+
+function parsed<T>(whole: ArrayBuffer, place: number, size: number): T {
+  return JSON.parse(new TextDecoder().decode(new Uint8Array(whole, place, size)));
+}
+
+/** The contents of base64 text that holds gzipped bytes. */
+export async function unpacked(text: string): Promise<Contents> {
   const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Data(await new Response(stream).arrayBuffer());
+  return new Contents(await new Response(stream).arrayBuffer());
 }

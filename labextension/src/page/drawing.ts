@@ -3,6 +3,7 @@ import type { Field } from "../protocol";
 import { at, BADGE, CLOSED, OP, OPEN } from "../scene";
 import type { Composed, Placed, Point } from "./compose";
 import type { Data } from "./data";
+import type { Hidden } from "./hide";
 import type { Pieces } from "./pieces";
 
 /** One box, absolute, in the drawing's x and y; of a badge, on the screen. */
@@ -30,8 +31,8 @@ export interface Drawing {
   readonly edges: readonly Edge[];
 }
 
-/** Everything from the root on. */
-export function drawing(pieces: Pieces, root: Composed): Drawing {
+/** Everything from the root on, less what is hidden. */
+export function drawing(pieces: Pieces, root: Composed, hidden: Hidden): Drawing {
   const items: Item[] = [
     {
       kind: OPEN,
@@ -46,8 +47,8 @@ export function drawing(pieces: Pieces, root: Composed): Drawing {
   const edges: Edge[] = [];
   for (let number = 0; number < items.length; number++) {
     const item = items[number] as Item;
-    if (item.open) inside(pieces, items, edges, number, item, item.open);
-    else badges(pieces, items, number, item);
+    if (item.open) inside(pieces, items, edges, number, item, item.open, hidden);
+    else badges(pieces, items, number, item, hidden);
   }
   return { items, edges };
 }
@@ -59,14 +60,23 @@ function inside(
   number: number,
   item: Item,
   held: Composed,
+  hidden: Hidden,
 ): void {
   const [left, top] = [item.box[0] + held.left, item.box[1] + held.top];
   const numbers = held.children.map((child) => {
-    if (child.gone) return -1;
+    if (child.gone || hidden.has(child.node)) return -1;
     items.push(boxed(pieces, number, child, left, top));
     return items.length - 1;
   });
+  // What came through the border may be hidden, and nothing then leads to it any more.
+  const goesOn = (outer: (edge: Edge) => boolean) => hidden.count === 0 || edges.some(outer);
+  const comesIn = goesOn(({ target, source }) => target === number && source !== number);
+  const goesOut = goesOn(({ target, source }) => source === number && target !== number);
+  const isThere = (end: number, outside: boolean) => (end < 0 ? outside : (numbers[end] ?? -1) >= 0);
+  const nodeOf = (end: number) => held.children[end]?.node ?? null;
   for (const line of held.lines) {
+    if (!isThere(line.source, comesIn) || !isThere(line.target, goesOut)) continue;
+    if (hidden.hasLine(item.node, nodeOf(line.source), nodeOf(line.target))) continue;
     const route = line.route.map(([x, y]): [number, number] => [x + left, y + top]);
     reachBorders(pieces.data.head.right, route, line.source < 0, line.target < 0, item);
     const [source = number, target = number] = [numbers[line.source], numbers[line.target]];
@@ -104,12 +114,13 @@ function reachBorders(
   if (right && fromAbove && first) first[1] = item.box[1];
 }
 
-function badges(pieces: Pieces, items: Item[], number: number, item: Item): void {
+function badges(pieces: Pieces, items: Item[], number: number, item: Item, hidden: Hidden): void {
   const { badgeStart, data } = pieces;
   const place = data.column("badge_box");
   const [x, y] = data.head.right ? [item.box[1], item.box[0]] : item.box;
   if (item.kind === BADGE) return;
   for (let row = at(badgeStart, item.row); row < at(badgeStart, item.row + 1); row++) {
+    if (hidden.has(-1 - at(data.column("badge_op"), row))) continue;
     const [left, top, width, height] = [0, 1, 2, 3].map((k) => at(place, 4 * row + k)) as [
       number,
       number,
@@ -132,6 +143,7 @@ function badges(pieces: Pieces, items: Item[], number: number, item: Item): void
 const COLUMNS: readonly (readonly [field: string, dtype: "u1" | "u4", child: string, badge: string])[] = [
   ["family", "u1", "child_family", "badge_family"],
   ["aside", "u1", "child_aside", ""],
+  ["door", "u1", "child_door", ""],
   ["count", "u4", "child_count", "badge_count"],
   ["variables", "u4", "child_variables", "badge_variables"],
   ["part", "u1", "child_part", ""],
@@ -234,9 +246,9 @@ function addItems(to: Fields, items: readonly Item[], data: Data): void {
       const column = item.kind === BADGE ? badge : child;
       return item.row < 0 || column === "" ? ofWhole(field, data) : at(data.column(column), item.row);
     });
-    to.add(field, dtype, field === "family" ? read.map((family, k) => (items[k]?.open ? 0 : family)) : read);
+    const closed = field === "family" || field === "door";
+    to.add(field, dtype, closed ? read.map((value, k) => (items[k]?.open ? 0 : value)) : read);
   }
-  to.add("door", "u1", new Uint8Array(items.length));
   to.add(
     "members",
     "u4",

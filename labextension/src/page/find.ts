@@ -1,39 +1,52 @@
 // What a query finds among the ops of a page. The twin of tfgraphwidget/graph/terms.py.
 import type { Found } from "../protocol";
 import { at } from "../scene";
+import { attributeFits } from "./attribute";
 import type { Graph } from "./graph";
-import { holdsOf, meant, parse, patternOf, suits, type Term } from "./query";
+import { folded, holdsOf, meant, parse, patternOf, suits, type Term } from "./query";
 import { Refusal } from "./refusal";
 
 type Fits = (op: number) => boolean;
 
+/** Milliseconds for what a query looks through. */
+const PATIENCE = 1000;
+const CUT = "The search was cut after a second, so there may be more; write a simpler regular expression.";
+/** What can be listed at most. */
+const MOST = 1000;
+
 /** The ops that fit all terms of a query, the nearest first; throws a Refusal for what is none. */
-export function found(graph: Graph, text: string): number[] {
+export function found(graph: Graph, text: string): { ops: number[]; isCut: boolean } {
   const terms = parse(text);
-  if (terms.length === 0) return [];
+  if (terms.length === 0) return { ops: [], isCut: false };
   const tests = terms.map((term): Fits => {
     const fits = FITTING[term.key === "" ? "word" : term.key]?.(graph, term) ?? (() => false);
     return term.negated ? (op) => !fits(op) : fits;
   });
+  const end = performance.now() + PATIENCE;
   const ops: number[] = [];
-  for (let op = 0; op < graph.names.length; op++) if (tests.every((fits) => fits(op))) ops.push(op);
+  let [op, isCut] = [0, false];
+  for (; op < graph.names.length && !isCut; op++) {
+    if (tests.every((fits) => fits(op))) ops.push(op);
+    isCut = op % 64 === 0 && performance.now() > end;
+  }
   const words = terms.filter(
     ({ key, kind, negated }) => (key === "" || key === "name") && kind === "plain" && !negated,
   );
   const rank = new Map(
     ops.map((op) => [op, words.reduce((sum, { value }) => sum + rankOf(graph, op, value), 0)]),
   );
-  return ops.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0) || a - b);
+  return { ops: ops.sort((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0) || a - b), isCut };
 }
 
 /** The reply to a search: at most `limit` hits, and how many there are. */
 export function listed(graph: Graph, text: string, limit: number): Found {
   try {
-    const ops = found(graph, text);
+    const { ops, isCut } = found(graph, text);
     const name = (op: number) => graph.names[op] ?? "";
     const scopes = new Set(ops.map((op) => name(op).slice(0, name(op).lastIndexOf("/") + 1)));
-    const hits = ops.slice(0, limit).map((op) => ({ name: name(op), type: graph.type(op) }));
-    return { type: "found", hits, total: ops.length, why: "", scopes: scopes.size };
+    const some = ops.slice(0, Math.max(0, Math.min(limit, MOST)));
+    const hits = some.map((op) => ({ name: name(op), type: graph.type(op) }));
+    return { type: "found", hits, total: ops.length, why: isCut ? CUT : "", scopes: scopes.size };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { type: "found", hits: [], total: 0, why: error.message, scopes: 0 };
@@ -42,17 +55,11 @@ export function listed(graph: Graph, text: string, limit: number): Found {
 
 /** 0 for what is called so, 1 where it is a part of the last part of the name or of the type, else 2. */
 function rankOf(graph: Graph, op: number, value: string): number {
-  const [name, low] = [(graph.names[op] ?? "").toLowerCase(), value.toLowerCase()];
+  const [name, low] = [folded(graph.names[op] ?? ""), folded(value)];
   const place = name.lastIndexOf(low);
   if (place >= 0 && place + low.length === name.length && (place === 0 || name[place - 1] === "/")) return 0;
   const inLast = place >= 0 && place + low.length > name.lastIndexOf("/") + 1;
-  return inLast || graph.type(op).toLowerCase().includes(low) ? 1 : 2;
-}
-
-/** The name scopes around an op, the innermost first. */
-export function scopesOf(name: string): string[] {
-  const parts = name.split("/").slice(0, -1);
-  return parts.map((_, k) => parts.slice(0, parts.length - k).join("/"));
+  return inLast || folded(graph.type(op)).includes(low) ? 1 : 2;
 }
 
 const FITTING: Readonly<Record<string, (graph: Graph, term: Term) => Fits>> = {
@@ -68,7 +75,8 @@ const FITTING: Readonly<Record<string, (graph: Graph, term: Term) => Fits>> = {
   device: (graph, term) => ofTexts(graph, term, "op_device"),
   dtype: (graph, term) => {
     const codes = textCodes(graph, "output_dtype", (texts) => {
-      const plain = new Map(texts.map((text) => [text, text.replace(/_ref$/, "")]));
+      const told = texts.filter((text) => text !== "unknown");
+      const plain = new Map(told.map((text) => [text, text.replace(/_ref$/, "")]));
       const wanted = meant(new Set([...plain.keys(), ...plain.values()]), term);
       return (text) => wanted.has(text) || wanted.has(plain.get(text) ?? text);
     });
@@ -81,31 +89,18 @@ const FITTING: Readonly<Record<string, (graph: Graph, term: Term) => Fits>> = {
     const column = graph.data.column("output_shape");
     return (op) => graph.outputs(op).some((row) => codes.has(at(column, row)));
   },
-  attr: (graph, term) => {
-    const [name = "", ...more] = term.value.split("=");
-    const bare = more.join("=").replace(/^(["'])(.*)\1$/, "$2");
-    const wanted = bare.toLowerCase();
-    const holds = bare.includes("*") ? holdsOf({ value: bare, kind: "glob" }) : null;
-    const plain = (text: string) => text.replace(/^'(.*)'$/, "$1").toLowerCase();
-    const fits = (text: string) => more.length === 0 || (holds ? holds(plain(text)) : plain(text) === wanted);
-    return (op) =>
-      graph.attributes(op).some(([key, text]) => key.toLowerCase() === name.toLowerCase() && fits(text));
-  },
+  attr: attributeFits,
   scope: (graph, term) => {
     const value = term.value.replace(/\/+$/, "") || term.value;
-    const all = new Set(graph.names.flatMap(scopesOf));
-    const names = meant(all, { ...term, value }, true);
-    return (op) => scopesOf(graph.names[op] ?? "").some((scope) => names.has(scope));
+    const names = meant(["", ...graph.allScopes], { ...term, value }, true);
+    if (names.has("")) return () => true;
+    return (op) => graph.scopes(op).some((scope) => names.has(scope));
   },
   is: (graph, { value }) => {
-    const low = value.toLowerCase();
-    if (low === "variable") return (op) => at(graph.data.column("op_variable"), op) === 1;
-    if (low === "constant") return (op) => graph.type(op) === "Const";
-    if (low === "input") return (op) => /^Placeholder(WithDefault|V2)?$/.test(graph.type(op));
-    throw new Refusal(
-      `A page without a kernel knows variable, constant and input, not "${value.slice(0, 40)}"; ` +
-        "open the graph with tgw.edit(…) for the others.",
-    );
+    const fits = graph.trait(value.toLowerCase());
+    if (fits) return fits;
+    const known = graph.data.page.traits.join(", ");
+    throw new Refusal(`An op can be ${known}, not "${value.slice(0, 40)}"; write one of these.`);
   },
 };
 

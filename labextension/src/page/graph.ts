@@ -14,6 +14,7 @@ export class Graph {
   /** Op or node of each name. */
   readonly #ops: ReadonlyMap<string, number>;
   readonly #nodes: ReadonlyMap<string, number>;
+  #scopes: ReadonlySet<string> | null = null;
   #readers: readonly [start: Uint32Array, reader: Int32Array] | null = null;
 
   constructor(data: Data) {
@@ -65,12 +66,34 @@ export class Graph {
     return Array.from({ length: end - start }, (_, k) => start + k);
   }
 
-  attributes(op: number): [string, string][] {
+  /** Of each attribute its name, its text, and the texts that a query compares it by. */
+  attributes(op: number): { name: string; text: string; told: readonly string[] }[] {
     const [start, end] = this.#range("attribute_start", op);
-    return Array.from({ length: end - start }, (_, k) => [
-      this.data.text("attribute_name", start + k),
-      this.data.text("attribute_text", start + k),
-    ]);
+    const values = this.data.column("attribute_value");
+    return Array.from({ length: end - start }, (_, k) => {
+      const [text = "", ...told] = this.data.head.values[at(values, start + k)] ?? [];
+      return { name: this.data.text("attribute_name", start + k), text, told };
+    });
+  }
+
+  /** Whether an op is what the word of a trait says; null when there is no such word. */
+  trait(word: string): ((op: number) => boolean) | null {
+    const bit = this.data.page.traits.indexOf(word);
+    const bits = this.data.column("op_is");
+    return bit < 0 ? null : (op) => ((at(bits, op) >> bit) & 1) === 1;
+  }
+
+  /** The name scopes around an op, the innermost first; the op's own name is one if others lie in it. */
+  scopes(op: number): string[] {
+    const name = this.names[op] ?? "";
+    const around = scopesOf(name);
+    return this.allScopes.has(name) ? [name, ...around] : around;
+  }
+
+  /** The names of all name scopes. */
+  get allScopes(): ReadonlySet<string> {
+    this.#scopes ??= new Set(this.names.flatMap(scopesOf));
+    return this.#scopes;
   }
 
   type(op: number): string {
@@ -133,4 +156,9 @@ export class Graph {
       }
     return [start, reader];
   }
+}
+
+function scopesOf(name: string): string[] {
+  const parts = name.split("/").slice(0, -1);
+  return parts.map((_, k) => parts.slice(0, parts.length - k).join("/"));
 }

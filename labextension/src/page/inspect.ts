@@ -18,7 +18,7 @@ export function inspected(graph: Graph, name: string): Inspected {
 /** What TensorFlow says of the op's type; values and where it was made are known to a kernel only. */
 export function examined(graph: Graph, name: string): Examined {
   const op = graph.op(name);
-  const docs = op < 0 ? undefined : graph.data.head.docs[graph.type(op)];
+  const docs = op < 0 ? undefined : graph.data.page.docs[graph.type(op)];
   return {
     type: "examined",
     name: op < 0 ? name : (graph.names[op] ?? ""),
@@ -29,8 +29,15 @@ export function examined(graph: Graph, name: string): Examined {
     about: docs?.about ?? "",
     arguments: docs?.arguments.map(([sort, arg, text]): [string, string, string] => [sort, arg, text]) ?? [],
     created: [],
-    signature: [],
+    signature: signatureOf(graph, name, op),
   };
+}
+
+/** Of the functions that an op calls; of the one that one stands in, for its own arguments and results. */
+function signatureOf({ data: { head } }: Graph, name: string, op: number): Examined["signature"] {
+  const called = head.doors.flatMap(([caller, , , , , , lines]) => (caller === op ? lines : []));
+  const isEnd = op < 0 ? name.replace("/", "") === "" : head.ends.includes(op);
+  return [...called, ...(isEnd ? head.signature : [])];
 }
 
 function ofOp(graph: Graph, op: number): Inspected {
@@ -53,8 +60,10 @@ function ofOp(graph: Graph, op: number): Inspected {
       .controls(op)
       .slice(0, MOST)
       .map((other) => graph.names[other] ?? ""),
-    attributes: graph.attributes(op),
-    doors: [],
+    attributes: graph.attributes(op).map(({ name: each, text }): [string, string] => [each, text]),
+    doors: graph.data.head.doors.flatMap(([caller, label, called, ops]) =>
+      caller === op ? [{ label, function: called, ops }] : [],
+    ),
     around: [],
   };
 }

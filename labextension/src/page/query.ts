@@ -60,6 +60,9 @@ function termOf(text: string): [Term, number] {
   return [{ key: "", value: name, kind: kindOf(name), negated }, from + word.length];
 }
 
+const BRACKETS = /^[^\s[("']*[[(][^\])]*[\])](?=\s|$)/;
+const ASSIGNED = /^[^\s="']+=(?:"[^"]*"|'[^']*'|\/\S+\/)(?=\s|$)/;
+
 function valueBehind(text: string, key: string): [string, Kind, number] {
   const regex = key === "shape" || key === "is" ? null : /^\/(\S+)\/(?=\s|$)/.exec(text);
   if (regex) return [regex[1] ?? "", "regex", regex[0].length];
@@ -67,9 +70,12 @@ function valueBehind(text: string, key: string): [string, Kind, number] {
     const [value, length] = quoted(text);
     return [value, "plain", length];
   }
-  const bracketed = key === "shape" ? /^[[(][^\])]*[\])](?=\s|$)/ : /^[^\s="']+=(?:"[^"]*"|'[^']*')(?=\s|$)/;
-  const held = (bracketed.exec(text) ?? /^\S+/.exec(text))?.[0];
-  if (held === undefined) throw new Refusal(`Write what you look for behind "${key}:".`);
+  const longer = { shape: [BRACKETS], attr: [ASSIGNED, BRACKETS] }[key] ?? [];
+  const held = [...longer, /^\S+/]
+    .map((pattern) => pattern.exec(text)?.[0])
+    .find((each) => each !== undefined);
+  if (held === undefined || held === "/" || (key === "attr" && held.startsWith("=")))
+    throw new Refusal(`Write what you look for behind "${key}:".`);
   return [held, kindOf(held), held.length];
 }
 
@@ -84,30 +90,59 @@ function kindOf(value: string): Kind {
   return value.includes("*") ? "glob" : "plain";
 }
 
+/** Small letters, so that a text is found however it is written; as Python's casefold, nearly. */
+export function folded(text: string): string {
+  return /^[ -~]*$/.test(text) ? text.toLowerCase() : text.toUpperCase().toLowerCase().replaceAll("ς", "σ");
+}
+
 /** Whether a text fits a term's value. */
 export function holdsOf({ value, kind }: Pick<Term, "value" | "kind">): (text: string) => boolean {
   if (kind === "regex") {
     const pattern = compiled(value);
     return (text) => text.length <= 1000 && pattern.test(text);
   }
-  const low = value.toLowerCase();
+  const low = folded(value);
   if (kind === "glob") {
     const pieces = low.split("*");
-    return (text) => globbed(pieces, text.toLowerCase());
+    return (text) => globbed(pieces, folded(text));
   }
-  return (text) => text.toLowerCase().includes(low);
+  return (text) => folded(text).includes(low);
 }
 
+/** A repetition in a repetition: a browser may take for ever to see that a name does not fit, and cannot be stopped. */
+const ENDLESS = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)(?:[+*]|\{\d+,)/;
+
 function compiled(pattern: string): RegExp {
-  const plain = pattern.replace(/^\(\?i\)/, "");
+  if (ENDLESS.test(pattern))
+    throw new Refusal(
+      `/${pattern.slice(0, 60)}/ repeats a repetition, which may take for ever in a page; write a simpler one.`,
+    );
+  const small = /^\(\?i\)/.exec(pattern)?.[0] ?? "";
+  const flags = small === "" ? "" : "i";
+  const plain = translated(pattern.slice(small.length));
   try {
-    return new RegExp(plain, plain === pattern ? "u" : "iu");
+    return new RegExp(plain, `u${flags}`);
+  } catch {
+    // Python takes "\_" or "{" as they are; so does this without the u.
+  }
+  try {
+    return new RegExp(plain, flags);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Refusal(
       `/${pattern.slice(0, 60)}/ is no regular expression: ${why}; put quotes around it to find it as text.`,
     );
   }
+}
+
+/** What Python writes otherwise: the ends of the text, and groups with names. */
+function translated(pattern: string): string {
+  return pattern.replace(/\\.|\(\?P<|\(\?P=(\w+)\)/gs, (found, name) => {
+    if (found === "\\A") return "^";
+    if (found === "\\Z") return "$";
+    if (found === "(?P<") return "(?<";
+    return name ? `\\k<${name}>` : found;
+  });
 }
 
 /** Whether a text, or what stands behind one of its slashes, is the pieces with any text between them. */
@@ -130,10 +165,10 @@ export function meant(values: Iterable<string>, term: Term, tails = false): Set<
   const fits = holdsOf(term);
   const parts = [...values].filter((value) => fits(value));
   if (term.kind !== "plain") return new Set(parts);
-  const low = term.value.toLowerCase();
+  const low = folded(term.value);
   const exact = parts.filter((value) => {
-    const folded = value.toLowerCase();
-    return folded === low || (tails && folded.endsWith(`/${low}`));
+    const own = folded(value);
+    return own === low || (tails && own.endsWith(`/${low}`));
   });
   return new Set(exact.length > 0 ? exact : parts);
 }
@@ -154,12 +189,17 @@ export function patternOf(text: string): Pattern {
     if (size === "*") return "*";
     if (size === "..." || size === "…") return "...";
     if (/^\d{1,15}$/.test(size)) return Number(size);
-    throw new Refusal(
-      `"${text.slice(0, 40)}" is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, and once ... ` +
-        "for any number of them.",
-    );
+    throw noShape(text);
   });
+  if (read.filter((size) => size === "...").length > 1) throw noShape(text);
   return read;
+}
+
+function noShape(text: string): Refusal {
+  return new Refusal(
+    `"${text.slice(0, 40)}" is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, and once ... ` +
+      "for any number of them.",
+  );
 }
 
 /** Whether a shape as TensorFlow prints it, "(None, 3)" or "unknown", is one that a pattern means. */

@@ -1,16 +1,17 @@
-// What a page answers to the requests of its view: what a kernel would, as far as that needs none.
-import type { Answer, Channel } from "../channel";
-import type { Drawn, Reply, Request, State } from "../protocol";
+// One graph of a page that one can stand in, with what is chosen and open in it. The twin of tfgraphwidget/room.py.
+import type { Answer } from "../channel";
+import type { Drawn, HideRequest, Reply, Request, State } from "../protocol";
 import { at } from "../scene";
 import { type Chosen, count, derived, selected } from "./choose";
 import { composed } from "./compose";
 import type { Data } from "./data";
 import { addScene, type Drawing, drawing, Fields } from "./drawing";
 import { found, listed } from "./find";
-import { Graph } from "./graph";
+import type { Graph } from "./graph";
+import { Hidden } from "./hide";
 import { examined, inspected } from "./inspect";
 import { addPaint } from "./paint";
-import { Pieces } from "./pieces";
+import type { Pieces } from "./pieces";
 import { NO_KERNEL, Refusal } from "./refusal";
 
 const NOTHING = new DataView(new ArrayBuffer(0));
@@ -23,32 +24,41 @@ export class Room {
   readonly #opened: Uint8Array;
   #chosen: Chosen;
   #boundary: { inputs: readonly string[]; outputs: readonly string[] };
-  #way: number;
+  readonly #path: readonly string[];
+  /** How all rooms are coloured. */
+  readonly #look: { colour: string };
+  readonly #hidden: Hidden;
   #drawing: Drawing | null = null;
 
-  constructor(data: Data) {
+  constructor(graph: Graph, pieces: Pieces, path: readonly string[], look: { colour: string }) {
+    const { data } = graph;
     this.#data = data;
-    this.#graph = new Graph(data);
-    this.#pieces = new Pieces(data);
+    this.#graph = graph;
+    this.#pieces = pieces;
+    this.#path = path;
+    this.#look = look;
+    this.#hidden = new Hidden(graph);
     this.#opened = new Uint8Array(data.head.nodes.length);
     for (const name of data.head.opened) this.#open(this.#graph.node(name));
     this.#chosen = new Uint8Array(data.head.names.length);
     for (const op of data.head.selected) this.#chosen[op] = 1;
     this.#boundary = { inputs: data.head.inputs, outputs: data.head.outputs };
-    this.#way = data.head.legends.findIndex(({ by }) => by === data.head.colour);
   }
 
-  /** The reply to a request; a refusal is one, too. */
+  /** The function behind an op's door, the only or the first one when there is no label; throws a Refusal. */
+  door(name: string, label: string): { title: string; room: number } {
+    const op = this.#graph.op(name);
+    const ways = this.#data.head.doors.filter(([caller]) => caller === op);
+    const way = ways.find(([, each]) => label === "" || each === label);
+    if (op < 0 || !way)
+      throw new Refusal(`"${name.slice(0, 60)}" calls no function that one could go into in this page.`);
+    const [, found, , , room, why] = way;
+    if (room < 0) throw new Refusal(why);
+    return { title: ways.length === 1 ? name : `${name}:${found}`, room };
+  }
+
+  /** The reply to a request; throws a Refusal. */
   answer(request: Request): Answer {
-    try {
-      return this.#reply(request);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return { type: "refused", why: error.message, ops: [], mends: [], buffer: NOTHING };
-    }
-  }
-
-  #reply(request: Request): Answer {
     switch (request.type) {
       case "open":
         return this.#drawn();
@@ -84,8 +94,10 @@ export class Room {
         if (request.inputs.length + request.outputs.length > 0) throw new Refusal(NO_KERNEL);
         return this.#select(new Uint8Array(this.#chosen.length));
       case "colour":
-        this.#way = this.#data.head.legends.findIndex(({ by }) => by === request.by);
+        this.#look.colour = request.by;
         return this.#painted();
+      case "hide":
+        return this.#hide(request.verb, request.names);
       default:
         throw new Refusal(NO_KERNEL);
     }
@@ -98,10 +110,20 @@ export class Room {
   }
 
   #gather(text: string, use: string): Answer {
-    if (use !== "select" && use !== "add") throw new Refusal(NO_KERNEL);
     const chosen = use === "add" ? this.#chosen.slice() : new Uint8Array(this.#chosen.length);
-    for (const op of found(this.#graph, text)) chosen[op] = 1;
-    return this.#select(chosen);
+    for (const op of found(this.#graph, text).ops) chosen[op] = 1;
+    if (use === "select" || use === "add") return this.#select(chosen);
+    this.#hidden.hide(use === "hide" ? "hide" : "only", chosen);
+    return this.#drawn();
+  }
+
+  /** Without names, the selection. */
+  #hide(verb: HideRequest["verb"], names: readonly string[]): Answer {
+    const isOp = (name: string) => this.#graph.op(name) >= 0 && !name.endsWith("/");
+    const [ops, scopes] = [names.filter(isOp), names.filter((name) => !isOp(name))];
+    const asked = selected(this.#graph, this.#chosen, { type: "select", verb: "set", ops, scopes });
+    this.#hidden.hide(verb, names.length > 0 ? asked : this.#chosen);
+    return this.#drawn();
   }
 
   #toggle(scope: string, deep: boolean): void {
@@ -132,6 +154,7 @@ export class Room {
         : [this.#graph.around(node).slice(1), this.#data.head.nodes[node] ?? ""];
     if (op < 0 && node < 0) throw new Refusal(`There is no op or scope "${name.slice(0, 60)}" in this page.`);
     for (const each of around) this.#opened[each] = 1;
+    this.#hidden.show(op, op >= 0 && !name.endsWith("/") ? -1 : node);
     if (op >= 0 && this.#data.head.hidden > 0 && !this.#isDrawn(op))
       throw new Refusal(`"${shown.slice(0, 60)}" was hidden when this page was written, so it is not drawn.`);
     return shown;
@@ -142,7 +165,7 @@ export class Room {
   }
 
   #draw(): Drawing {
-    return drawing(this.#pieces, composed(this.#pieces, 0, this.#opened));
+    return drawing(this.#pieces, composed(this.#pieces, 0, this.#opened), this.#hidden);
   }
 
   #drawn(focus = ""): Answer {
@@ -165,13 +188,18 @@ export class Room {
     return { chosen: this.#chosen, ...this.#boundary, way: this.#way };
   }
 
+  /** The number of the way to colour, or -1. */
+  get #way(): number {
+    return this.#data.head.legends.findIndex(({ by }) => by === this.#look.colour);
+  }
+
   #state(): State {
     const { head } = this.#data;
     const variable = this.#data.column("op_variable");
     const ops = head.names.length;
     return {
       ...NO_EDITS,
-      path: [head.path.join(" / ")],
+      path: [...this.#path],
       warnings: [...head.notices],
       ops,
       variables: at(this.#data.column("node_variables"), 0),
@@ -181,6 +209,7 @@ export class Room {
       selected_variables: this.#chosen.reduce((sum, chosen, op) => sum + (chosen & at(variable, op)), 0),
       colours: head.legends.map(({ by }) => by),
       legend: head.legends[this.#way] ?? null,
+      hidden: this.#hidden.count,
       direction: head.right ? "right" : "down",
     };
   }
@@ -200,7 +229,6 @@ const NO_EDITS: Pick<
   | "ahead"
   | "comparing"
   | "changes"
-  | "hidden"
   | "pinned"
   | "notice"
 > = {
@@ -215,25 +243,11 @@ const NO_EDITS: Pick<
   ahead: [],
   comparing: false,
   changes: [],
-  hidden: 0,
   pinned: 0,
   notice: "",
 };
 
-function plain(reply: Exclude<Reply, { type: "drawn" | "painted" }>): Answer {
+/** A reply without numbers. */
+export function plain(reply: Exclude<Reply, { type: "drawn" | "painted" }>): Answer {
   return { ...reply, buffer: NOTHING };
-}
-
-/** A channel whose other end is the page itself. */
-export function localChannel(room: Room): Channel {
-  return {
-    request: async (message, { signal } = {}) => {
-      // As from a kernel: never before whoever asks has gone on.
-      await Promise.resolve();
-      if (signal?.aborted)
-        throw new DOMException(`The request "${message.type}" was given up.`, "AbortError");
-      return room.answer(message);
-    },
-    close: () => undefined,
-  };
 }

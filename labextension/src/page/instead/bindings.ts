@@ -4,12 +4,12 @@ import * as original from "../../bindings";
 export type { Hands } from "../../bindings";
 
 const NOT_HERE = new Set([
-  ...["i", "o", "h", "H", "A", "D", "U", "r", "c", "Delete", "Backspace"],
+  ...["i", "o", "D", "U", "r", "c", "Delete"],
   ...original.GROUPS.flatMap(({ title, bindings }) =>
     title === "Edit" ? bindings.map(({ keys }) => keys[0]) : [],
   ),
 ]);
-const GESTURES_NOT_HERE = ["Shift-click", "Alt-click", "Drag from the dot below an op"];
+const GESTURES_NOT_HERE = ["Shift-click", "Alt-click", "Drag a box", "Drag from the dot below an op"];
 
 export const GROUPS: typeof original.GROUPS = original.GROUPS.map(({ title, bindings }) => ({
   title,

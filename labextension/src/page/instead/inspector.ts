@@ -1,6 +1,8 @@
 // The inspector of a page: everything about what was clicked, and nothing that would change it.
 import { breakable, element, releaseFocus } from "../../dom";
+import { doorsAndAround } from "../../panels/doors";
 import { createExamined } from "../../panels/examined";
+import { hideButtons } from "../../panels/filter";
 import type { createInspector as Original } from "../../panels/inspector";
 import type { Parts } from "../../panels/parts";
 import { section } from "../../panels/section";
@@ -33,8 +35,10 @@ function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTML
   return [
     element("p", { class: "tgw-name" }, breakable(name.replace(/\/$/, "") || "the whole graph")),
     facts,
+    ...doorsAndAround(details, parts),
     examined,
     traceButtons(name, parts),
+    hideButtons(name, parts),
     ...inputsOf(details, parts, go),
     ...outputsOf(details, parts, go),
     ...controlsOf(details, parts, go),

@@ -3,12 +3,6 @@
 import { element } from "../../dom";
 import type { createChanges as Changes } from "../../panels/changes";
 import type { createClone as Clone } from "../../panels/clone";
-import type {
-  createHidden as Hidden,
-  hide as Hide,
-  hideButtons as HideButtons,
-  showAll as ShowAll,
-} from "../../panels/filter";
 import type { pencil as Pencil, verbButtons as VerbButtons } from "../../panels/forms";
 import type { createHistory as History } from "../../panels/history";
 import type { createPort as Port } from "../../panels/port";
@@ -21,9 +15,5 @@ export const createChanges: typeof Changes = nothing;
 export const createClone: typeof Clone = nothing;
 export const createHistory: typeof History = nothing;
 export const createPort: typeof Port = nothing;
-export const createHidden: typeof Hidden = nothing;
-export const hideButtons: typeof HideButtons = nothing;
 export const verbButtons: typeof VerbButtons = nothing;
 export const pencil = nothing as unknown as typeof Pencil;
-export const hide: typeof Hide = () => Promise.resolve();
-export const showAll: typeof ShowAll = () => Promise.resolve();

@@ -1,6 +1,7 @@
 // The selection of a page: how large it is, and what can be made of it.
 import { button, disable, element } from "../../dom";
 import { createDerive } from "../../panels/derive";
+import { hideButtons } from "../../panels/filter";
 import { section } from "../../panels/section";
 import type { createSelection as Original } from "../../panels/selection";
 import { sizeText } from "../../scene";
@@ -25,5 +26,9 @@ export const createSelection: typeof Original = (parts) => {
     line.textContent = chosen ? sizeText(ops, variables) : HINT;
     body.replaceChildren(line);
   });
-  return section("Selection", { class: "tgw-selection-section" }, [clear], body, createDerive(parts));
+  const hiding = hideButtons("", parts);
+  store.watch(["state"], ({ state }) => {
+    hiding.hidden = !isSelecting(state);
+  });
+  return section("Selection", { class: "tgw-selection-section" }, [clear], body, createDerive(parts), hiding);
 };
