@@ -10,7 +10,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, fill, initialised, v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import NoPath, NotAGraph, SessionRefused, UnknownName
+from tfgraphwidget.errors import NoPath, NotAGraph, NothingTo, SessionRefused, UnknownName
 
 
 def test_the_default_graph_and_session_are_taken_when_nothing_is_given(mlp: tf.Graph) -> None:
@@ -111,6 +111,31 @@ def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError]
     editor.undo()
     assert heard == [1, 0]
+
+
+def test_a_widget_that_was_closed_is_replaced_by_a_new_one(editor: GraphEditor) -> None:
+    heard = len(editor.listeners)
+    first = editor.widget
+    assert editor.widget is first
+    first.close()
+    first.close()
+    assert len(editor.listeners) == heard
+    editor.mark("x:0", "net/logits:0")
+    second = editor.widget
+    assert second is not first
+    assert second.outputs == ("net/logits:0",)
+    assert first.outputs == ()
+    data, *_ = editor._repr_mimebundle_()
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == second.model_id
+
+
+@pytest.mark.parametrize("to", ["1", True, 1.0, None, 2, -1])
+def test_a_jump_goes_to_a_number_of_edits_only(editor: GraphEditor, to: object) -> None:
+    editor.rename("net/logits", "scores")
+    editor.undo()
+    with pytest.raises(NothingTo, match=r"give a number from 0 to 1\.$"):
+        editor.jump(to)
+    assert not editor.history.done
 
 
 def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEditor) -> None:

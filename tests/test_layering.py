@@ -121,6 +121,13 @@ def test_every_module_has_a_row(path):
     assert not name or name.split(".")[0] in ROWS
 
 
+def test_the_table_for_those_who_contribute_has_the_same_rows():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    # "    24  asked  choosing   what they do": two spaces or more between all of them.
+    lines = [re.split(r"\s{2,}", line.strip()) for line in re.findall(r"^ {4,5}\d+  .+", text, re.MULTILINE)]
+    assert {name: int(number) for number, *names, _ in lines for name in names} == ROWS
+
+
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_imports_go_down_and_libraries_stay_in_their_place(path):
     assert wrong_imports(path) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -258,6 +259,29 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     assert editor.replay(good) == len(good), "the names that the failure has left in TensorFlow's graph are free for it"
     copied = editor.session.run(editor.copies["copy"]["net/logits:0"], {"x:0": np.ones((2, 3), np.float32)})
     assert copied.shape == (2, 4)
+
+
+def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a live graph with a session: there each step that is taken back would let an interrupt in."""
+    editor = opened()
+    editor.rename("dead", "alive")
+    before, history, undo = graph_def(editor), editor.history, editor.undo
+
+    def interrupted() -> str:
+        signal.raise_signal(signal.SIGINT)
+        return undo()
+
+    monkeypatch.setattr(editor, "undo", interrupted)
+    old = ("alive", "kept", "end", "gone")
+    edits = [{"verb": "rename", "given": {"old": name, "new": f"new_{name}"}} for name in old]
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            editor.replay(edits)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert editor.history is history
+    assert graph_def(editor) == before
 
 
 def test_a_failure_leads_back_to_the_room_one_stood_in(saved: Path) -> None:

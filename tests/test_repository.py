@@ -13,7 +13,7 @@ AT_THE_TOP = {
     "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile",
     "tfgraphwidget", "notebooks", "tests", "labextension",
 }  # fmt: skip
-# Put together here, since a file that names one of these hosts is what the test is looking for.
+# Put together here, since a file that names one of these is what the tests are looking for.
 PACKAGE_HOSTS = [
     ".".join(parts)
     for parts in [
@@ -21,6 +21,7 @@ PACKAGE_HOSTS = [
         ("pypi", "org"), ("files", "pythonhosted", "org"), ("deb", "debian", "org"), ("archive", "ubuntu", "com"),
     ]
 ]  # fmt: skip
+OWN_TOOLS = ["/.lib" + "rary", "farm" + "-bench", "farm" + "-studio", "sub" + "agents"]
 
 
 def tracked() -> list[Path]:
@@ -42,14 +43,23 @@ def texts() -> dict[str, str]:
     return found
 
 
+def naming(words: list[str]) -> list[str]:
+    """The files with one of these words in them, in whatever case."""
+    pattern = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    return [name for name, text in texts().items() if pattern.search(text)]
+
+
 def test_the_top_level_holds_what_the_design_lists():
     top = {path.relative_to(ROOT).parts[0] for path in tracked()}
     assert {name for name in top - AT_THE_TOP if not name.startswith(".")} == set()
 
 
 def test_no_file_names_a_package_registry():
-    hosts = re.compile("|".join(map(re.escape, PACKAGE_HOSTS)))
-    assert [name for name, text in texts().items() if hosts.search(text)] == []
+    assert naming(PACKAGE_HOSTS) == []
+
+
+def test_no_file_names_the_tools_of_those_who_wrote_it():
+    assert naming(OWN_TOOLS) == []
 
 
 def test_no_lock_file_says_where_a_package_came_from():

@@ -145,7 +145,7 @@ class Changing(Seeing):
         'editor.bypass(what="net/hidden/Relu")'
         """
         edits = len(self._history.done) + len(self._history.undone)
-        if not 0 <= to <= edits:
+        if type(to) is not int or not 0 <= to <= edits:
             raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
         told = ""
         while len(self._history.done) != to:

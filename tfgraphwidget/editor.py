@@ -219,6 +219,8 @@ class GraphEditor(Colouring):
             notices=self._source.notices,
             colours=self._ways_without_a_run(),
             colour=self._by,
+            rooms=self._rooms,
+            coloured=self._ways_without_a_run,
         )
 
     def _picture(self) -> tuple[scenes.Scene, scenes.Paint]:
@@ -227,7 +229,7 @@ class GraphEditor(Colouring):
 
     @property
     def widget(self) -> Any:
-        """The editor as an ipywidgets widget; always the same one.
+        """The editor as an ipywidgets widget; always the same one, until that is closed.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -235,7 +237,7 @@ class GraphEditor(Colouring):
         >>> editor.widget.inputs, editor.widget.outputs
         (('x:0',), ('net/logits:0',))
         """
-        if self._widget is None:
+        if self._widget is None or self._widget.comm is None:
             self._widget = self._show(self)
         return self._widget
 

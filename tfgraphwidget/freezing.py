@@ -109,14 +109,15 @@ class Freezing(Reworking):
         command = self.command(
             part - self.ops(*behind) if behind else part, into="", init=init, graph=graph, session=session
         )
-        history, fresh = self._history, self.fresh
+        history, fresh, listeners = self._history, self.fresh, self.listeners
         try:
+            self.listeners = []  # the step is no edit of this graph: nobody is to hear of it
             self.do(command)
         except BaseException:
             session.close()
             raise
         finally:
-            self._history, self.fresh = history, fresh
+            self._history, self.fresh, self.listeners = history, fresh, listeners
         taken = type(self)(open_source(graph, session), self._show)
         there = taken.index.ids
         taken.mark(*([n for n in side if n.partition(":")[0] in there] for side in ends))

@@ -18,8 +18,11 @@ _waiting: list[tuple[int, FrameType | None]] | None = None  # interrupts that ar
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """What is inside is done wholly: an interrupt that comes meanwhile is raised behind it, or by `let_in`."""
+def held_back(*, wholly: bool = False) -> Iterator[None]:
+    """What is inside is done wholly: an interrupt that comes meanwhile is raised behind it, or by `let_in`.
+
+    `wholly`: behind it in any case, for what must not be taken back itself.
+    """
     global _waiting  # noqa: PLW0603
     handler = _handler()
     if handler is None or _waiting is not None:  # somebody around holds them back
@@ -27,7 +30,7 @@ def held_back() -> Iterator[None]:
         return
     came: list[tuple[int, FrameType | None]] = []
     signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
-    _waiting = came
+    _waiting = [] if wholly else came  # where nothing waits, `let_in` lets nothing in
     try:
         yield
     finally:
@@ -39,7 +42,7 @@ def held_back() -> Iterator[None]:
 
 def let_in() -> None:
     """Raise an interrupt that is held back: whoever calls this can take back what has been done so far."""
-    if _waiting:
+    if _waiting and threading.current_thread() is threading.main_thread():
         _waiting.clear()
         raise KeyboardInterrupt
 

@@ -17,6 +17,7 @@ from tfgraphwidget.edits.freeze import Freeze
 from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.edits.written import Written, parsed, read
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
 
 
@@ -63,14 +64,15 @@ def _all_or_nothing(editor: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        taken_back = _taken_back(editor, len(history.done))
-        editor._history, editor.fresh, editor.lost = history, fresh, lost
-        editor._rooms.go(stood)
-        _forget(editor, taken_back)
-        for room, boundary, chosen in marks:
-            room.remember(*boundary)
-            if not any(boundary):
-                room.choose(chosen)
+        with held_back(wholly=True):
+            taken_back = _taken_back(editor, len(history.done))
+            editor._history, editor.fresh, editor.lost = history, fresh, lost
+            editor._rooms.go(stood)
+            _forget(editor, taken_back)
+            for room, boundary, chosen in marks:
+                room.remember(*boundary)
+                if not any(boundary):
+                    room.choose(chosen)
         raise
     finally:
         editor.listeners = listeners

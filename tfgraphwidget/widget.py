@@ -61,6 +61,13 @@ class GraphWidget(anywidget.AnyWidget):
             # Kept on the widget: asyncio itself holds tasks weakly.
             self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
 
+    def close(self) -> None:
+        """Show nothing any more, and follow no editor; the editor makes another widget when it is to be shown."""
+        super().close()
+        editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
+        if editor is not None and self._follow in editor.listeners:
+            editor.listeners.remove(self._follow)
+
     def catch_up(self) -> None:
         """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""
         if self._editor.is_behind():

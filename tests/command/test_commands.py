@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -22,6 +25,8 @@ from tests.conftest import build_mlp, initialised, v1
 from tests.test_replay import seen
 from tfgraphwidget.command import main, server
 from tfgraphwidget.command.bar import Bar
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.export.paged import unpacked
 
 ODD = "it's '); import os #\n naïve"
 BATCH = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
@@ -145,14 +150,36 @@ def test_a_script_runs_as_it_is_and_on_other_files(model: Path, capsys: pytest.C
     assert tgw.edit.__module__ == "tfgraphwidget"
 
 
+def test_files_of_one_name_are_refused_before_one_is_written_over_another(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, out = model.parent / "s.py", model.parent / "out"
+    script.write_text("import tfgraphwidget as tgw\neditor = tgw.edit('x.pb')\n")
+    out.mkdir()
+    files = [model.parent / folder / "m.pb" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_bytes(model.read_bytes())
+    assert main(["run-script", str(script), *map(str, files), "--out", str(out)]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    assert "would both be written as 'm.pb'" in told[0]
+    assert "/a/m.pb" in told[0]
+    assert "/b/m.pb" in told[0]
+    assert list(out.iterdir()) == []
+    assert main(["run-script", str(script), *map(str, files)]) == 0
+
+
 @pytest.mark.parametrize(
     ("script", "why"),
     [
         ("x = 1\n", "left no editor"),
         ("a = 1\nb = 1 / 0\n", "line 2, raised ZeroDivisionError"),
         ("a = (\n", "SyntaxError"),
+        ("import sys\nsys.exit(0)\n", "line 2, ends Python, so nothing is saved"),
+        ("import sys\nsys.exit('no')\n", "line 2, ends Python"),
     ],
-    ids=["no editor", "raises", "no Python"],
+    ids=["no editor", "raises", "no Python", "ends", "ends with words"],
 )
 def test_a_script_that_fails_is_told_in_a_sentence(script: str, why: str, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "s.py").write_text(script)
@@ -173,7 +200,8 @@ def test_bad_edits_leave_no_file(model: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_an_unknown_word_is_exit_code_2() -> None:
-    for arguments in ([], ["dance"], ["info"], ["info", "a", "--csv"]):
+    ports = [["demo", f"--port={port}"] for port in ("0", "-5", "65536", "9" * 5_000, "eight", "8.0")]
+    for arguments in ([], ["dance"], ["info"], ["info", "a", "--csv"], ["show", "a.pb", "--port", "-5"], *ports):
         with pytest.raises(SystemExit) as ended:
             main(arguments)
         assert ended.value.code == 2
@@ -184,7 +212,7 @@ def test_an_unknown_word_is_exit_code_2() -> None:
 
 def test_the_address_of_a_file_is_quoted_whole() -> None:
     for name in (ODD, "a#b?c%20.pb", "naïve 日本.pb"):
-        where = server.address(Path("/root") / name, Path("/root"))
+        where = server.address(Path("/srv") / name, Path("/srv"))
         url = urlsplit(f"http://127.0.0.1:8888/{where}?token=1")
         assert where.isascii()
         assert where.isprintable()
@@ -210,19 +238,82 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
     out = model.parent / "page.html"
     assert main(["show", str(model), "--html", str(out)]) == 0
     text = out.read_text(encoding="utf-8")
-    assert text.lstrip().lower().startswith("<!doctype html")
-    assert "net/one" in text or len(text) > 10_000
+    assert text.startswith("<!doctype html")
+    data = re.search(r'<script type="text/plain" id="tfgraphwidget-data">(.*?)</script>', text, re.DOTALL)
+    assert data
+    _, (room,) = unpacked(base64.b64decode(data[1]))
+    assert room.head["names"] == list(tgw.edit(model).index.names)
+
+
+def test_the_token_of_the_server_is_not_in_the_list_of_processes(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """tests/browser/test_show.py opens the URL. Here another process is started, with what JupyterLab would get."""
+    started: list[list[str]] = []
+    start = subprocess.Popen
+
+    def instead(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        started.append(command)
+        told = "import os, pathlib; pathlib.Path('told').write_text(os.environ['JUPYTER_TOKEN'])"
+        return start([sys.executable, "-c", told], cwd=model.parent, text=True, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", instead)
+    assert main(["show", str(model), "--no-browser"]) == 0
+    token = (model.parent / "told").read_text().strip()
+    assert len(token) >= 32
+    assert f"?token={token}\n" in capsys.readouterr().out
+    assert not any(token in word for word in started[0])
 
 
 # How it ends
+
+
+@pytest.fixture
+def nobody() -> Iterator[TextIO]:
+    """A pipe whose reader has left."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        yield pipe
+
+
+def test_the_work_is_done_though_nobody_hears_of_it(
+    model: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
+) -> None:
+    out = model.parent / "out.pb"
+    monkeypatch.setattr(sys, "stderr", nobody)
+    monkeypatch.setattr(sys, "stdout", nobody)
+    assert main(["export", str(model), str(out)]) == 0
+    assert nodes(out) == nodes(model)
+    assert main(["export", str(model) + "x", str(out)]) == 1
+
+
+def test_diff_ends_with_what_it_has_found_though_nobody_hears_of_it(
+    model: Path, edits: Path, monkeypatch: pytest.MonkeyPatch, nobody: TextIO
+) -> None:
+    out = model.parent / "out.pb"
+    main(["export", str(model), str(out), "--edits", str(edits)])
+    monkeypatch.setattr(sys, "stdout", nobody)
+    assert main(["diff", str(model), str(out)]) == 1
+    assert main(["diff", str(model), str(model)]) == 0
+
+
+def test_a_diff_that_breaks_down_does_not_say_that_the_graphs_differ(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(GraphEditor, "diff", lambda *_: 1 / 0)
+    assert main(["diff", str(model), str(model)]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     out = tmp_path / "out" / "graph.pb"
     out.parent.mkdir()
     code = (
-        "import sys, time, tfgraphwidget.export.graph_defs as g\n"
+        "import signal, sys, time\n"
         "from tfgraphwidget.export import writing\n"
+        # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(path, what):\n"
         "    path.write_bytes(b'half')\n"
         "    print('writing', flush=True)\n"
@@ -235,8 +326,6 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     source.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
     command = [sys.executable, "-c", code, "export", str(source), str(out)]
     quiet: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
-    quiet["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, **quiet) as running:
         assert running.stdout
         assert running.stdout.readline() == "writing\n"
@@ -248,8 +337,10 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     assert list(out.parent.iterdir()) == []
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
-    model = Path(__file__).parents[2] / "notebooks" / "models" / "slim_inception_v3_infer.meta"
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    model = tmp_path / "large.pb"
+    nodes = [v1.NodeDef(name=f"placeholder_{k}", op="Placeholder") for k in range(20_000)]
+    model.write_bytes(v1.GraphDef(node=nodes).SerializeToString())  # its JSON: 1.7 MB, more than a pipe holds
     command = [sys.executable, "-m", "tfgraphwidget", "info", "--json", str(model)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,38 @@ def test_the_command_is_installed() -> None:
     done = subprocess.run([sys.executable, "-m", "tfgraphwidget", "--help"], capture_output=True, text=True, check=True)
     for word in ("demo", "show", "info", "code", "export", "diff", "run-script", "exit codes", "130"):
         assert word in done.stdout
+
+
+def told(shell: str, file: Path) -> subprocess.CompletedProcess[str]:
+    """What comes of `info` as a shell runs it; $info is the command up to the file's name."""
+    info = f"{shlex.quote(sys.executable)} -m tfgraphwidget info {shlex.quote(str(file))}"
+    return subprocess.run(shell.replace("$info", info), shell=True, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def named(tmp_path: Path) -> Path:
+    """A file with a name that is not of ASCII."""
+    path = tmp_path / "größe.pb"
+    path.write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
+    return path
+
+
+def test_a_terminal_that_lacks_letters_gets_their_numbers(named: Path) -> None:
+    said = told("PYTHONIOENCODING=ascii $info", named)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "gr\\xf6\\xdfe.pb" in said.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_a_disk_that_is_full_is_told_in_one_sentence(named: Path) -> None:
+    said = told("$info > /dev/full", named)
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr == "tfgraphwidget: The system refuses: No space left on device.\n"
+
+
+def test_a_shell_may_close_what_it_does_not_want_to_hear(named: Path) -> None:
+    assert told("$info >&-", named).returncode == 0
+    said = told("$info 2>&-", named)
+    assert said.returncode == 0
+    assert "GraphDef" in said.stdout
+    assert told("$info/none 2>&-", named).returncode == 1

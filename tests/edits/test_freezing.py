@@ -252,3 +252,19 @@ def test_an_extract_that_is_refused_leaves_nothing(mlp: tf.Graph) -> None:
     with pytest.raises(GraphEditError):
         editor.extract("x:0", "gone:0")
     assert not editor.history.done
+
+
+def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
+    graph = build_mlp(resource=True)
+    editor = tgw.edit(graph, session=initialised(graph))
+    editor.rename("net/logits", "scores")
+    editor.undo()
+    history, told = editor.history, []
+    editor.listeners.append(lambda: told.append(len(editor.history.done)))
+    editor.extract("x:0", "net/logits:0")
+    with pytest.raises(GraphEditError):
+        editor.extract("x:0", "gone:0")
+    assert told == []
+    assert editor.history is history
+    editor.redo()
+    assert told == [1]

@@ -15,6 +15,8 @@ from hypothesis.extra import numpy as arrays
 
 from tests.conftest import build_mlp
 from tfgraphwidget.edits.packed import Chosen, NotRead, NotWritten, packed, unpacked
+from tfgraphwidget.edits.written import read
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.sources.live import GraphBody
 
@@ -96,6 +98,34 @@ def test_a_tensor_without_a_value_is_said() -> None:
         packed(build_mlp(resource=True).get_tensor_by_name("x:0"))
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"array": "", "dtype": "float32", "shape": [0, 10**30]},
+        {"array": "", "dtype": "float32", "shape": [0, 2**40, 2**40]},
+        {"array": "AAAAAA==", "dtype": "float32", "shape": [1] * 100},
+        {"array": [], "dtype": "object", "shape": [0, 10**30]},
+        {"array": ["a"], "dtype": "object", "shape": [1] * 100},
+        {"array": "", "dtype": "S0", "shape": [10**18]},
+        {"array": "", "dtype": "str", "shape": [1]},
+        {"array": "/////w==", "dtype": "U1", "shape": []},
+        {"array": "AAARAA==", "dtype": "U1", "shape": []},
+        {"complex": [10**400, 0]},
+        {"complex": [True, 0]},
+    ],
+    ids=repr,
+)
+def test_what_no_value_can_be_is_refused(held: Any) -> None:
+    with pytest.raises(NotRead):
+        unpacked(held)
+    with pytest.raises(GraphEditError, match=r"^Edit 1 \(set_attr\) cannot be read: .*[^.]\.$"):
+        read([{"verb": "set_attr", "given": {"op": "a", "name": "n", "value": held}}])
+
+
+def test_the_last_character_that_there_is_comes_back() -> None:
+    assert through(np.array("\U0010ffff")).item() == "\U0010ffff"
+
+
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
@@ -110,7 +140,11 @@ anything = st.recursive(
 @given(
     anything
     | st.fixed_dictionaries(
-        {"array": anything, "dtype": anything | st.sampled_from(["int8", "object", "V4", "O"]), "shape": anything}
+        {
+            "array": anything,
+            "dtype": anything | st.sampled_from(["int8", "object", "V4", "O", "S0", "U1"]),
+            "shape": anything,
+        }
     )
     | st.fixed_dictionaries({"ops": anything, "tensors": anything})
     | st.fixed_dictionaries({"complex": anything})

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import signal
+import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import IPython
 import pytest
 import tensorflow as tf
 
@@ -13,6 +18,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.lab import files, kinds, places
+from tfgraphwidget.lab.talk import Talk
 
 v1 = tf.compat.v1
 ODD_NAMES = (
@@ -135,6 +141,41 @@ def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
     assert "c" in again.editor.index.ids
 
 
+def test_a_file_that_is_opened_anew_lets_go_of_its_old_graph(frozen: Path) -> None:
+    document = open_at(frozen)
+    assert document.editor.widget.comm is not None
+    graph = weakref.ref(document.editor.graph)
+    editor = weakref.ref(document.editor)
+    del document
+    open_at(frozen, again=True)
+    gc.collect()
+    assert (editor(), graph()) == (None, None)
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The kernel's variables."""
+    names: dict[str, Any] = {}
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(user_ns=names))
+    return names
+
+
+def test_a_documents_editor_is_the_variable_editor_and_follows_the_file(
+    frozen: Path, meta: Path, variables: dict[str, Any]
+) -> None:
+    assert open_at(frozen).editor is variables["editor"]
+    assert open_at(frozen, again=True).editor is variables["editor"]
+    assert open_at(meta).editor is variables["editor"]
+
+
+@pytest.mark.parametrize("make", [lambda: None, lambda: "vim", tgw.example], ids=["None", "a text", "an editor"])
+def test_a_variable_editor_of_ones_own_stays(frozen: Path, variables: dict[str, Any], make: Any) -> None:
+    variables["editor"] = mine = make()
+    open_at(frozen)
+    open_at(frozen, again=True)
+    assert variables["editor"] is mine
+
+
 def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
     assert open_at(meta).editor.default_init() == "current"
     for file in meta.parent.glob("model.*-*"):
@@ -203,6 +244,47 @@ def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
     assert not after.editor.history.done
     assert after.notice == "graph.pb has changed on disk since, so 1 edit of last time was not done again."
+
+
+def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    files._DOCUMENTS.clear()
+    frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.notice
+    assert open_at(frozen) is after  # a page that is reloaded, or another one
+    assert after.notice == ""
+
+
+def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    file = tmp_path / "graph.pb.edits.json"
+    file.write_text(json.dumps(as_sent(before.changed())["edits"]))
+    again = tgw.edit(frozen)
+    assert again.replay(file) == 1
+    assert again.lines == before.editor.lines
+
+
+def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.remove("c")
+    stamp = document.changed()["stamp"]
+    (frozen.parent / "below").mkdir()
+    moved = frozen.rename(frozen.parent / "below" / "other.pb")
+    with pytest.raises(UnknownName):
+        document.moved({"path": "nowhere.pb", "root": str(frozen.parent)})
+    assert document.title == "graph.pb"
+    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})
+    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
+    told = document.changed()
+    assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
+    assert document.folder == moved.parent
+    assert files.opened({"path": "below/other.pb", "root": str(frozen.parent)}) is document
+    assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
+    assert f'tgw.edit("{moved}")' in document.editor.code()
 
 
 def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
@@ -297,6 +379,17 @@ def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
     assert "save again" in document.changed()["lost"]
 
 
+def test_the_file_that_is_edited_does_not_become_a_frozen_part_of_itself(frozen: Path) -> None:
+    """The edits that are done since could not be done again on what is left in it."""
+    document, content = open_at(frozen), frozen.read_bytes()
+    document.editor.mark("x:0", "b:0")
+    for name in ("graph.pb", "graph", "./graph.pb"):
+        with pytest.raises(GraphEditError, match=r"^graph\.pb is the graph that is edited here.*give another name\.$"):
+            document.save({"kind": "frozen", "name": name, "replace": True})
+    assert frozen.read_bytes() == content
+    assert document.save({"kind": "frozen", "name": "part"})["name"] == "part.pb"
+
+
 def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     document = open_at(saved_model)
     with pytest.raises(files.Exists, match="The folder 'model' is there already"):
@@ -305,7 +398,10 @@ def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     assert tf.saved_model.load(str(saved_model.parent)).signatures
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x\0y", "sub/", "nowhere/g.pb"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "x\0y", "sub/", "nowhere/g.pb", ".", "..", "./..", "~no one is called so/g.pb", "a\ud800"],
+)
 def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
     with pytest.raises(GraphEditError):
         open_at(frozen).save({"kind": "graph", "name": name})
@@ -315,3 +411,34 @@ def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
 def test_an_unknown_kind_is_refused(frozen: Path) -> None:
     with pytest.raises(GraphEditError, match="no such kind"):
         open_at(frozen).save({"kind": "exe", "name": "g"})
+
+
+class Line:
+    """The kernel's end of a comm, and what has gone through it."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.send = self.sent.append
+
+    def on_msg(self, heard: Any) -> None:
+        self.say = lambda data: heard({"content": {"data": data}})
+
+    def on_close(self, closed: Any) -> None:
+        pass
+
+
+def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
+    frozen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, size = Line(), files.size
+
+    def interrupted(count: int) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return size(count)
+
+    Talk(line)
+    line.say({"id": 1, "type": "file", "path": frozen.name, "root": str(frozen.parent)})
+    monkeypatch.setattr(files, "size", interrupted)
+    line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
+    assert (frozen.parent / "other.pb").is_file()
+    assert line.sent[-1] == {"type": "refused", "why": "This was interrupted.", "error": "Interrupted", "id": 2}

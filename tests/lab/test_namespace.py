@@ -176,3 +176,34 @@ def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_told(line: tf.G
     panel.unfollow(told.append)
     panel.editor.clone(["a:0"], ["c:0"], into="copy")
     assert told == []
+
+
+def test_a_line_has_the_name_that_the_editor_has_now(line: tf.Graph):
+    held: dict[Any, Any] = {"g": line}
+    panel = namespace.opened("g", held)
+    told: list[dict[str, Any]] = []
+    panel.follow(told.append)
+    held["editor"] = other = tgw.edit(tf.Graph())
+    panel.editor.rename("c", "d")
+    assert told[-1]["line"].startswith("editor_2.rename(")
+    assert told[-1]["variable"] == "editor_2"
+    assert (held["editor"], held["editor_2"]) == (other, panel.editor)
+    held["mine"] = held.pop("editor_2")
+    panel.editor.rename("d", "e")
+    assert told[-1]["line"].startswith("mine.rename(")
+
+
+def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undone(line: tf.Graph):
+    held: dict[Any, Any] = {"g": line}
+    panel = namespace.opened("g", held)
+    told: list[dict[str, Any]] = []
+    panel.follow(told.append)
+    panel.editor.clone(["a:0"], ["c:0"], into="member", times=2)
+    panel.editor.rename("c", "d")
+    for _ in range(2):
+        panel.editor.jump(0)
+        panel.editor.jump(2)
+        panel.editor.undo()
+        assert told[-1]["line"].startswith("member = editor.clone(")
+    assert set(held) == {"g", "editor", "member"}
+    assert held["member"] == list(panel.editor.copies.values())

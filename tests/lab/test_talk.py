@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow as tf
 from jupyter_client import BlockingKernelClient, KernelManager
 
 LISTEN = '__import__("tfgraphwidget.lab", fromlist=["listen"]).listen()'
@@ -27,6 +31,8 @@ class Page:
     def __init__(self, client: BlockingKernelClient) -> None:
         self.client = client
         self.pushed: list[dict[str, Any]] = []
+        self.worked: list[dict[str, Any]] = []
+        self.on_work: Callable[[], None] = lambda: None
         self.comm = f"comm-{id(self)}"
         self.run(LISTEN, silent=True)
         self.send("comm_open", {"target_name": "tfgraphwidget.lab", "data": {}})
@@ -44,6 +50,10 @@ class Page:
         if message["msg_type"] != "comm_msg" or content["comm_id"] != self.comm:
             return None
         told = dict(content["data"])
+        if told["type"] == "working":
+            self.worked.append(told)
+            self.on_work()
+            return None
         if "id" in told:
             return told
         self.pushed.append(told)
@@ -111,6 +121,43 @@ def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> 
     assert [push["type"] for push in page.pushed] == ["changed"]
     assert page.pushed[0]["line"].startswith("copy = editor.clone(")
     assert page.value("'copy' in globals()") == "False"  # the cell has given it a name itself
+
+
+def test_what_code_has_chosen_is_kept(client: BlockingKernelClient) -> None:
+    page = Page(client)
+    page.run("import tensorflow as tf, tfgraphwidget as tgw\nchosen = tgw.edit(tf.Graph())\nchosen.direction = 'right'")
+    assert page.say({"id": 1, "type": "open", "name": "chosen", "direction": "down"})["type"] == "opened"
+    assert page.value("chosen.direction") == "'right'"
+
+
+def write_large_graph(path: Path) -> None:
+    """A GraphDef whose drawing takes a second or more."""
+    graph = tf.compat.v1.GraphDef()
+    for i in range(8_000):
+        node = graph.node.add(name=f"op_{i}", op="Const")
+        node.attr["dtype"].type = tf.float32.as_datatype_enum
+        node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.0))
+    path.write_bytes(graph.SerializeToString())
+
+
+def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelClient, tmp_path: Path) -> None:
+    write_large_graph(tmp_path / "large.pb")
+    page = Page(client)
+    opened = page.say({"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True})
+    assert opened["type"] == "opened"
+    assert {"type": "working", "id": 1, "what": "Reading the graph"}.items() <= page.worked[0].items()
+    page.worked.clear()
+
+    kernel = int(page.value("__import__('os').getpid()"))
+    page.on_work = lambda: os.kill(kernel, signal.SIGINT)
+    asked = {"type": "save", "kind": "page", "name": "large.html"}
+    reply = page.say({"id": 2, **asked, "tells": True})
+    assert (reply["type"], reply["error"]) == ("refused", "Interrupted")
+    assert page.worked
+    assert [file.name for file in tmp_path.iterdir()] == ["large.pb"]
+    page.worked.clear()
+    assert page.say({"id": 3, **asked})["type"] == "saved"
+    assert page.worked == []  # a page that has not asked does not know what to make of it
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,70 @@ def test_what_networkx_relabels_and_cuts_is_opened_as_it_is_now(line: tf.Graph) 
     assert list(editor.index.nodes[editor.index.ids["b"]].input) == ["first", "b/y"]
 
 
+@pytest.fixture
+def beside() -> nx.MultiDiGraph:
+    """A network that trains, with an op beside its logits on whatever device that is, and each in a collection."""
+    graph = build_mlp(resource=True)
+    with graph.as_default():
+        logits = graph.get_tensor_by_name("net/logits:0")
+        with graph.colocate_with(logits.op):
+            seen = tf.identity(graph.get_tensor_by_name("x:0"), name="seen")
+        loss = tf.reduce_sum(logits * logits, name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="train")
+        graph.add_to_collection("ends", logits)
+        graph.add_to_collection("ends", seen)
+        graph.add_to_collection("losses", loss)
+    return tgw.edit(graph).networkx()
+
+
+def run(editor: tgw.GraphEditor, fetched: str, fed: str) -> tuple[int, ...]:
+    """The shape of what comes out when the variables that the collections know are initialised."""
+    with editor.graph.as_default(), v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        shape: tuple[int, ...] = session.run(fetched, {fed: np.ones((2, 3), np.float32)}).shape
+        return shape
+
+
+def test_whatever_names_an_op_follows_when_networkx_relabels_it(beside: nx.MultiDiGraph) -> None:
+    editor = tgw.edit(nx.relabel_nodes(beside, {name: f"pre/{name}" for name in beside}))
+    assert editor.notices == ()
+    assert run(editor, "pre/net/logits:0", "pre/x:0") == (2, 4)
+    assert editor.graph.get_operation_by_name("pre/seen").colocation_groups() == [b"loc:@pre/net/logits"]
+    assert [held.name for held in editor.graph.get_collection("ends")] == ["pre/net/logits:0", "pre/seen:0"]
+    assert {v.name for v in editor.graph.get_collection("variables")} == {
+        f"pre/net/{layer}/{v}:0" for layer in ("one", "two") for v in ("w", "b")
+    }
+
+
+def test_names_that_networkx_exchanges_are_exchanged_everywhere(beside: nx.MultiDiGraph) -> None:
+    """Both ops are called what the other was called: the name alone would not tell which is meant."""
+    editor = tgw.edit(nx.relabel_nodes(beside, {"seen": "net/logits", "net/logits": "seen"}))
+    assert editor.graph.get_operation_by_name("net/logits").colocation_groups() == [b"loc:@seen"]
+    assert [held.name for held in editor.graph.get_collection("ends")] == ["seen:0", "net/logits:0"]
+    assert run(editor, "seen:0", "x:0") == (2, 4)
+
+
+def test_what_networkx_cuts_is_let_go_of_and_the_rest_runs(beside: nx.MultiDiGraph) -> None:
+    cut = beside.copy()
+    cut.remove_nodes_from([name for name in beside if name.startswith(("train", "gradients", "loss"))])
+    editor = tgw.edit(cut)
+    assert run(editor, "net/logits:0", "x:0") == (2, 4)
+    assert set(editor.graph.get_all_collection_keys()) == {"ends", "trainable_variables", "variables"}
+    assert [why for why in editor.notices if "'loss:0'" in why and "'losses'" in why]
+
+
+def test_what_only_computes_an_output_runs_without_its_collections(beside: nx.MultiDiGraph) -> None:
+    """What initialises and reads a variable is no part of it, so no tf.Variable can be made of what is left."""
+    part = beside.subgraph({"net/logits", "seen", *nx.ancestors(beside, "net/logits")})
+    editor = tgw.edit(part)
+    assert editor.graph.get_collection("variables") == []
+    assert [why for why in editor.notices if "'net/one/w:0'" in why]
+    alone = tgw.edit(beside.subgraph({"x", "seen"}))
+    assert run(alone, "seen:0", "x:0") == (2, 3)
+    assert [why for why in alone.notices if why.startswith("'seen' had to be")]
+    assert "_class" not in alone.graph.get_operation_by_name("seen").node_def.attr
+
+
 def test_what_does_not_say_what_its_ops_are_is_refused_in_a_sentence(line: tf.Graph) -> None:
     good = tgw.edit(line).networkx()
 

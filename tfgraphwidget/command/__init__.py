@@ -7,9 +7,12 @@ is (diff: a graph that cannot be read), 130 interrupted by Ctrl-C. What is wrong
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
+import traceback
 
+from tfgraphwidget.command.saying import remark, say
 from tfgraphwidget.command.words import parser
 from tfgraphwidget.errors import GraphEditError
 
@@ -20,26 +23,31 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit code."""
     options = parser().parse_args(arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what TensorFlow says of graphics cards is no answer
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no name stops a terminal that lacks its letters
     try:
-        code = _run(options)
-        sys.stdout.flush()  # here, where it may fail, and not at Python's end
-        return code
+        return _run(options)
     except GraphEditError as error:
         return _refused(options, error.why)
     except KeyboardInterrupt:
-        print("tfgraphwidget: interrupted.", file=sys.stderr)
+        remark("tfgraphwidget: interrupted.")
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read what is printed has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except MemoryError:
         return _refused(options, "There is not enough memory for this graph.")
+    except OSError as error:  # a full disk
+        what = f" {str(error.filename)!r}" if error.filename else ""
+        return _refused(options, f"The system refuses{what}: {error.strerror or error}.")
+    except Exception:
+        if options.command != "diff":  # whose 1 says that the graphs differ
+            raise
+        traceback.print_exc()
+        return MISUSED
 
 
 def _refused(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.command.wording import shown
 
-    print(f"tfgraphwidget: {shown(why)}", file=sys.stderr)
+    remark(f"tfgraphwidget: {shown(why)}")
     return MISUSED if options.command == "diff" else REFUSED
 
 
@@ -69,5 +77,5 @@ def _info(options: argparse.Namespace) -> int:
     from tfgraphwidget.command.info import info, text
 
     told = info(options.file)
-    print(json.dumps(told, indent=1) if options.json else text(told))
+    say(json.dumps(told, indent=1) if options.json else text(told))
     return 0

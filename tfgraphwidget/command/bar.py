@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from tfgraphwidget.command.saying import write
 from tfgraphwidget.progress import told_to
 
 _WIDE = 24
@@ -16,11 +17,11 @@ _CLEAR = "\r\x1b[K"
 
 
 class Bar:
-    """Draws on `out`; `close` leaves nothing of it behind on a terminal."""
+    """Draws on `out`, if there is one; `close` leaves nothing of it behind on a terminal."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO | None) -> None:
         self._out = out
-        self._is_terminal = out.isatty()
+        self._is_terminal = out is not None and out.isatty()
         self._what = ""
         self._drawn = 0.0
 
@@ -28,21 +29,23 @@ class Bar:
         """What is being done, and how much of how much of it; 0 of 0 where nobody can say."""
         if not self._is_terminal:
             if what != self._what:
-                print(f"{what} …", file=self._out, flush=True)
+                self._draw(f"{what} …\n")
         elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0
             told = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
-            self._out.write(f"{_CLEAR}{what}{told}")
-            self._out.flush()
+            self._draw(f"{_CLEAR}{what}{told}")
             self._drawn = time.monotonic()
         self._what = what
 
     def close(self) -> None:
         """Take the bar away."""
         if self._is_terminal and self._what:
-            self._out.write(_CLEAR)
-            self._out.flush()
+            self._draw(_CLEAR)
         self._what = ""
+
+    def _draw(self, text: str) -> None:
+        with suppress(OSError):  # nobody looks any more, and the work goes on
+            write(self._out, text)
 
 
 @contextmanager

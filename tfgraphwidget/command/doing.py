@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import runpy
-import sys
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.command.bar import bar
+from tfgraphwidget.command.saying import remark, say
 from tfgraphwidget.command.wording import count, shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
@@ -29,7 +29,7 @@ def code(options: argparse.Namespace) -> int:
     with bar():
         editor = _opened(options)
         editor.replay(options.edits)
-    sys.stdout.write(editor.code())
+    say(editor.code().removesuffix("\n"))
     return 0
 
 
@@ -47,7 +47,7 @@ def export(options: argparse.Namespace) -> int:
             ends = {"signatures": _only(editor, options.signature)}
         written = _saved(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
     _notes(editor)
-    print(shown(str(written)))
+    say(shown(str(written)))
     return 0
 
 
@@ -59,7 +59,7 @@ def page(options: argparse.Namespace) -> int:
         editor = _opened(options)
         tell("Writing")
         written = _saved(editor, options.html)
-    print(shown(str(written)))
+    say(shown(str(written)))
     return 0
 
 
@@ -71,9 +71,9 @@ def diff(options: argparse.Namespace) -> int:
         tell(f"Opening {shown(Path(options.before).name)}")
         found = after.diff(options.before)
     if options.json:
-        print(json.dumps(found.rows(), indent=1))
+        say(json.dumps(found.rows(), indent=1))
     else:
-        print("\n".join(map(shown, repr(found).splitlines())))
+        say("\n".join(map(shown, repr(found).splitlines())))
     return 1 if found else 0
 
 
@@ -84,6 +84,8 @@ def run_script(options: argparse.Namespace) -> int:
         raise GraphEditError(f"There are several files to edit, and {out!r} is no folder that could take them.")
     if not Path(options.script).is_file():
         raise GraphEditError(f"There is no script {options.script!r}.")
+    if out is not None:
+        _check_names(options.files)
     for file in options.files or [None]:
         with bar():
             tell(f"Running {shown(Path(options.script).name)}" + (f" on {shown(file)}" if file else ""))
@@ -93,8 +95,20 @@ def run_script(options: argparse.Namespace) -> int:
             written = None if place is None else _saved(editor, str(place))
         _notes(editor)
         edits = count(len(editor.history.done), "edit")
-        print(f"{told}{edits}, {count(len(editor.outermost), 'op')}" + (f" → {shown(str(written))}" if written else ""))
+        say(f"{told}{edits}, {count(len(editor.outermost), 'op')}" + (f" → {shown(str(written))}" if written else ""))
     return 0
+
+
+def _check_names(files: list[str]) -> None:
+    """Refuse files of one name, which a folder that takes what becomes of them cannot all hold."""
+    known: dict[str, str] = {}
+    for file in files:
+        name = Path(file).name
+        if name in known:
+            raise GraphEditError(
+                f"{known[name]!r} and {file!r} would both be written as {name!r}; edit them one at a time."
+            )
+        known[name] = file
 
 
 def _opened(options: argparse.Namespace) -> GraphEditor:
@@ -139,7 +153,7 @@ def _saved(editor: GraphEditor, out: str, **how: Any) -> Path:
 
 def _notes(editor: GraphEditor) -> None:
     for sentence in editor._told:
-        print(f"tfgraphwidget: note: {shown(sentence)}", file=sys.stderr)
+        remark(f"tfgraphwidget: note: {shown(sentence)}")
 
 
 def _ran(script: str, file: str | None) -> GraphEditor:
@@ -149,6 +163,10 @@ def _ran(script: str, file: str | None) -> GraphEditor:
             left = runpy.run_path(script, run_name="__main__")
         except GraphEditError as error:
             raise GraphEditError(f"{script}, line {_line(error, script)}: {error.why}") from error
+        except SystemExit as error:
+            raise GraphEditError(
+                f"{script}, line {_line(error, script)}, ends Python, so nothing is saved; leave that line out."
+            ) from error
         except Exception as error:
             told = (str(error).strip().splitlines() or [""])[0].rstrip(".")
             where = f"line {_line(error, script)}"

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
+from tfgraphwidget.command.saying import say
 from tfgraphwidget.errors import GraphEditError, UnknownName
 
 _NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
@@ -54,14 +55,14 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     port, token = _free_port(port), secrets.token_hex(16)
     where = address(file, root)
     url = f"http://127.0.0.1:{port}/{where}?token={token}"
-    print(f"\n    Open this in a browser:\n\n    {url}\n\n    Ctrl-C ends it.\n", flush=True)
+    say(f"\n    Open this in a browser:\n\n    {url}\n\n    Ctrl-C ends it.\n")
     command = [sys.executable, "-m", "jupyterlab", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
-    command += [f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}"]
-    command += ["--ServerApp.log_level=WARN", *([] if browser else ["--no-browser"])]
+    command += [f"--ServerApp.root_dir={root}", "--ServerApp.log_level=WARN", *([] if browser else ["--no-browser"])]
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
-    with subprocess.Popen(command) as server:
+    # In the environment, and not where everybody on the machine reads what was called with what.
+    with subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token}) as server:
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
                 return server.wait()

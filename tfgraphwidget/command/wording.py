@@ -17,11 +17,11 @@ def shown(text: str) -> str:
 def size(count_of_bytes: int) -> str:
     """Bytes as people say them.
 
-    >>> size(999), size(93_600_000)
-    ('999 bytes', '93.6 MB')
+    >>> size(999), size(999_600), size(93_600_000)
+    ('999 bytes', '1 MB', '93.6 MB')
     """
     value, unit = float(count_of_bytes), 0
-    while value >= 1000 and unit < len(_UNITS) - 1:
+    while value >= (999.5 if unit else 1000) and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1
     return f"{value:.3g} {_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_UNITS[unit]}"
 

@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         return found
 
     demo = add("demo", "open the first notebook in JupyterLab and print its URL", "", "--port 9000 --browser")
-    demo.add_argument("--port", type=int, default=8888, help="the first port to try (default: 8888)")
+    demo.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
     demo.add_argument("--browser", action="store_true", help="open the URL in a browser too")
     _show(add)
     told = add("info", "tell what a file holds, without TensorFlow", "model.pb", "saved_model/ --json")
@@ -67,11 +67,17 @@ def _made(make: Any, about: str, more: str, **options: Any) -> Any:
     return make(*([name] if name else []), description=about, epilog=more, formatter_class=form, **options)
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:6]) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
+    return int(text)
+
+
 def _show(add: Any) -> None:
     show = add("show", "open a file in JupyterLab, or write it as one page", "model.pb", "saved/ --html model.html")
     show.add_argument("file", metavar="FILE", help=_FILE)
     show.add_argument("--html", metavar="OUT", help="write a page that needs no server and no network, and end")
-    show.add_argument("--port", type=int, default=8888, help="the first port to try (default: 8888)")
+    show.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
     show.add_argument("--no-browser", action="store_true", help="only print the URL")
     _opening(show)
 

@@ -199,11 +199,8 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     shared = shared_handles(index, clone, chosen)
     if not shared:
         return whole(index, chosen, cut), frozenset()
-    left = (
-        without_shared(index, inside, shared)
-        if clone.variables == "shared"
-        else completed(index, inside, given, shared)
-    )
+    none_own = clone.variables == "shared"
+    left = without_shared(index, inside, shared) if none_own else completed(index, inside, given, shared)
     copied = whole(index, left, cut)
     return copied, frozenset(chosen) - copied
 

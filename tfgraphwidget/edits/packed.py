@@ -19,6 +19,7 @@ import binascii
 import importlib
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -104,7 +105,10 @@ def unpacked(held: Any) -> Any:
     kind = next((key for key, keys in _KEYS.items() if held.keys() == keys), None)
     if kind is None:
         raise NotRead(f"an object with the keys {sorted(map(str, held))[:5]} is no value")
-    return _READERS[kind](held)
+    try:
+        return _READERS[kind](held)
+    except (MemoryError, OverflowError, ValueError):  # a shape that no array has, an integer that no float is
+        raise NotRead(f"{kind!r} says what no value can be") from None
 
 
 def _array_of(value: Any) -> Any:
@@ -145,7 +149,11 @@ def _read_array(held: Mapping[str, Any]) -> Any:
     if len(content) != dtype.itemsize * prod(shape):
         raise NotRead(f"an array of shape {shape} and dtype {held['dtype']} has not {len(content)} bytes")
     if not dtype.itemsize:
+        if prod(shape):  # NumPy would make room for all of them
+            raise NotRead(f"elements of dtype {held['dtype']} hold nothing")
         return np.zeros(shape, dtype)
+    if dtype.kind == "U" and (np.frombuffer(content, "<u4") > sys.maxunicode).any():
+        raise NotRead(f"a text in the array of dtype {held['dtype']} has characters that there are not")
     ordered = dtype if dtype.type.__module__ == _EXTRA else dtype.newbyteorder("<")
     return np.frombuffer(content, ordered).astype(dtype, copy=True).reshape(shape)
 
@@ -186,7 +194,7 @@ def _read_float(held: Mapping[str, Any]) -> float:
 def _read_complex(held: Mapping[str, Any]) -> complex:
     parts = held["complex"] if isinstance(held["complex"], list) else []
     numbers = [unpacked(part) for part in parts]
-    if len(numbers) != 2 or not all(isinstance(n, int | float) for n in numbers):
+    if len(numbers) != 2 or not all(type(n) in (int, float) for n in numbers):
         raise NotRead("a complex number is written as [real, imaginary]")
     return complex(*numbers)
 

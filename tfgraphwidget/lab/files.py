@@ -8,20 +8,25 @@ unless a person gives its very name and confirms.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tfgraphwidget.command.wording import size
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import code
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.lab import kinds, places
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources.paths import path_of
+from tfgraphwidget.sources.said import said
 from tfgraphwidget.widget import GraphWidget
 
 Tell = Callable[[dict[str, Any]], None]
 _MOST_KEPT = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a NUL, half of a character
 _DOCUMENTS: dict[Path, Document] = {}
 
 
@@ -34,27 +39,28 @@ def opened(asked: Mapping[str, Any]) -> Document:
 
     `asked` has `path` as JupyterLab has it, `root` (see places.found), and of what the page has kept: `edits`, `stamp`
     and `saved`. Raises GraphEditError for what cannot be opened. Edits that cannot be done again are told of in the
-    document's `notice`.
+    document's `notice`, once: to the page that gave them.
     """
     path = places.found(_text(asked, "path"), _text(asked, "root"))
     known = _DOCUMENTS.get(path)
     if known is not None and not asked.get("again"):
+        known.notice = ""
         return known
     document = Document(path)
     document.restore(asked)
+    _name(document.editor)
     if known is not None:
         known.close()
     _DOCUMENTS[path] = document
-    _name(document.editor)
     return document
 
 
 def _name(editor: GraphEditor) -> None:
-    """Make it the variable `editor` of the kernel, for a console on it, unless something else is called so."""
+    """Make it the variable `editor` of the kernel, for a console on it, unless a person has called something so."""
     from IPython import get_ipython
 
     names = getattr(get_ipython(), "user_ns", {})
-    if isinstance(names.get("editor"), GraphEditor | None):
+    if "editor" not in names or any(names["editor"] is document.editor for document in _DOCUMENTS.values()):
         names["editor"] = editor
 
 
@@ -73,9 +79,27 @@ class Document:
         self.editor.listeners.append(self._follow)
 
     @property
+    def is_new(self) -> bool:
+        """Whether nobody has looked at it yet."""
+        return self.editor._widget is None
+
+    @property
     def title(self) -> str:
         """What a tab calls it."""
         return _title(self.path)
+
+    def moved(self, asked: Mapping[str, Any]) -> None:
+        """Go on with the file where it lies now: `path` and `root` as for `opened`.
+
+        Raises UnknownName when it is not there; the document is as it was.
+        """
+        path = places.found(_text(asked, "path"), _text(asked, "root"))
+        if _DOCUMENTS.get(self.path) is self:
+            del _DOCUMENTS[self.path]
+        _DOCUMENTS[path] = self
+        source = self.editor._source
+        source.said = said(path, _title(path), {"checkpoint": _checkpoint(self.path)})
+        source.title, self.path = _title(path), path
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Do again the edits that a page has kept; all of them, or none and a `notice`."""
@@ -106,9 +130,11 @@ class Document:
             self._followers.remove(tell)
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Tell nobody any more, and let go of the graph: a widget is kept until it is closed."""
         self._followers.clear()
         self.editor.listeners.remove(self._follow)
+        if self.editor._widget is not None:
+            self.editor._widget.close()
 
     def changed(self) -> dict[str, Any]:
         """What a page shows and keeps: `title`, `dirty`, the newest edit's `line`; `edits`, `stamp` and `saved`.
@@ -150,6 +176,10 @@ class Document:
         if kind is None:
             raise GraphEditError("There is no such kind of file; choose one of the list.")
         target = self._target(_text(asked, "name"), kind.suffix)
+        if kind.kind == "frozen" and target == self.path:
+            raise GraphEditError(
+                f"{self.path.name} is the graph that is edited here, and a frozen one is less of it; give another name."
+            )
         if os.path.lexists(target) and asked.get("replace") is not True:
             what = "The folder" if target.is_dir() else "A file"
             raise Exists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
@@ -165,9 +195,9 @@ class Document:
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
-        if not bare.strip() or bare.endswith("/") or "\0" in bare:
+        if not bare.strip() or bare.endswith("/") or Path(bare).name in ("", "..") or _NO_TEXT.search(bare):
             raise GraphEditError("A name is needed to save under; type one.")
-        path = self.folder / Path(bare).expanduser()
+        path = self.folder / path_of(bare, "name")
         if suffix == "/":
             return path
         return path if path.suffix.lower() == suffix else path.with_name(path.name + suffix)
@@ -210,10 +240,14 @@ class Document:
 
 def _edited(path: Path) -> GraphEditor:
     """An editor on a file; of a MetaGraphDef with the checkpoint of its name, when there is one."""
-    beside = (path.with_suffix(".index"), path.with_suffix("")) if path.suffix.lower() == ".meta" else ()
-    source = open_source(path, checkpoint=next((file for file in beside if file.is_file()), None))
+    source = open_source(path, checkpoint=_checkpoint(path))
     source.title = _title(path)
     return GraphEditor(source, show=GraphWidget)
+
+
+def _checkpoint(path: Path) -> Path | None:
+    beside = (path.with_suffix(".index"), path.with_suffix("")) if path.suffix.lower() == ".meta" else ()
+    return next((file for file in beside if file.is_file()), None)
 
 
 def _title(path: Path) -> str:
@@ -251,12 +285,7 @@ def _named(written: Path, folder: Path) -> str:
 
 def _size(written: Path) -> str:
     files = [file for file in written.rglob("*") if file.is_file()] if written.is_dir() else [written]
-    size = float(sum(file.stat().st_size for file in files))
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"
+    return size(sum(file.stat().st_size for file in files))
 
 
 def _text(asked: Mapping[str, Any], key: str) -> str:

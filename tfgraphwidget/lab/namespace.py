@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.command.wording import count
 from tfgraphwidget.edits import code
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.names import did_you_mean
@@ -67,7 +68,7 @@ def _dotted(cls: type) -> str:
 def choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
     """What can be opened, as {name, kind, about}: the default graph if it has ops, then variables as they were made.
 
-    Names that begin with an underscore are left out, and so are those with which IPython began.
+    Names that begin with an underscore are left out.
     """
     held = list(_graphs(user_namespace() if namespace is None else namespace))
     default = _default_graph()
@@ -93,21 +94,17 @@ def _about(thing: Any, kind: str, default: Any) -> str:
     """A few words on it; "" when it does not tell."""
     try:
         if kind == "editor":
-            return f"{_counted(len(thing.index), 'op')}, {_counted(len(thing.history.done), 'edit')}"
+            return f"{count(len(thing.index), 'op')}, {count(len(thing.history.done), 'edit')}"
         if kind == "session":
-            return _counted(thing.graph.version, "op")
+            return count(thing.graph.version, "op")
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
             note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
-            return f"{_counted(thing.version, 'op')}{note}"
+            return f"{count(thing.version, 'op')}{note}"
         if kind == "Keras model":
-            return f"{type(thing).__name__}, {_counted(len(thing.layers), 'layer')}" if thing.built else "not built yet"
+            return f"{type(thing).__name__}, {count(len(thing.layers), 'layer')}" if thing.built else "not built yet"
         return str(thing.__name__ if kind == "tf.function" else thing.name)
     except Exception:  # a subclass of the person's own may raise what it likes
         return ""
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def opened(name: object, namespace: Namespace | None = None) -> Panel:
@@ -117,8 +114,9 @@ def opened(name: object, namespace: Namespace | None = None) -> Panel:
     """
     variables = user_namespace() if namespace is None else namespace
     thing = _named(name, variables)
-    editor = thing if kind_of(thing) == "editor" else _known(thing, variables) or _edited(thing, variables)
-    return Panel(editor, variables, f"{name}" if name else "default graph")
+    known = thing if kind_of(thing) == "editor" else _known(thing, variables)
+    editor = _edited(thing, variables) if known is None else known
+    return Panel(editor, variables, f"{name}" if name else "default graph", is_new=known is None)
 
 
 def _named(name: object, variables: Namespace) -> Any:
@@ -168,10 +166,14 @@ def _session_of(thing: Any, variables: Namespace) -> Any:
 
 
 class Panel:
-    """One page's view of an editor: `variable` is its name in the notebook, `title` that of what it shows."""
+    """One page's view of an editor: `variable` is its name in the notebook, `title` that of what it shows.
 
-    def __init__(self, editor: GraphEditor, variables: Namespace, title: str) -> None:
+    `is_new` says that the editor was made for it: no code has said how it is to be seen.
+    """
+
+    def __init__(self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False) -> None:
         self.editor = editor
+        self.is_new = is_new
         self.title = title
         self._variables = variables
         self.variable = _given(variables, "editor", editor)
@@ -209,6 +211,7 @@ class Panel:
 
     def _written(self, step: Step) -> str:
         """The line of an edit, with the names that things really have in the notebook."""
+        self.variable = _given(self._variables, "editor", self.editor)  # a cell may have given the name to another
         line, name = code.line(step.command), code.result(step.command)
         names = {"editor": self.variable}
         if name and step.made and _asked_by_page():
@@ -219,11 +222,18 @@ class Panel:
 def _given(variables: Namespace, wanted: str, thing: Any) -> str:
     """The name under which a thing is a variable: the one it has, or `wanted`, with a number if that is another's."""
     for name, held in [(wanted, variables.get(wanted)), *variables.items()]:
-        if held is thing and isinstance(name, str) and not name.startswith("_"):
+        if isinstance(name, str) and not name.startswith("_") and _is_same(held, thing):
             return name
     name = next(name for name in _numbered(wanted) if name not in variables)
     variables[name] = thing
     return name
+
+
+def _is_same(held: Any, thing: Any) -> bool:
+    """Whether it is the thing, or a list of the very same ones: undo and redo list anew what an edit has made."""
+    if type(held) is list and type(thing) is list and len(held) == len(thing):
+        return all(one is other for one, other in zip(held, thing, strict=True))
+    return held is thing
 
 
 def _numbered(name: str) -> Iterator[str]:

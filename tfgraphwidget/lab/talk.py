@@ -3,23 +3,28 @@
     {id, type: "choices"}                 → {choices: [{name, kind, about}]}
     {id, type: "open", name}              → "opened" {model_id, title, variable, line}
     {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see files.opened
+    {id, type: "moved", path, root}       → "moved" {title, ...}: the file has another name now
     {id, type: "kinds"}, "save"           → of the file's document
     pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
 
+A request that has `tells` hears, before its reply, how far long work is: {id, type: "working", what, done, total}.
 A refusal is the reply {type: "refused", why, error}: one sentence, and the name of what was raised.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.interrupts import Cancelling
+from tfgraphwidget.progress import told_to
 from tfgraphwidget.turns import in_turn
 
 Message = Mapping[str, Any]
+_SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
 _log = logging.getLogger(__name__)
 
 
@@ -62,11 +67,12 @@ class Talk:
             self._reply(cancelling, message)
 
     def _reply(self, cancelling: Cancelling, message: Any) -> None:
-        said = message.get("content", {}).get("data")
-        number = said.get("id") if isinstance(said, dict) else None
+        data = message.get("content", {}).get("data")
+        said: Message = data if isinstance(data, dict) else {}
+        number = said.get("id")
         try:
-            with cancelling.once():
-                reply = self._answer(said if isinstance(said, dict) else {})
+            with cancelling.once(), told_to(self._telling(said)):
+                reply = self._answer(said)
         except GraphEditError as error:
             reply = {"type": "refused", "why": error.why, "error": type(error).__name__}
         except Exception as error:
@@ -75,8 +81,21 @@ class Talk:
             why = f"{type(error).__name__} in the kernel: {str(error)[:300]}"
             reply = {"type": "refused", "why": why, "error": type(error).__name__}
         except KeyboardInterrupt:
-            reply = {"type": "refused", "why": "This was interrupted; nothing was changed.", "error": "Interrupted"}
+            reply = {"type": "refused", "why": "This was interrupted.", "error": "Interrupted"}
         self._comm.send({**reply, "id": number})
+
+    def _telling(self, said: Message) -> Callable[[str, int, int], None]:
+        """What sends the progress of a request that wants to hear of it, not too often."""
+        last = time.monotonic()
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if said.get("tells") is True and now - last >= _SPEAK_EVERY:
+                last = now
+                self._comm.send({"type": "working", "id": said.get("id"), "what": what, "done": done, "total": total})
+
+        return tell
 
     def _answer(self, said: Message) -> dict[str, Any]:
         kind = said.get("type")
@@ -104,6 +123,11 @@ class Talk:
         self._follow(document)
         return {**_shown(document, said), "notice": document.notice}
 
+    def _moved(self, said: Message) -> dict[str, Any]:
+        document = self._document()
+        document.moved(said)
+        return {**document.changed(), "type": "moved"}
+
     def _kinds(self, _: Message) -> dict[str, Any]:
         return {"type": "kinds", **self._document().kinds()}
 
@@ -117,9 +141,9 @@ class Talk:
 
 
 def _shown(what: Any, said: Message) -> dict[str, Any]:
-    """The reply that has the page show an editor's widget; `direction` is for one that nobody has looked at yet."""
+    """The reply that has the page show an editor's widget; `direction` is for one that was made for this page."""
     editor, direction = what.editor, said.get("direction")
-    if editor._widget is None and direction in ("down", "right"):
+    if what.is_new and direction in ("down", "right"):
         editor.direction = direction
     return {**what.changed(), "type": "opened", "model_id": editor.widget.model_id}
 
@@ -128,6 +152,7 @@ _ANSWERS: Mapping[str, Callable[[Talk, Message], dict[str, Any]]] = {
     "choices": Talk._choices,
     "open": Talk._open,
     "file": Talk._file,
+    "moved": Talk._moved,
     "kinds": Talk._kinds,
     "save": Talk._save,
 }

@@ -1,24 +1,29 @@
 """A networkx graph as `editor.networkx()` gives it, as NodeDefs again.
 
 An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a graph that networkx
-has cut or relabelled is opened as it is now.
+has cut or relabelled is opened as it is now. Collections, variables and colocations name ops as the NodeDefs did; they
+follow, and of ops that are left out they let go: TensorFlow imports nothing that names an op which is not there.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.protobuf.message import DecodeError
+from tensorflow.core.framework.variable_pb2 import VariableDef
 
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.names import as_input, split_input, split_tensor
+from tfgraphwidget.names import as_input, listed, split_input, split_tensor
 from tfgraphwidget.sources.parsing import GRAPH, META
 from tfgraphwidget.sources.paths import shortened
 
 _WAY_OUT = "give what editor.networkx() gave, with nodes and edges left out or relabelled at most"
+_NEEDED = ("variable_name", "initializer_name", "snapshot_name")
+_LOC = b"loc:@"
+Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
 
 
 def is_networkx(thing: Any) -> bool:
@@ -27,8 +32,11 @@ def is_networkx(thing: Any) -> bool:
     return networkx is not None and isinstance(thing, networkx.Graph)
 
 
-def meta_graph_of(graph: Any) -> Any:
-    """The MetaGraphDef of a networkx graph. Raises NotAGraph for one that does not say what its ops are."""
+def meta_graph_of(graph: Any) -> tuple[Any, tuple[str, ...]]:
+    """The MetaGraphDef of a networkx graph, and a sentence for each thing that was lost with what was left out.
+
+    Raises NotAGraph for one that does not say what its ops are.
+    """
     held = graph.graph.get("meta_graph_def")
     if not (graph.is_multigraph() and graph.is_directed() and isinstance(held, bytes)):
         raise NotAGraph(
@@ -36,8 +44,11 @@ def meta_graph_of(graph: Any) -> Any:
             f"'meta_graph_def' of the graph); {_WAY_OUT}."
         )
     meta = _proto(META, held, "The networkx graph's 'meta_graph_def'")
-    meta.graph_def.node.extend(_nodes(graph))
-    return meta
+    now: dict[str, str] = {}
+    for node, name in _nodes(graph):
+        now[node.name], node.name = name, name
+        meta.graph_def.node.append(node)
+    return meta, (*_colocations(meta.graph_def.node, now), *_members(meta, now), *_variables(meta, now))
 
 
 def _proto(kind: Any, content: Any, what: str) -> Any:
@@ -47,7 +58,8 @@ def _proto(kind: Any, content: Any, what: str) -> Any:
         raise NotAGraph(f"{what} is no {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
 
 
-def _nodes(graph: Any) -> Iterator[Any]:
+def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
+    """Each NodeDef, under the name that it was written with, and the name of its node."""
     kind = type(GRAPH().node.add())
     for name, data in graph.nodes(data=True):
         if not isinstance(name, str) or not isinstance(data.get("node_def"), bytes):
@@ -57,8 +69,7 @@ def _nodes(graph: Any) -> Iterator[Any]:
         read = list(_read(graph, name, sum(port != CONTROL for _, port in told)))
         if read != told:
             node.input[:] = [as_input(*tensor) for tensor in read]
-        node.name = name
-        yield node
+        yield node, name
 
 
 def _read(graph: Any, name: str, slots: int) -> Iterator[tuple[str, int]]:
@@ -84,3 +95,68 @@ def _read(graph: Any, name: str, slots: int) -> Iterator[tuple[str, int]]:
         )
     yield from (tensors[slot] for slot in range(slots))
     yield from waits
+
+
+def _now(tensor: str, now: Now) -> str:
+    """What an op or a tensor is called now; "" for one that was left out."""
+    op, port = split_tensor(tensor)
+    return now.get(op, "") if port is None or op not in now else f"{now[op]}:{port}"
+
+
+def _colocations(nodes: Any, now: Now) -> Iterator[str]:
+    alone = []
+    for node in nodes:
+        if "_class" not in node.attr:
+            continue
+        held = list(node.attr["_class"].list.s)
+        kept = [value for value in (_beside(value, now) for value in held) if value]
+        if len(kept) < len(held):
+            alone.append(node.name)
+        if not kept:
+            del node.attr["_class"]
+        elif kept != held:
+            node.attr["_class"].list.s[:] = kept
+    if alone:
+        yield f"{listed(alone)} had to be on the device of ops that are left out, and can be on any now."
+
+
+def _beside(value: bytes, now: Now) -> bytes:
+    """A value of `_class`, which names the op to stand beside as it is called now; empty for one that was left out."""
+    if not value.startswith(_LOC):
+        return value
+    name = now.get(value.removeprefix(_LOC).decode(errors="replace"), "")
+    return _LOC + name.encode() if name else b""
+
+
+def _members(meta: Any, now: Now) -> Iterator[str]:
+    for key in sorted(meta.collection_def):
+        names = list(meta.collection_def[key].node_list.value)
+        kept = [_now(name, now) for name in names if _now(name, now)]
+        if lost := [name for name in names if not _now(name, now)]:
+            yield f"Collection {key!r} holds {listed(lost)} no more, which the networkx graph leaves out."
+        if names:
+            meta.collection_def[key].node_list.value[:] = kept
+        if names and not kept:
+            del meta.collection_def[key]
+
+
+def _variables(meta: Any, now: Now) -> Iterator[str]:
+    lost: dict[str, None] = {}
+    for key in sorted(meta.collection_def):
+        held = list(meta.collection_def[key].bytes_list.value)
+        kept = []
+        for data in held:
+            variable = _proto(VariableDef, data, f"A variable of collection {key!r}")
+            told = variable.variable_name
+            for field in (*_NEEDED, "initial_value_name"):
+                setattr(variable, field, _now(getattr(variable, field), now))
+            if all(getattr(variable, field) for field in _NEEDED):
+                kept.append(variable.SerializeToString(deterministic=True))
+            else:
+                lost[told] = None
+        if held:
+            meta.collection_def[key].bytes_list.value[:] = kept
+        if held and not kept:
+            del meta.collection_def[key]
+    if lost:
+        yield f"The collections hold {listed(list(lost))} no more: the op, initializer or read of each is left out."

@@ -69,7 +69,10 @@ def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: Wanted) ->
     if isinstance(thing, str | os.PathLike):
         return path_source(thing, wanted)
     if is_networkx(thing):
-        return proto_source(meta_graph_of(thing), "networkx graph", "This networkx graph", wanted)
+        meta, told = meta_graph_of(thing)
+        source = proto_source(meta, "networkx graph", "This networkx graph", wanted)
+        source.notices += told
+        return source
     return _function_source(thing, wanted)
 
 
