@@ -6,6 +6,7 @@
   const place = document.currentScript.src;
   let scope = {};
   let second;
+  let tries = 0;
 
   /** Whoever has loaded it already, else the newest: what webpack does for a module that must be one. */
   function offered(versions) {
@@ -23,15 +24,28 @@
   }
 
   async function made(part) {
-    const modules = new Map(await Promise.all(part.needs.map(shared)));
+    // What cannot be had matters to who asks for it: an import() of it fails alone.
+    const shares = part.needs.map((wanted) => shared(wanted).catch((why) => [wanted, why]));
+    const modules = new Map(await Promise.all(shares));
     const module = { exports: {} };
-    part.run(module, (wanted) => modules.get(wanted), fetched);
+    const require = (wanted) => {
+      const found = modules.get(wanted);
+      if (found instanceof Error) throw found;
+      return found;
+    };
+    part.run(module, require, fetched);
     return module.exports;
   }
 
   function fetched() {
-    second ??= import(new URL(later, place).href).then((file) => made(file.part));
-    second.catch(() => (second = undefined)); // so that the next click tries again
+    second ??= import(new URL(tries ? `${later}?again=${tries}` : later, place).href).then((file) =>
+      made(file.part),
+    );
+    // So that the next click tries again, by another address: browsers may remember that one could not be fetched.
+    second.catch(() => {
+      second = undefined;
+      tries++;
+    });
     return second;
   }
 

@@ -18,7 +18,7 @@ NEEDED_TO_BUILD = (
     *("src", "schema", "build.mjs", "federated.mjs", "container.js", "page.mjs"),
     *("package.json", "package-lock.json"),
 )
-BUILT = ("static/widget.js", "labextension/package.json")  # the last files that build.mjs writes into each folder
+BUILT = ("static/widget.js", "static/page.js", "labextension/package.json")  # the last is written last of its folder
 
 
 class BundleHook(BuildHookInterface[Any]):

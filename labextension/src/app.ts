@@ -84,7 +84,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     (screen) => describe(root, screen),
   );
   Object.assign(root, { tfgraphwidget: probe(parts) });
-  channel.watch?.((gone) => {
+  const unwatch = channel.watch?.((gone) => {
     store.set({ gone });
     bar(root, gone);
     if (!gone) void actions.open();
@@ -94,6 +94,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     catchUp: () => void (sight.seen && actions.catchUp(settings.revision)),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
+      unwatch?.();
       unfollow();
       sight.close();
       actions.close();

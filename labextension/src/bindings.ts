@@ -70,7 +70,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     title: "Make of the selection",
-    bindings: DERIVATIONS.filter(({ key }) => key !== "").map(({ key, verb, what }) => ({
+    bindings: DERIVATIONS.filter(({ key }) => key).map(({ key, verb, what }) => ({
       keys: [key],
       what,
       act: ({ actions }) => actions.derive(verb),
@@ -138,7 +138,8 @@ export const GESTURES: readonly Gesture[] = [
   { how: "Shift-click", what: "Mark as input" },
   { how: "Alt-click", what: "Mark as output" },
   { how: "Ctrl-click", what: "Take it into the selection, or out of it" },
-  { how: "Drag", what: "Move the drawing, or draw a box or lasso" },
+  { how: "Drag a box", what: "Put it elsewhere: it stays" },
+  { how: "Drag the background", what: "Move the drawing" },
   { how: "Shift-drag", what: "Draw a box; with Ctrl it adds, with Alt it takes away" },
   { how: "Drag from the dot below an op", what: "Let another op read its tensor" },
   { how: "Wheel, pinch", what: "Zoom" },
@@ -226,8 +227,9 @@ function arrive({ store, stage, actions }: Hands, item: number): void {
 }
 
 function pan({ store, stage }: Hands, arrow: Arrow): void {
-  const [dx, dy] = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [1, 0], ArrowRight: [-1, 0] }[arrow];
-  stage.setCamera(panned(store.value.camera, STEP * (dx ?? 0), STEP * (dy ?? 0)));
+  const step = /Up|Left/.test(arrow) ? STEP : -STEP;
+  const across = /Left|Right/.test(arrow);
+  stage.setCamera(panned(store.value.camera, across ? step : 0, across ? 0 : step));
 }
 
 function zooming(factor: number) {
@@ -243,6 +245,6 @@ function turn({ store, actions }: Hands): unknown {
 function unpin(hands: Hands): unknown {
   const { scene } = hands.store.value;
   const item = here(hands);
-  const name = scene && scene.pinned[item] === 1 ? (scene.names[item] ?? "") : "";
+  const name = (scene?.pinned[item] && scene.names[item]) || "";
   return hands.actions.look({ type: "unpin", name });
 }

@@ -32,8 +32,8 @@ export interface Patience {
 
 export interface Channel {
   request(message: Request, patience?: Patience): Promise<Answer>;
-  /** Call `listener` when the editor in the kernel is gone, and when it is there again. */
-  watch?(listener: (gone: boolean) => void): void;
+  /** Call `listener` when the editor in the kernel is gone, and when it is there again, until what it gives is called. */
+  watch?(listener: (gone: boolean) => void): () => unknown;
   close(): void;
 }
 
@@ -115,6 +115,8 @@ export class ModelChannel implements Channel {
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Set<(gone: boolean) => void>();
   #gone = false;
+  /** Whether it is being asked if the editor is there: a kernel that is busy is asked once. */
+  #asks = false;
   // Every view in every browser hears every reply: ids from a random start keep them apart.
   #next = Math.floor(Math.random() * 2 ** 40);
 
@@ -125,9 +127,9 @@ export class ModelChannel implements Channel {
 
   request(message: Request, patience: Patience = {}): Promise<Answer> {
     const id = this.#next++;
-    const look = setTimeout(() => waiting.begun || this.check(), UNHEARD);
+    const look = setInterval(() => waiting.begun || this.#asks || this.check(), UNHEARD);
     const waiting = new Pending(message.type, patience, () => {
-      clearTimeout(look);
+      clearInterval(look);
       this.#pending.delete(id);
     });
     if (patience.signal?.aborted) return waiting.answer;
@@ -139,18 +141,19 @@ export class ModelChannel implements Channel {
   /** Whether the editor is there; what was sent before that and has not come to it was lost on the way. */
   async check(): Promise<void> {
     const earlier = [...this.#pending.values()];
-    try {
-      await this.request({ type: "ping" });
-    } catch {
-      return;
-    }
+    this.#asks = true;
+    // One that was lost is asked anew.
+    const reply = await this.request({ type: "ping" }, { timeout: 3 * UNHEARD }).catch(() => {});
+    this.#asks = false;
+    if (!reply) return;
     setTimeout(() => {
       for (const waiting of earlier) if (!waiting.begun) waiting.reject(new Error(LOST));
     }, GRACE);
   }
 
-  watch(listener: (gone: boolean) => void): void {
+  watch(listener: (gone: boolean) => void): () => unknown {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   close(): void {

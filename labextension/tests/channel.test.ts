@@ -163,4 +163,30 @@ describe("channel", () => {
     await vi.advanceTimersByTimeAsync(1001);
     await failed;
   });
+
+  test("a kernel that stays busy is asked whether it is there by one ping at a time", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answers = [channel.request({ type: "undo" }), channel.request({ type: "redo" })];
+    await vi.advanceTimersByTimeAsync(35_000);
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping"]);
+    await vi.advanceTimersByTimeAsync(20_000); // that one may have been lost itself
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping", "ping"]);
+    for (const { id, type } of model.sent) model.answer({ ...refused, id, why: type });
+    expect(await Promise.all(answers)).toMatchObject([{ why: "undo" }, { why: "redo" }]);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(model.sent).toHaveLength(4);
+  });
+
+  test("who has stopped watching hears no more", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const heard: string[] = [];
+    const unwatch = channel.watch((gone) => heard.push(`closed view: ${gone}`));
+    channel.watch((gone) => heard.push(`other view: ${gone}`));
+    unwatch();
+    model.closed = true;
+    await expect(channel.request({ type: "undo" })).rejects.toThrow(Gone);
+    expect(heard).toEqual(["other view: true"]);
+  });
 });

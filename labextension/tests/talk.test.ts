@@ -7,6 +7,8 @@ import { Gone, openTalk, Refusal, type Talk } from "../src/plugin/kernel";
 class MadeUp {
   status = "idle";
   isDisposed = false;
+  handleComms = true;
+  info: Promise<object> = Promise.resolve({ language_info: { name: "python" } });
   readonly statusChanged = new Signal<this, string>(this);
   readonly disposed = new Signal<this, void>(this);
   readonly code: string[] = [];
@@ -66,6 +68,19 @@ test("replies find their requests by id, in any order, and what has no id is pus
   expect(pushed).toEqual([{ type: "changed", line: "x" }]);
 });
 
+test("long work tells how far it is to who has asked for that", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  const told: number[] = [];
+  const asked = talk.request({ type: "save", kind: "page" }, ({ done }) => told.push(done));
+  expect(kernel.sent).toEqual([{ id: 1, type: "save", kind: "page", tells: true }]);
+  for (const done of [10, 20]) kernel.say({ id: 1, type: "working", what: "Drawing", done, total: 30 });
+  kernel.say({ id: 1, type: "saved" });
+  kernel.say({ id: 1, type: "working", what: "Drawing", done: 30, total: 30 });
+  expect(await asked).toEqual({ id: 1, type: "saved" });
+  expect(told).toEqual([10, 20]);
+});
+
 test("a refusal rejects with its sentence and its kind", async () => {
   const kernel = new MadeUp();
   const talk = await kernel.talk();
@@ -105,7 +120,6 @@ test("closing says so to the kernel, and to nobody here", async () => {
 test.each([
   ["ModuleNotFoundError", "No module named 'tfgraphwidget'", /pip install tfgraphwidget/],
   ["ModuleNotFoundError", "No module named 'anywidget'", /anywidget/],
-  ["SyntaxError", "?", /does not run Python/],
   ["ValueError", "odd", /ValueError in the kernel: odd/],
 ])("a kernel that cannot load it (%s: %s) gives the way out", async (ename, evalue, way) => {
   const kernel = new MadeUp({ status: "error", ename, evalue });
@@ -116,4 +130,27 @@ test("a line that was passed over, behind a cell that failed, is run again", asy
   const kernel = new MadeUp({ status: "aborted" }, { status: "aborted" });
   const talk = await kernel.talk();
   expect([talk.isOpen, kernel.code.length]).toEqual([true, 3]);
+});
+
+test("nothing is run in a kernel that does not run Python", async () => {
+  const kernel = new MadeUp();
+  kernel.info = Promise.resolve({ language_info: { name: "R" } });
+  await expect(kernel.talk()).rejects.toThrow("This kernel does not run Python");
+  expect(kernel.code).toEqual([]);
+});
+
+test("a kernel that ends before it has said what it runs is gone", async () => {
+  const kernel = new MadeUp();
+  kernel.info = new Promise(() => {});
+  const talk = kernel.talk();
+  kernel.become("dead");
+  await expect(talk).rejects.toThrow(Gone);
+});
+
+test("a connection without comms is refused with the way out", async () => {
+  const kernel = new MadeUp();
+  kernel.handleComms = false;
+  const refused = await kernel.talk().catch((reason: unknown) => reason);
+  expect(refused).toMatchObject({ kind: "Elsewhere", message: expect.stringContaining("reload the page") });
+  expect(kernel.code).toEqual([]);
 });

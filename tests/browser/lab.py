@@ -35,6 +35,10 @@ NOT_OURS = (
     ("Could not restore the debugger state", "jlab_core."),
     # Notebook 7.6 has no such command, and runs it when its page has opened a notebook.
     ("Command 'filebrowser:open-path' not registered", "notebook_core."),
+    # Two pages on one kernel: what one of them opens, and the kernel closes again, the other has never heard of.
+    ("Comm not found for comm id", "jlab_core."),
+    # JupyterLab asks for a subshell when a comm opens; a kernel that is shut down meanwhile does not answer.
+    ("Canceled future for create_subshell_request", "jlab_core."),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
 )

@@ -13,6 +13,7 @@ from tests.browser.hands import Widget
 from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot
 from tests.browser.server import JupyterServer
 from tests.conftest import build_mlp
+from tests.lab.test_talk import write_large_graph
 
 v1 = tf.compat.v1
 ODD = "it's a \"graph\" '); import os 🙂.pb"
@@ -150,6 +151,24 @@ def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
     files.press("Replace")
     expect(files.news).to_contain_text("Saved as graph.pb")
     assert "net/logits" not in tgw.edit(folder / "graph.pb").index.ids
+
+
+def test_long_saving_shows_how_far_it_is_and_is_cancelled(files: Files, folder: Path) -> None:
+    write_large_graph(folder / "large.pb")
+    files.page.get_by_role("button", name="Refresh the file browser.").click()
+    files.open("large.pb")
+    progress = files.document.get_by_role("progressbar", name="Progress").first
+    expect(progress).to_be_hidden()
+    files.page.keyboard.press("Control+s")
+    files.dialog.get_by_label("Kind").select_option("text")
+    files.press("Save")
+    expect(progress).to_be_visible()
+    expect(files.news).to_contain_text("Saving large_edited.pbtxt …")
+    shoot(files.page, "file_10_saving")
+    files.news.get_by_role("button", name="Cancel").click()
+    expect(files.news).to_contain_text("Cancelled; nothing was saved.", timeout=CELL)
+    expect(progress).to_be_hidden()
+    assert {file.name for file in folder.iterdir()} == {"graph.pb", "large.pb"}
 
 
 def test_edits_survive_a_reload_a_restart_and_the_end_of_the_kernel(

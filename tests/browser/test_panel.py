@@ -204,6 +204,21 @@ def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server
     assert widget.number("ops") == notebook.kernel_eval("len(graph.get_operations())")
     expect(page.locator("#jp-right-stack .tgw-graph-panel")).to_be_visible()
     shoot(page, "panel_notebook_7")
+    # Narrow, all of it can still be used.
+    stack = page.locator("#jp-right-stack").bounding_box()
+    assert stack
+    page.mouse.move(stack["x"] - 1, stack["y"] + 300)
+    page.mouse.down()
+    page.mouse.move(stack["x"] + stack["width"] - 320, stack["y"] + 300, steps=5)
+    page.mouse.up()
+    pane = panel.pane.bounding_box()
+    assert pane
+    assert 300 <= pane["width"] <= 330
+    mark_and_clone(widget, "copy")
+    expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
+    shoot(page, "panel_narrow")
+    panel.bar.locator("jp-button[title*='into the notebook']").click()
+    expect(notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")).to_have_count(1)
 
 
 def test_two_notebooks_on_one_kernel_have_a_panel_each(notebook: OpenNotebook, jupyter_server: JupyterServer) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 
-from tfgraphwidget.view.flow import Flow, Plan, planned
+from tfgraphwidget.view.flow import Cut, Flow, Plan, cut, planned
 from tfgraphwidget.view.packing import ASIDE_GAP, GAP, beside, extent
 from tfgraphwidget.view.placed import Piece, Placed, Point
 from tfgraphwidget.view.route import Column, column
@@ -84,12 +84,13 @@ def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
     wished for, it is drawn for other shapes, too, and the best is taken.
     """
     best: tuple[float, Plan, list[Column]] | None = None
-    tried = set()
+    tried: list[Cut] = []
     for factor in _SHAPES if _FEW <= len(flow.sizes) <= _MANY else _SHAPES[:1]:
-        plan = planned(replace(flow, aspect=flow.aspect * factor))
-        if (cut := (*plan.column, *plan.level)) in tried:
+        into = cut(replace(flow, aspect=flow.aspect * factor))
+        if into in tried:
             continue
-        tried.add(cut)
+        tried.append(into)
+        plan = planned(flow, into)
         columns = [column(plan, number) for number in range(len(plan.layers))]
         sheet = Sheet(plan, columns)
         now = cost(sheet.height, sheet.width, flow.aspect) * (1 + _PER_COLUMN * len(columns))
@@ -99,7 +100,6 @@ def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
         if factor == 1.0 and len(columns) == 1 and far < _NEAR and len(flow.sizes) > _SMALL:
             break
     assert best is not None
-    best[1].flow = flow
     return best[1:]
 
 

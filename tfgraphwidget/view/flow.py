@@ -91,11 +91,26 @@ class Plan:
         return len(self.layers[column]) - 1
 
 
-def planned(flow: Flow) -> Plan:
-    """Rows, columns and lanes; nothing is ordered or placed yet."""
+@dataclass(frozen=True)
+class Cut:
+    """The rank of each node, where columns begin, and per line whether it goes up and its net."""
+
+    rank: Sequence[int]
+    starts: Sequence[int]
+    turned: list[bool]
+    nets: list[Net]
+
+
+def cut(flow: Flow) -> Cut:
+    """Rows and columns for the shape wished for."""
     rank, turned = _ranked(flow)
     nets = _nets(flow, turned)
-    starts = _columns(flow, rank, nets)
+    return Cut(rank, _columns(flow, rank, nets), turned, nets)
+
+
+def planned(flow: Flow, into: Cut) -> Plan:
+    """Rows, columns and lanes; nothing is ordered or placed yet."""
+    rank, starts, turned, nets = into.rank, into.starts, into.turned, into.nets
     column = [bisect_right(starts, r) - 1 for r in rank]
     ends = [*starts[1:], max(rank, default=-1) + 1]
     layers: list[list[list[int]]] = [[[] for _ in range(b - a + 2)] for a, b in zip(starts, ends, strict=True)]
@@ -127,7 +142,7 @@ def _ranked(flow: Flow) -> tuple[list[int], list[bool]]:
     return rank, turned
 
 
-def _far(flow: Flow, rank: list[int]) -> set[int]:
+def _far(flow: Flow, rank: Sequence[int]) -> set[int]:
     """Lines that get no lanes: those past many rows in a drawing of thousands, where lanes would take minutes."""
     spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in flow.lines]
     if sum(spans) <= _MOST_LANES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,13 @@ class Rows:
         result = of_node[np.maximum(self.node, 0)].astype(np.int32)
         is_op = self.op >= 0
         result[is_op] = of_op[self.op[is_op]]
+        return result
+
+    def texts(self, of_op: Sequence[str], of_node: Sequence[str]) -> npt.NDArray[np.object_]:
+        """A text per item, from a text per op and a text per node."""
+        result = np.array(of_node, dtype=object)[np.maximum(self.node, 0)]
+        is_op = self.op >= 0
+        result[is_op] = np.array(of_op, dtype=object)[self.op[is_op]]
         return result
 
     def numbered(self, numbers: Ints) -> Ints:

@@ -128,14 +128,23 @@ class Outline:
         start, stop, order = self.intervals
         return np.sort(order[start[node] : stop[node]])
 
-    def relative(self, op: int, name: str) -> str:
-        """An op's name without that of the scope it is drawn in, "mean/sub"; "" when its last part says as much."""
-        around = int(self.home[op])
-        while self.members[around]:
-            around = int(self.parent[around])
-        outer = self.names[self.base[around]]
-        rest = name[len(outer) + 1 :] if outer and name.startswith(f"{outer}/") else "" if outer else name
-        return rest if "/" in rest else ""
+    @cached_property
+    def prefixes(self) -> list[str]:
+        """What the names of ops drawn in each node begin with: its scope's name, with a slash; "" at the root."""
+        around = np.arange(len(self), dtype=np.int32)
+        while (groups := self.members[around] > 0).any():
+            around[groups] = self.parent[around[groups]]
+        outer = [self.names[scope] for scope in self.base[around].tolist()]
+        return [f"{name}/" if name else "" for name in outer]
+
+    def relative(self, ops: Ints, names: Sequence[str]) -> list[str]:
+        """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much."""
+        found, prefixes = [], self.prefixes
+        for op, home in zip(ops.tolist(), self.home[ops].tolist(), strict=True):
+            outer, name = prefixes[home], names[op]
+            rest = name[len(outer) :] if name.startswith(outer) else ""
+            found.append(rest if "/" in rest else "")
+        return found
 
     def around(self, node: int) -> list[int]:
         """The nodes around a node, innermost first, without the root."""

@@ -133,10 +133,9 @@ def visible(index: GraphIndex, shown: Shown) -> Visible:
 def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxes: Rows, aside: Mask) -> dict[str, Any]:
     """What is known of each box, by the field's name in Visible."""
     ones = np.ones(len(index), dtype=np.int32)
-    nodes, ops = boxes.node.tolist(), boxes.op.tolist()
     return {
-        "names": [index.names[o] if o >= 0 else outline.names[s] for s, o in zip(nodes, ops, strict=True)],
-        "types": [index.types[o] if o >= 0 else "" for o in ops],
+        "names": boxes.texts(index.names, outline.names),
+        "types": boxes.texts(index.types, [""] * len(outline)),
         "labels": _labels(index, outline, boxes),
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
         "family": boxes.each(known.family, sums.family).astype(np.uint8) * ~boxes.open,
@@ -151,11 +150,11 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
     }
 
 
-def _labels(index: GraphIndex, outline: Outline, boxes: Rows) -> list[str]:
-    labels = [outline.labels[node] if node >= 0 else "" for node in boxes.node.tolist()]
+def _labels(index: GraphIndex, outline: Outline, boxes: Rows) -> npt.NDArray[np.object_]:
+    labels = boxes.texts([""] * len(index), outline.labels)
     items = np.flatnonzero(boxes.op >= 0)
-    for item in items[outline.gone[index.scopes.scope_of[boxes.op[items]]]].tolist():
-        labels[item] = outline.relative(int(boxes.op[item]), index.names[boxes.op[item]])
+    items = items[outline.gone[index.scopes.scope_of[boxes.op[items]]]]
+    labels[items] = outline.relative(boxes.op[items], index.names)
     return labels
 
 
@@ -224,11 +223,8 @@ def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.
     """Some rows of columns that stand one above the other."""
     joined: dict[str, Any] = {}
     for name, column in columns.items():
-        if isinstance(column, list):
-            both = column + more[name]
-            joined[name] = [both[row] for row in rows.tolist()]
-        else:
-            joined[name] = np.concatenate([column, more[name].astype(column.dtype)])[rows]
+        both = np.concatenate([column, np.asarray(more[name], dtype=column.dtype)])[rows]
+        joined[name] = both.tolist() if both.dtype == object else both
     return joined
 
 

@@ -1,5 +1,5 @@
 // What an editor asks of the application around it, as events that come up from its root element.
-import { fetchLater } from "./lazily";
+import { ifFetched } from "./lazily";
 import type { Owners } from "./owners";
 
 export function listenToEditors(owners: Owners): void {
@@ -16,6 +16,6 @@ export function listenToEditors(owners: Owners): void {
     if (!notebook || typeof text !== "string") return;
     event.preventDefault();
     const from = event.target as Node;
-    void fetchLater().then(({ insertCell }) => insertCell(notebook, text, from));
+    void ifFetched(({ insertCell }) => insertCell(notebook, text, from));
   });
 }

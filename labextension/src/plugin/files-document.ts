@@ -1,91 +1,107 @@
 // One file that is open: its kernel, the editor that the kernel has made for it, and the tabs that show that.
 // Whatever happens to the kernel, a tab shows the editor or one sentence with a way out; what takes long says so.
-import { Dialog, showDialog } from "@jupyterlab/apputils";
 import { PageConfig } from "@jupyterlab/coreutils";
 import type { DocumentRegistry } from "@jupyterlab/docregistry";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
 import { type Message, MessageLoop } from "@lumino/messaging";
-import { Signal } from "@lumino/signaling";
 import { preferences } from "../settings";
 import type { Around, FileWidget } from "./files";
-import { type Bar, createBar } from "./files-bar";
-import { Keep, type Kept } from "./files-kept";
-import { withWidgets } from "./files-widgets";
-import { openTalk, type Push, type Reply, type Talk } from "./kernel";
-import { Pane, type Said, type Way } from "./pane";
-import { saveAs } from "./saving";
+import { createBar } from "./files-bar";
+import { asideWays, Keep, type Kept } from "./files-kept";
+import { type Tab, Tabs } from "./files-tabs";
+import { Left, withWidgets } from "./files-widgets";
+import { hostOf, isBorrowed } from "./hosts";
+import { isEnding, isGone, openTalk, type Push, Refusal, type Reply, type Talk } from "./kernel";
+import { Pane, type Way } from "./pane";
+import { askToClose, CANCELLED, cancelled, nothingToSave, saveAs } from "./saving";
+import { reload } from "./sentences";
+import { Share } from "./sharing";
 
-/** Milliseconds after which waiting comes with ways out. */
-const PATIENCE = 20_000;
-const GONE: readonly Kernel.Status[] = ["dead", "terminating", "restarting", "autorestarting"];
-
-interface Tab {
-  readonly widget: FileWidget;
-  readonly pane: Pane;
-  readonly bar: Bar;
-}
+const PYTHON = "The graph is read by a Python kernel of its own.";
 
 export class GraphDocument {
   readonly #context: DocumentRegistry.Context;
   readonly #around: Around;
   readonly #keep: Keep;
-  readonly #tabs = new Set<Tab>();
+  readonly #tabs = new Tabs();
+  readonly #share = new Share();
   #talk: Talk | null = null;
   #rendermime: IRenderMimeRegistry | null = null;
   #model = "";
   #title = "";
   #edits = 0;
-  #said: Said | null = null;
-  #timer = 0;
+  #saving: Promise<void> | null = null;
   /** The kernel that had the file restarts, or has ended. */
   #isGone = false;
   /** Counts what was begun, so that an answer that comes late is not taken for one to what was asked since. */
   #turn = 0;
   #path: string;
+  #mayClose = false;
+  #hasDied = false;
 
   constructor(context: DocumentRegistry.Context, around: Around) {
     this.#context = context;
     this.#around = around;
-    this.#keep = new Keep(around.state);
+    this.#keep = new Keep(around.state, context.path);
     this.#path = context.path;
     const { sessionContext: session } = context;
-    session.kernelChanged.connect((_, { newValue }) => (newValue ? void this.#open() : this.#look("dead")));
-    session.statusChanged.connect((_, status) => this.#look(status));
-    context.pathChanged.connect((_, path) => {
-      void this.#keep.move(this.#path, path);
-      this.#path = path;
+    session.kernelChanged.connect((_, { oldValue, newValue }) => {
+      if (newValue) void this.#open();
+      else if (oldValue) this.#look("dead"); // without one before, one is being started
     });
+    session.statusChanged.connect((_, status) => this.#look(status));
+    context.pathChanged.connect((_, path) => void this.#moved(path).catch(() => {}));
     context.disposed.connect(() => this.#close());
-    void this.#keep.read(this.#path).then(() => this.#open());
+    void this.#keep.read().then(() => this.#open());
   }
 
   /** Show it in one more tab. */
   add(widget: FileWidget): void {
     if (widget.isDisposed) return;
     const { sessionContext } = this.#context;
-    const bar = createBar(sessionContext, this.#around.dialogs, () => void this.save().catch(() => {}));
+    const save = () => void this.save().catch(() => {});
+    const cancel = () => void sessionContext.session?.kernel?.interrupt().catch(() => {});
+    const bar = createBar(sessionContext, this.#around.dialogs, save, cancel);
     for (const [name, item] of bar.items) widget.toolbar.addItem(name, item);
     const tab = { widget, pane: new Pane(), bar };
     widget.content.addWidget(tab.pane);
     this.#tabs.add(tab);
-    widget.disposed.connect(() => this.#tabs.delete(tab));
     MessageLoop.installMessageHook(widget, (_, message) => this.#mayGo(tab, message));
-    if (this.#said) tab.pane.say(this.#said);
-    else if (this.#model) void this.#showIn(tab);
+    if (this.#model) void this.#show(tab);
   }
 
-  /** Ask under which name and in which kind, and write it; rejects as Jupyter's own saving does when that is left. */
-  async save(): Promise<void> {
+  /**
+   * Ask under which name and in which kind, and write it; what goes wrong stands in the line above the editor. Rejects
+   * as Jupyter's own saving does when a person leaves it.
+   */
+  save(): Promise<void> {
+    this.#saving ??= this.#save()
+      .catch((error: Error) => {
+        if (error.name !== CANCELLED) this.#tabs.line(`Not saved: ${error.message}`, true);
+        throw error;
+      })
+      .finally(() => {
+        this.#saving = null;
+      });
+    return this.#saving;
+  }
+
+  /** For Jupyter's command that saves all files: those that are changed, or looked at. What goes wrong is told here. */
+  async saveIfMeant(): Promise<void> {
+    const { currentWidget } = this.#around.app.shell;
+    if (this.#context.model.dirty || this.#tabs.has(currentWidget)) await this.save().catch(() => {});
+  }
+
+  async #save(): Promise<void> {
     const talk = this.#talk;
-    if (!talk?.isOpen) {
-      const body = "There is nothing to save before the file is open; see what its tab says.";
-      await showDialog({ title: "Not saved", body, buttons: [Dialog.okButton()] });
-      throw cancelled();
-    }
-    const told = await saveAs(talk, this.#title || this.#path, (line) => this.#line(line));
+    if (!talk?.isOpen) return nothingToSave();
+    const told = await saveAs(talk, this.#title || this.#path, (line, working) => {
+      this.#tabs.line(line);
+      this.#tabs.show(working);
+    });
     if (told === "") throw cancelled();
-    this.#line(told);
+    this.#tabs.line(told);
     const { commands } = this.#around.app;
     if (commands.hasCommand("filebrowser:refresh"))
       await commands.execute("filebrowser:refresh").catch(() => {});
@@ -93,7 +109,7 @@ export class GraphDocument {
 
   /** Read the file anew; edits are gone. Whoever calls it has asked. */
   async reopen(): Promise<void> {
-    await this.#keep.write(this.#path, null);
+    await this.#keep.write(null);
     await this.#open(true);
   }
 
@@ -106,13 +122,12 @@ export class GraphDocument {
     this.#talk?.close();
     this.#talk = null;
     try {
-      this.#wait("Starting a kernel", "The graph is read by a Python kernel of its own.");
+      this.#wait("Starting a kernel", PYTHON);
       await sessionContext.ready;
       const kernel = sessionContext.session?.kernel;
       if (turn !== this.#turn || this.#context.isDisposed) return;
       if (!kernel)
-        return this.#say("No kernel", "A Python kernel reads the graph; choose one.", [this.#choose]);
-      this.#rendermime ??= withWidgets(this.#context, this.#around.rendermime);
+        return this.#tabs.say("No kernel", "A Python kernel reads the graph; choose one.", [this.#choose]);
       this.#wait(`Opening ${this.#name}`, "TensorFlow is loaded the first time, which takes some seconds.");
       await this.#ask(kernel, again, turn);
     } catch (error) {
@@ -121,61 +136,82 @@ export class GraphDocument {
   }
 
   async #ask(kernel: Kernel.IKernelConnection, again: boolean, turn: number): Promise<void> {
-    const talk = await openTalk(kernel);
+    const host = hostOf(this.#around.app, kernel);
+    const talk = await openTalk(host?.kernel ?? kernel);
     if (turn !== this.#turn) return talk.close();
     this.#talk = talk;
+    this.#share.take(kernel.id);
     talk.onPush((push) => this.#changed(push));
-    talk.onGone(() => this.#look(kernel.status));
-    const contents = this.#around.app.serviceManager.contents;
-    const where = { path: contents.localPath(this.#path), root: PageConfig.getOption("serverRoot") };
+    talk.onGone(() => {
+      if (isGone(kernel)) this.#look(kernel.status);
+      else if (host && host.kernel !== kernel) void this.#open(); // the other tab was closed
+    });
+    this.#rendermime =
+      host?.rendermime ?? (await withWidgets(this.#context, this.#around.rendermime, kernel.id));
     const { direction } = preferences();
     const before = again ? { again } : this.#keep.kept;
-    const reply = await talk.request({
-      type: "file",
-      ...where,
-      ...before,
-      ...(direction ? { direction } : {}),
-    });
+    const seen = direction ? { direction } : {};
+    const reply = await talk.request({ type: "file", ...this.#where, ...before, ...seen });
     if (turn !== this.#turn) return;
     this.#model = String(reply["model_id"]);
     this.#title = String(reply["title"]);
-    this.#quiet();
-    this.#changed(reply, String(reply["notice"] ?? ""));
-    await Promise.all([...this.#tabs].map((tab) => this.#showIn(tab)));
+    this.#tabs.quiet();
+    if (reply["notice"]) void this.#keep.setAside(String(reply["notice"])).catch(() => {});
+    this.#changed(reply);
+    await this.#show();
   }
 
-  async #showIn({ widget, pane }: Tab): Promise<void> {
-    if (!this.#rendermime) return;
-    if (this.#title !== this.#name) relabel(widget, this.#title);
-    await pane.showEditor(this.#model, this.#rendermime);
+  /** The editor, in all tabs or in one. */
+  async #show(only?: Tab): Promise<void> {
+    if (this.#title !== this.#name) this.#tabs.entitle(this.#title);
+    if (this.#rendermime) await this.#tabs.showEditor(this.#model, this.#rendermime, this.#again, only);
   }
 
-  /** What the kernel has said of the edits; with a notice it has not done those that are kept, so they stay. */
-  #changed(push: Push | Reply, notice = ""): void {
+  /** As the kernel is told of the file. */
+  get #where(): { path: string; root: string } {
+    const { contents } = this.#around.app.serviceManager;
+    return { path: contents.localPath(this.#path), root: PageConfig.getOption("serverRoot") };
+  }
+
+  async #moved(path: string): Promise<void> {
+    this.#path = path;
+    const kept = this.#keep.move(path);
+    const reply = await this.#talk?.request({ type: "moved", ...this.#where });
+    if (reply) this.#title = String(reply["title"]);
+    await kept;
+  }
+
+  /** What the kernel has said of the edits. */
+  #changed(push: Push | Reply): void {
     const { edits, stamp, saved } = push as unknown as Kept;
     this.#edits = Number(push["count"]);
     this.#context.model.dirty = push["dirty"] === true;
     const kept = edits?.length ? { edits, stamp, saved } : null;
-    if (!notice) void this.#keep.write(this.#path, kept).catch(() => {});
+    void this.#keep.write(kept).catch(() => {});
     const lost = String(push["lost"] ?? "");
-    const warning = notice || (lost && `A restart of the kernel would lose the edits: ${lost}`);
-    this.#line(warning, warning !== "");
+    const died = this.#hasDied ? "The kernel had died; the file was opened again, with its edits." : "";
+    this.#hasDied = false;
+    const why = this.#keep.aside?.why;
+    const warning = why || (lost && `A restart of the kernel would lose the edits: ${lost}`) || died;
+    const ways = asideWays(this.#keep, this.#title, () => this.#tabs.line(""));
+    this.#tabs.line(warning, warning !== "", ways);
   }
 
   #look(status: Kernel.Status): void {
     if (this.#context.isDisposed) return;
-    if (GONE.includes(status)) {
+    if (isEnding(status)) {
       this.#turn++;
       this.#isGone = true;
+      this.#hasDied ||= status === "autorestarting";
       this.#talk?.close();
       this.#talk = null;
       this.#model = "";
-      if (status.endsWith("restarting")) this.#wait("The kernel restarts", `${this.#kept}.`);
-      else
-        this.#say("The kernel has ended", `${this.#kept} when it is started again.`, [
-          this.#restart,
-          this.#choose,
-        ]);
+      const then = this.#keep.afterwards(this.#edits);
+      const ways = [this.#restart, this.#choose];
+      if (status.endsWith("restarting")) this.#wait("The kernel restarts", `${then}.`);
+      else this.#tabs.say("The kernel has ended", `${then} when it is started again.`, ways);
+    } else if (status === "starting" && this.#isGone) {
+      this.#wait("Starting a kernel", PYTHON);
     } else if (status === "idle" && this.#isGone) {
       void this.#open();
     }
@@ -189,17 +225,12 @@ export class GraphDocument {
     else if (await session.startKernel()) await this.#around.dialogs?.selectKernel(session);
   }
 
-  get #kept(): string {
-    if (!this.#edits) return "The file is opened again";
-    const edits = this.#edits === 1 ? "The edit is" : `The ${this.#edits} edits are`;
-    return this.#keep.kept ? `${edits} done again` : "The file is opened again, without its edits,";
-  }
-
   #close(): void {
     this.#turn++;
-    clearTimeout(this.#timer);
+    this.#tabs.quiet();
     this.#talk?.close();
-    void this.#keep.write(this.#path, null).catch(() => {});
+    this.#share.leave();
+    void this.#keep.write(null).catch(() => {});
   }
 
   // What a tab says
@@ -223,70 +254,45 @@ export class GraphDocument {
       void this.#around.app.commands.execute("docmanager:open", { path: this.#path, factory: "Editor" }),
   };
 
-  #say(title: string, text: string, ways: readonly Way[]): void {
-    this.#quiet();
-    this.#said = { title, text, ways };
-    for (const { pane } of this.#tabs) pane.say(this.#said);
-  }
-
-  /** Nothing is waited for any more, and nothing has gone wrong. */
-  #quiet(): void {
-    clearTimeout(this.#timer);
-    this.#said = null;
-  }
-
   #wait(title: string, text: string): void {
-    this.#say(`${title} …`, text, []);
-    const ways = [this.#again, this.#restart, this.#choose];
-    const impatient = () => this.#say(`${title} …`, `${text} It takes unusually long.`, ways);
-    this.#timer = window.setTimeout(impatient, PATIENCE);
+    this.#tabs.wait(title, text, [this.#again, this.#restart, this.#choose]);
   }
 
   #fail(error: unknown): void {
     this.#talk?.close();
     this.#talk = null;
     const text = error instanceof Error ? error.message : String(error);
-    this.#say(`${this.#name} could not be opened`, text, [this.#again, this.#asText, this.#choose]);
-  }
-
-  #line(text: string, warns = false): void {
-    for (const { bar } of this.#tabs) bar.say(text, warns);
+    const isElsewhere = error instanceof Left || (error instanceof Refusal && error.kind === "Elsewhere");
+    const ways = isElsewhere ? [reload, this.#choose] : [this.#again, this.#asText, this.#choose];
+    this.#tabs.say(`${this.#name} could not be opened`, text, ways);
   }
 
   // Closing
 
   /** Whether a message may reach the tab: to close the last one asks first for what is not saved. */
   #mayGo(tab: Tab, message: Message): boolean {
-    if (message.type !== "close-request" || !this.#context.model.dirty || this.#tabs.size > 1) return true;
+    if (message.type !== "close-request" || this.#mayClose || this.#tabs.size > 1) return true;
     void this.#askToClose(tab.widget).catch(() => {});
     return false;
   }
 
   async #askToClose(widget: FileWidget): Promise<void> {
-    const edits = this.#edits === 1 ? "1 edit" : `${this.#edits} edits`;
-    const { button } = await showDialog({
-      title: `Save before closing?`,
-      body: `${edits} of ${this.#title || this.#name} would be lost.`,
-      buttons: [
-        Dialog.cancelButton(),
-        Dialog.warnButton({ label: "Discard", actions: ["discard"] }),
-        Dialog.okButton({ label: "Save …" }),
-      ],
-    });
-    if (!button.accept) return;
-    if (!button.actions.includes("discard")) await this.save();
-    else this.#context.model.dirty = false;
-    if (!this.#context.model.dirty) widget.close();
+    const isShared = await this.#share.isShared().catch(() => false);
+    const { model, sessionContext } = this.#context;
+    if (!isShared && model.dirty && !(await this.#isSettled())) return;
+    // Kernel and edits are another page's too, and stay with it; or the kernel is a notebook's.
+    if (isShared || (await isBorrowed(this.#around.app, sessionContext)))
+      sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
+    model.dirty = false; // or Jupyter asks once more
+    this.#mayClose = true;
+    widget.close();
   }
-}
 
-/** Give the tab another name than the file has; Jupyter would take that for a wish to rename the file. */
-function relabel(widget: FileWidget, label: string): void {
-  Signal.disconnectBetween(widget.title, widget);
-  widget.title.label = label;
-}
-
-/** What Jupyter's own save command takes for a person's change of mind. */
-function cancelled(): Error {
-  return Object.assign(new Error("Cancel"), { name: "ModalCancelError" });
+  /** Whether the edits are saved, or are not wanted. */
+  async #isSettled(): Promise<boolean> {
+    const wish = await askToClose(this.#edits, this.#title || this.#name);
+    if (wish !== "save") return wish === "discard";
+    await this.save();
+    return !this.#context.model.dirty;
+  }
 }

@@ -57,10 +57,9 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
     const opened = this.#documents.get(context) ?? this.#open(context);
     opened
       .then((made) => made.add(widget))
-      .catch(() => {
+      .catch((error: Error) => {
         this.#documents.delete(context);
-        widget.content.node.textContent =
-          "The server did not answer; close this tab and open the file again.";
+        widget.content.node.textContent = error.message;
       });
     return widget;
   }
@@ -69,10 +68,15 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
   #open(context: DocumentRegistry.Context): Promise<GraphDocument> {
     const opened = fetchLater().then((later) => new later.GraphDocument(context, this.#around));
     this.#documents.set(context, opened);
-    const save = () => opened.then((made) => made.save());
+    const save = () => opened.then((made) => made.saveIfMeant());
+    const saveAs = () => {
+      // Jupyter would take any file that is written before this is over for this one's new name, and close the tab.
+      void opened.then((made) => made.save()).catch(() => {});
+      return Promise.resolve();
+    };
     const reopen = () => opened.then((made) => made.reopen());
     const nothing = () => Promise.resolve();
-    Object.assign(context, { save, saveAs: save, revert: reopen, restoreCheckpoint: reopen });
+    Object.assign(context, { save, saveAs, revert: reopen, restoreCheckpoint: reopen });
     Object.assign(context, { createCheckpoint: nothing, listCheckpoints: () => Promise.resolve([]) });
     // Neither does it save by itself, nor keep a copy of a file that may be large.
     Object.defineProperty(context, "canSave", { value: false });

@@ -1,17 +1,17 @@
 // A panel beside a notebook, on the notebook's kernel: what is there to see by the names of variables, and the editor.
 // Whatever becomes of the notebook or the kernel, it says so in a sentence and gives the way back.
 import type { ISessionContext } from "@jupyterlab/apputils";
-import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import { type Notebook, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { type ISignal, Signal } from "@lumino/signaling";
 import { preferences } from "../settings";
 import { type Choice, GraphBar, titleOf } from "./graph-bar";
-import { hostOf, isGoing, kernelOf, openBeside, runAll, startKernel } from "./hosts";
+import { hostOf, kernelOf, openBeside, runAll, startKernel } from "./hosts";
 import { insertCell } from "./inserting";
-import { Gone, isGone, openTalk, Refusal, type Reply, type Talk } from "./kernel";
+import { Gone, isEnding, isGone, openTalk, Refusal, type Reply, type Talk } from "./kernel";
 import { Pane, type Way } from "./pane";
 import type { Around } from "./panels";
-import { busy, closed, dead, ended, noKernel, restarting, toChoose, waiting } from "./sentences";
+import { busy, closed, dead, ended, noKernel, reload, restarting, toChoose, waiting } from "./sentences";
 
 /** Milliseconds before waiting is talked of. */
 const PATIENCE = 300;
@@ -97,15 +97,18 @@ export class GraphPanel extends Pane {
     this.#remembered.emit();
   }
 
-  #lost(): void {
-    this.#notebook = null;
+  #lost({ context: { path } }: NotebookPanel): void {
+    // Another view of it has the same kernel, and all else that is followed here.
+    const other = this.#around.notebooks.find((one) => !one.isDisposed && one.context.path === path);
+    this.#notebook = other ?? null;
+    if (other) return void other.disposed.connect(this.#lost, this);
     this.#disconnect();
     this.#sayClosed();
   }
 
   /** A cell has run: what was waited for may be there now. */
-  #ran(_: unknown, { notebook }: { notebook: unknown }): void {
-    if (notebook !== this.#notebook?.content || !this.#talk?.isOpen) return;
+  #ran(_: unknown, { notebook }: { notebook: Notebook }): void {
+    if (!this.#notebook || notebook.model !== this.#notebook.content.model || !this.#talk?.isOpen) return;
     void this.#look();
   }
 
@@ -117,7 +120,7 @@ export class GraphPanel extends Pane {
 
   #follow(_: unknown, status: Kernel.Status): void {
     if (this.isDisposed) return;
-    if (status === "dead" || isGoing(status)) this.#sayGone();
+    if (isEnding(status)) this.#sayGone();
     else if (!this.#talk && this.node.dataset["waits"] === "kernel") void this.#connect();
   }
 
@@ -147,7 +150,7 @@ export class GraphPanel extends Pane {
         this.#sayGone();
         return;
       }
-      const talk = await openTalk(kernelOf(hostOf(this.#around.notebooks, kernel)?.sessionContext) ?? kernel);
+      const talk = await openTalk(hostOf(this.#around.app, kernel)?.kernel ?? kernel);
       if (isOver()) {
         talk.close();
         return;
@@ -205,10 +208,11 @@ export class GraphPanel extends Pane {
     try {
       const { direction } = preferences();
       const reply = await talk.request({ type: "open", name, ...(direction ? { direction } : {}) });
+      clearTimeout(patience); // the view that comes now is not to be replaced
       if (turn !== this.#begun) return;
       this.#entitle();
       this.#edited(reply);
-      const { rendermime } = hostOf(this.#around.notebooks, kernel)?.content ?? notebook.content;
+      const { rendermime } = hostOf(this.#around.app, kernel) ?? notebook.content;
       await this.showEditor(String(reply["model_id"]), rendermime);
     } catch (error) {
       if (turn === this.#begun) this.#fail(error);
@@ -283,11 +287,9 @@ export class GraphPanel extends Pane {
     else if (isRefused && error.kind === "UnknownName") this.#sayChoices();
     else {
       const text = error instanceof Error ? error.message : String(error);
-      this.say({
-        title: isRefused ? "This cannot be opened" : "This cannot be shown",
-        text,
-        ways: [this.#again],
-      });
+      const title = isRefused ? "This cannot be opened" : "This cannot be shown";
+      const isElsewhere = isRefused && error.kind === "Elsewhere";
+      this.say({ title, text, ways: isElsewhere ? [reload, this.#choose] : [this.#again] });
     }
   }
 }

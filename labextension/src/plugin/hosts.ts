@@ -1,27 +1,54 @@
-// What a panel does with the notebook and the kernel that it belongs to.
+// What a panel or a document does with the kernel that it belongs to, and a panel with its notebook.
+import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { ISessionContext } from "@jupyterlab/apputils";
-import { type INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
+import type { Widget } from "@lumino/widgets";
+import { widgetsOf } from "./owners";
 import type { Around } from "./panels";
 
 export const kernelOf = (context: ISessionContext | null | undefined): Kernel.IKernelConnection | null =>
   context?.session?.kernel ?? null;
 
-export const isGoing = (status: Kernel.Status): boolean =>
-  status === "restarting" || status === "autorestarting" || status === "terminating";
+/** What a tab needs to show the widgets of a kernel. */
+interface Host {
+  readonly kernel: Kernel.IKernelConnection;
+  readonly rendermime: IRenderMimeRegistry;
+}
+
+/** What notebooks, consoles and documents have of that. */
+interface Tab extends Widget {
+  readonly context?: { readonly sessionContext: ISessionContext };
+  readonly sessionContext?: ISessionContext;
+  readonly content?: { readonly rendermime?: IRenderMimeRegistry };
+  readonly console?: { readonly rendermime: IRenderMimeRegistry };
+}
+
+/** What shows the widgets of our own documents. */
+export const ofDocuments = new WeakMap<ISessionContext, IRenderMimeRegistry>();
 
 /**
- * The notebook whose connection carries widgets. A page has one such connection for each kernel: of two notebooks on
- * the same kernel it is the first one's.
+ * The tab whose connection carries widgets. A page has one such connection for each kernel: of two tabs on the same
+ * kernel it is the first one's.
  */
-export function hostOf(
-  notebooks: INotebookTracker,
-  kernel: Kernel.IKernelConnection,
-): NotebookPanel | undefined {
-  return notebooks.find(({ sessionContext }) => {
-    const other = kernelOf(sessionContext);
-    return other?.id === kernel.id && other.handleComms;
-  });
+export function hostOf(app: JupyterFrontEnd, { id }: Kernel.IKernelConnection): Host | null {
+  for (const tab of widgetsOf(app) as Iterable<Tab>) {
+    const session = tab.context?.sessionContext ?? tab.sessionContext;
+    const kernel = kernelOf(session);
+    if (!session || kernel?.id !== id || !kernel.handleComms) continue;
+    const rendermime = ofDocuments.get(session) ?? tab.content?.rendermime ?? tab.console?.rendermime;
+    if (rendermime) return { kernel, rendermime };
+  }
+  return null;
+}
+
+/** Whether another session has the same kernel, which then does not end with this one. */
+export async function isBorrowed(app: JupyterFrontEnd, { session }: ISessionContext): Promise<boolean> {
+  const { sessions } = app.serviceManager;
+  await sessions.refreshRunning().catch(() => {}); // then as it was seconds ago
+  const own = session?.kernel?.id;
+  return [...sessions.running()].some(({ id, kernel }) => own && id !== session?.id && kernel?.id === own);
 }
 
 /** Start the session's kernel, or the dead one again; whether it does not know which. */

@@ -1,5 +1,5 @@
 // A line of code as a cell of a notebook.
-import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import type { NotebookPanel } from "@jupyterlab/notebook";
 
 /** A new cell with this text, below the cell that `from` lies in, else below the active one; it is scrolled to. */
 export async function insertCell(
@@ -8,9 +8,11 @@ export async function insertCell(
   from?: Node,
 ): Promise<void> {
   const around = from ? notebook.widgets.findIndex((cell) => cell.node.contains(from)) : -1;
-  if (around >= 0) notebook.activeCellIndex = around;
-  NotebookActions.insertBelow(notebook);
-  notebook.activeCell?.model.sharedModel.setSource(text);
+  const below = (around >= 0 ? around : notebook.activeCellIndex) + 1;
+  // Jupyter's own command would make a cell of the kind that is set for new ones, which may be Markdown.
+  const cell = { cell_type: "code", source: text, metadata: { trusted: true } } as const;
+  notebook.model?.sharedModel.insertCell(below, cell);
+  notebook.activeCellIndex = below;
   notebook.deselectAll();
-  await notebook.scrollToItem(notebook.activeCellIndex, "auto");
+  await notebook.scrollToItem(below, "auto");
 }

@@ -6,6 +6,9 @@ import type { JSONObject, JSONValue } from "@lumino/coreutils";
 const TARGET = "tfgraphwidget.lab";
 const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
 
+const ELSEWHERE = "This page uses the kernel through another tab; reload the page, or choose another kernel.";
+const NO_PYTHON = "This kernel does not run Python; graphs of TensorFlow need a Python kernel.";
+
 /** Milliseconds until the line is run again that was passed over. */
 const AGAIN = 100;
 
@@ -15,6 +18,12 @@ export interface Ask extends JSONObject {
 }
 export interface Reply extends JSONObject {
   type: string;
+}
+/** How far the kernel is with a request; `total` is 0 where nobody can say. */
+export interface Working extends JSONObject {
+  what: string;
+  done: number;
+  total: number;
 }
 /** What the kernel says after each edit. */
 export interface Push extends JSONObject {
@@ -30,8 +39,11 @@ export class Refusal extends Error {
 export class Gone extends Error {}
 
 export interface Talk {
-  /** The reply; rejects with Refusal when the kernel refuses, with Gone when there is nobody left to answer. */
-  request(message: Ask): Promise<Reply>;
+  /**
+   * The reply; rejects with Refusal when the kernel refuses, with Gone when there is nobody left to answer. Meanwhile
+   * `told` hears how far long work is.
+   */
+  request(message: Ask, told?: (working: Working) => void): Promise<Reply>;
   onPush(callback: (push: Push) => void): void;
   /** Called once, when the kernel has closed the talk or restarts; not after `close`. */
   onGone(callback: () => void): void;
@@ -39,8 +51,13 @@ export interface Talk {
   readonly isOpen: boolean;
 }
 
-/** Rejects with Refusal when tfgraphwidget cannot be loaded there, with Gone when the kernel dies meanwhile. */
+/**
+ * Rejects with Refusal when tfgraphwidget cannot be loaded there, with one of the kind "Elsewhere" when the kernel's
+ * widgets go through another tab of this page; with Gone when the kernel dies meanwhile.
+ */
 export async function openTalk(kernel: Kernel.IKernelConnection): Promise<Talk> {
+  // JupyterLab gives comms to one connection with each kernel, and never to another one after that.
+  if (!kernel.handleComms) throw Object.assign(new Refusal(ELSEWHERE), { kind: "Elsewhere" });
   await listen(kernel);
   const comm = kernel.createComm(TARGET);
   const talk = new CommTalk(comm, kernel);
@@ -53,6 +70,8 @@ async function listen(kernel: Kernel.IKernelConnection): Promise<void> {
   const silent = { silent: true, store_history: false, allow_stdin: false, stop_on_error: false };
   const gone = watchFor(kernel);
   try {
+    const { language_info: language } = await Promise.race([kernel.info, gone.happened]);
+    if (!/python/i.test(language.name)) throw new Refusal(NO_PYTHON);
     for (;;) {
       const asked = kernel.requestExecute({ code: LISTEN, ...silent }, true);
       const { content } = await Promise.race([asked.done, gone.happened]);
@@ -71,8 +90,6 @@ function whyNot({ ename, evalue }: KernelMessage.IReplyErrorContent): string {
     return "The package tfgraphwidget is not installed where this kernel runs; run %pip install tfgraphwidget in a cell.";
   }
   if (ename === "ModuleNotFoundError" || ename === "ImportError") return `${ename} in the kernel: ${evalue}.`;
-  if (!ename || ename === "SyntaxError")
-    return "This kernel does not run Python; graphs of TensorFlow need a Python kernel.";
   return `${ename} in the kernel: ${evalue}`;
 }
 
@@ -95,10 +112,16 @@ function watchFor(kernel: Kernel.IKernelConnection): { happened: Promise<never>;
 }
 
 export function isGone(kernel: Kernel.IKernelConnection): boolean {
-  return kernel.isDisposed || ["restarting", "autorestarting", "terminating", "dead"].includes(kernel.status);
+  return kernel.isDisposed || isEnding(kernel.status);
+}
+
+/** Whether what a kernel had is lost with it. */
+export function isEnding(status: Kernel.Status): boolean {
+  return ["restarting", "autorestarting", "terminating", "dead"].includes(status);
 }
 
 interface Waiting {
+  readonly told: ((working: Working) => void) | undefined;
   resolve(reply: Reply): void;
   reject(reason: Error): void;
 }
@@ -125,12 +148,12 @@ class CommTalk implements Talk {
     return this.#open;
   }
 
-  request(message: Ask): Promise<Reply> {
+  request(message: Ask, told?: (working: Working) => void): Promise<Reply> {
     if (!this.#open) return Promise.reject(new Gone("The kernel that was asked is gone."));
     const id = this.#next++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#comm.send({ id, ...message });
+      this.#waiting.set(id, { resolve, reject, told });
+      this.#comm.send({ id, ...message, ...(told ? { tells: true } : {}) });
     });
   }
 
@@ -170,6 +193,10 @@ class CommTalk implements Talk {
       return;
     }
     const waiting = this.#waiting.get(id);
+    if (data.type === "working") {
+      waiting?.told?.(data as unknown as Working);
+      return;
+    }
     this.#waiting.delete(id);
     if (data.type === "refused") {
       const kind = String(data["error"]);

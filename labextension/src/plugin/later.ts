@@ -2,7 +2,6 @@
 import { GraphDocument } from "./files-document";
 import { GraphPanel } from "./graph-panel";
 import { insertCell } from "./inserting";
-import { openTalk } from "./kernel";
-import { Pane } from "./pane";
+import { askWhich } from "./which";
 
-export const later = { GraphDocument, GraphPanel, insertCell, Pane, openTalk };
+export const later = { GraphDocument, GraphPanel, insertCell, askWhich };

@@ -32,21 +32,23 @@ export class Owners {
   /** The notebook whose cell, or whose panel, it is in. */
   notebookOf(node: Node): NotebookPanel | null {
     const own = this.#notebooks.find((panel) => panel.node.contains(node));
-    return own ?? this.#ownerOf(node)?.content?.notebook ?? null;
+    const beside = this.#ownerOf(node)?.content?.notebook;
+    return own ?? (beside && this.#notebooks.has(beside) ? beside : null);
   }
 
   #ownerOf(node: Node): Owner | null {
-    for (const area of AREAS) {
-      for (const widget of this.#widgets(area)) if (widget.node.contains(node)) return widget as Owner;
-    }
+    for (const widget of widgetsOf(this.#app)) if (widget.node.contains(node)) return widget;
     return null;
   }
+}
 
-  #widgets(area: string): Iterable<Widget> {
+/** All that can hold an editor. */
+export function* widgetsOf({ shell }: JupyterFrontEnd): Iterable<Widget> {
+  for (const area of AREAS) {
     try {
-      return this.#app.shell.widgets(area);
+      yield* shell.widgets(area);
     } catch {
-      return []; // Notebook 7 has fewer areas, and says so by an exception
+      // Notebook 7 has fewer areas, and says so by an exception
     }
   }
 }

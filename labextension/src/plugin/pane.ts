@@ -6,6 +6,7 @@ import { graphIcon } from "./icon";
 import { wear } from "./wear";
 
 const WIDGET = "application/vnd.jupyter.widget-view+json";
+const EDITOR = ".tfgraphwidget";
 /** Milliseconds in which a widget's view comes once its model is known. */
 const PATIENCE = 20_000;
 
@@ -26,6 +27,12 @@ export interface Said {
 }
 
 export class Pane extends Widget {
+  readonly #icon = element("div", "");
+  /** It stays, so that what it says is read out when it changes. */
+  readonly #said = element("div", "tgw-pane-said");
+  readonly #rows = element("ul", "tgw-pane-rows");
+  readonly #ways = element("div", "tgw-pane-ways");
+  readonly #message = element("div", "tgw-pane-message");
   #shown: Widget | null = null;
   /** Counts what was asked to be shown, so that what comes late does not replace what was asked for since. */
   #turn = 0;
@@ -35,23 +42,22 @@ export class Pane extends Widget {
     wear();
     this.addClass("tgw-pane");
     this.node.dataset["status"] = "empty";
+    this.node.tabIndex = -1;
+    this.#said.setAttribute("role", "status");
+    graphIcon.element({ container: this.#icon });
+    this.#message.append(this.#icon, this.#said, this.#rows, this.#ways);
+    this.node.append(this.#message);
   }
 
   /** Show a message in place of what is here; the first way out is the one that most people want. */
   say({ title, text, ways, rows = [] }: Said): void {
-    const message = this.#replace("message");
-    message.className = "tgw-pane-message";
-    message.setAttribute("role", "status");
-    const buttons = element("div", "tgw-pane-ways");
-    buttons.append(...ways.map((way, index) => button(way, index === 0)));
-    const list = element("ul", "tgw-pane-rows");
-    list.append(...rows.map(rowOf));
-    const icon = element("div", "");
-    graphIcon.element({ container: icon });
-    message.append(icon, element("h2", "", title));
-    if (text) message.append(element("p", "", text));
-    if (rows.length) message.append(list);
-    if (ways.length) message.append(buttons);
+    const wasPressed = this.#message.contains(document.activeElement);
+    this.#replace("message");
+    this.#said.replaceChildren(element("h2", "", title), ...(text ? [element("p", "", text)] : []));
+    this.#rows.replaceChildren(...rows.map(rowOf));
+    this.#ways.replaceChildren(...ways.map((way, index) => button(way, index === 0)));
+    // Not when one was typing in the editor: the next key would press it.
+    if (wasPressed) this.node.querySelector("button")?.focus();
   }
 
   /**
@@ -59,9 +65,11 @@ export class Pane extends Widget {
    * meanwhile; rejects, in a sentence, when this page cannot show it.
    */
   async showEditor(modelId: string, rendermime: IRenderMimeRegistry): Promise<boolean> {
-    const host = this.#replace("loading");
+    this.#replace("loading");
     const turn = this.#turn;
-    host.className = "tgw-pane-editor";
+    const host = element("div", "tgw-pane-editor");
+    this.#host = host;
+    this.node.append(host);
     if (!rendermime.mimeTypes.includes(WIDGET)) {
       throw new Error(
         "This page cannot show widgets; install ipywidgets where JupyterLab runs, and reload the page.",
@@ -75,7 +83,7 @@ export class Pane extends Widget {
       slept(PATIENCE),
     ]);
     const isThere = await appeared(
-      () => renderer.node.querySelector(".tfgraphwidget"),
+      () => renderer.node.querySelector(EDITOR),
       () => turn !== this.#turn,
     );
     if (turn !== this.#turn) return false;
@@ -83,6 +91,9 @@ export class Pane extends Widget {
       throw new Error("The kernel knows the editor, but this page could not show it; reload the page.");
     this.node.dataset["status"] = "shown";
     this.resized();
+    if (document.activeElement === this.node) {
+      renderer.node.querySelector<HTMLElement>(EDITOR)?.focus({ preventScroll: true });
+    }
     return true;
   }
 
@@ -115,14 +126,16 @@ export class Pane extends Widget {
 
   #host: HTMLElement | null = null;
 
-  #replace(status: string): HTMLElement {
+  /** Nothing is here any more; whoever had the focus in it has it here still. */
+  #replace(status: string): void {
     this.#turn++;
+    if (this.node.contains(document.activeElement)) this.node.focus();
     this.#shown?.dispose();
     this.#shown = null;
-    this.#host = element("div", "");
-    this.node.replaceChildren(this.#host);
+    this.#host?.remove();
+    this.#host = null;
+    for (const part of [this.#said, this.#rows, this.#ways]) part.replaceChildren();
     this.node.dataset["status"] = status;
-    return this.#host;
   }
 
   #attach(widget: Widget, host: HTMLElement): void {

@@ -13,7 +13,7 @@ import type { ReadonlyPartialJSONObject } from "@lumino/coreutils";
 import type { Widget } from "@lumino/widgets";
 import type { GraphPanel } from "./graph-panel";
 import { graphIcon } from "./icon";
-import { fetchLater } from "./lazily";
+import { ifFetched } from "./lazily";
 
 export const OPEN = "tfgraphwidget:open";
 
@@ -35,6 +35,8 @@ interface Asked extends ReadonlyPartialJSONObject {
   /** What it had open, by the name of a variable. */
   choice?: string;
   isLauncher?: boolean;
+  /** The folder that the launcher is for. */
+  cwd?: string;
 }
 
 export function addPanels(around: Around): void {
@@ -42,13 +44,13 @@ export function addPanels(around: Around): void {
   const tracker = new WidgetTracker<PanelTab>({ namespace: "tfgraphwidget-panels" });
   app.commands.addCommand(OPEN, {
     label: (args) => (args["isLauncher"] ? "Graph Editor" : "Open Graph Editor"),
-    caption: "Show the TensorFlow graphs of this notebook's kernel beside it",
+    caption: "Show the TensorFlow graphs of a notebook's kernel beside it",
     icon: graphIcon,
     isEnabled: (args) => Boolean(args["isLauncher"] || args["path"] || notebooks.currentWidget),
     execute: (args) => open(around, tracker, args as Asked),
   });
   palette?.addItem({ command: OPEN, category: "Notebook Operations" });
-  launcher?.add({ command: OPEN, args: { isLauncher: true }, category: "Notebook", rank: 90 });
+  launcher?.add({ command: OPEN, args: { isLauncher: true }, category: "Other", rank: 90 });
   notebooks.currentChanged.connect(() => app.commands.notifyCommandChanged(OPEN));
   if (restorer) {
     void restorer.restore(tracker, {
@@ -59,24 +61,40 @@ export function addPanels(around: Around): void {
   }
 }
 
-/** Gives the notebook when it had to be made, for the launcher to make room for. */
 async function open(
   around: Around,
   tracker: WidgetTracker<PanelTab>,
   asked: Asked,
 ): Promise<Widget | undefined> {
-  const { app, notebooks } = around;
-  const current = notebooks.currentWidget;
+  const current = around.notebooks.currentWidget;
+  if (asked.isLauncher) return launch(around, tracker, asked.cwd);
   if (asked.path !== undefined) await show(around, tracker, asked.path, null, asked.choice ?? null);
   else if (current) await show(around, tracker, current.context.path, current, null);
-  else if (asked.isLauncher) {
-    const made: NotebookPanel | undefined = await app.commands.execute("notebook:create-new", {});
-    if (!made) return undefined;
-    // Its place in the layout is the launcher's, which takes it when this returns.
-    setTimeout(() => void show(around, tracker, made.context.path, made, null));
-    return made;
-  }
   return undefined;
+}
+
+/** Gives the notebook when it had to be opened, for the launcher to make room for. */
+async function launch(
+  around: Around,
+  tracker: WidgetTracker<PanelTab>,
+  cwd = "",
+): Promise<Widget | undefined> {
+  const { app, notebooks } = around;
+  const path = await ifFetched(({ askWhich }) => askWhich(around));
+  if (path === null || path === undefined) return undefined;
+  const known = notebooks.find(({ context }) => context.path === path);
+  if (known) {
+    app.shell.activateById(known.id); // the launcher may lie over it
+    await show(around, tracker, path, known, null);
+    return undefined;
+  }
+  const [command, args] = path
+    ? (["docmanager:open", { path }] as const)
+    : (["notebook:create-new", { cwd }] as const);
+  const made: NotebookPanel | undefined = await app.commands.execute(command, args);
+  // Its place in the layout is the launcher's, which takes it when this returns.
+  if (made) setTimeout(() => void show(around, tracker, made.context.path, made, null));
+  return made;
 }
 
 /** One panel for each notebook: the one that is there, or a new one beside it. */
@@ -87,20 +105,17 @@ async function show(
   notebook: NotebookPanel | null,
   choice: string | null,
 ): Promise<void> {
-  const { GraphPanel } = await fetchLater();
-  const known = tracker.find(({ content }) => content.path === path);
-  const tab = known ?? made(new GraphPanel(around, path, choice), tracker);
-  if (!tab.isAttached) place(around, tab, notebook);
-  if (notebook) around.app.shell.activateById(tab.id);
+  await ifFetched(({ GraphPanel }) => {
+    const known = tracker.find(({ content }) => content.path === path);
+    const tab = known ?? made(new GraphPanel(around, path, choice), tracker);
+    if (!tab.isAttached) place(around, tab, notebook);
+    if (notebook) around.app.shell.activateById(tab.id);
+  });
 }
 
 function made(content: GraphPanel, tracker: WidgetTracker<PanelTab>): PanelTab {
   const tab = new MainAreaWidget({ content, toolbar: content.bar });
-  tab.id = `tfgraphwidget-${crypto.randomUUID()}`;
   tab.title.icon = graphIcon;
-  tab.title.closable = true;
-  content.title.changed.connect(({ label, caption }) => Object.assign(tab.title, { label, caption }));
-  Object.assign(tab.title, { label: content.title.label, caption: content.title.caption });
   content.remembered.connect(() => void tracker.save(tab));
   void tracker.add(tab);
   return tab;

@@ -1,7 +1,7 @@
 // Save as: the kinds that the kernel says this file can be written in, a name for it, and no overwriting unasked.
 import { Dialog, showDialog } from "@jupyterlab/apputils";
 import { Widget } from "@lumino/widgets";
-import { Refusal, type Reply, type Talk } from "./kernel";
+import { Refusal, type Reply, type Talk, type Working } from "./kernel";
 import { element } from "./pane";
 
 /** As tfgraphwidget/lab/kinds.py tells it. */
@@ -18,9 +18,15 @@ interface Choice {
   readonly name: string;
 }
 
-/** What was saved, in a sentence; "" when the person left it. `tell` is told what goes on meanwhile. */
-export async function saveAs(talk: Talk, title: string, tell: (line: string) => void): Promise<string> {
-  const { kinds, folder } = (await talk.request({ type: "kinds" })) as unknown as Reply & {
+/** Told what goes on: a line, and how far it is, or null when nothing goes on any more. */
+type Tell = (line: string, working: Working | null) => void;
+
+/** What was saved, in a sentence; "" when the person left it. */
+export async function saveAs(talk: Talk, title: string, tell: Tell): Promise<string> {
+  tell("Asking the kernel …", { what: "", done: 0, total: 0 });
+  const { kinds, folder } = (await talk
+    .request({ type: "kinds" })
+    .finally(() => tell("", null))) as unknown as Reply & {
     kinds: Kind[];
     folder: string;
   };
@@ -31,21 +37,23 @@ export async function saveAs(talk: Talk, title: string, tell: (line: string) => 
     const asked = await showDialog({ title: `Save ${title}`, body, buttons, focusNodeSelector: "input" });
     if (!asked.button.accept || !asked.value) return "";
     choice = asked.value;
-    tell(`Saving ${choice.name} …`);
     try {
-      return await write(talk, choice);
+      return await write(talk, choice, tell);
     } catch (error) {
-      tell("");
       if (!(error instanceof Refusal)) throw error;
+      if (error.kind === "Interrupted") {
+        tell("Cancelled; nothing was saved.", null);
+        return "";
+      }
       why = error.message;
     }
   }
 }
 
 /** Write it; a name that is taken is asked about. */
-async function write(talk: Talk, choice: Choice): Promise<string> {
+async function write(talk: Talk, choice: Choice, tell: Tell): Promise<string> {
   try {
-    return about(await talk.request({ type: "save", ...choice }));
+    return await written(talk, { ...choice }, tell);
   } catch (error) {
     if (!(error instanceof Refusal && error.kind === "Exists")) throw error;
     const buttons = [
@@ -54,12 +62,51 @@ async function write(talk: Talk, choice: Choice): Promise<string> {
     ];
     const { button } = await showDialog({ title: "Replace it?", body: error.message, buttons });
     if (!button.accept) throw Object.assign(new Refusal("Give it another name."), { kind: "" });
-    return about(await talk.request({ type: "save", ...choice, replace: true }));
+    return written(talk, { ...choice, replace: true }, tell);
   }
 }
 
-function about(reply: Reply): string {
-  return String(reply["about"]);
+/** Ask for it once, and show how far it is. */
+async function written(talk: Talk, asked: Choice & { replace?: true }, tell: Tell): Promise<string> {
+  const saving = `Saving ${asked.name} …`;
+  tell(saving, { what: "", done: 0, total: 0 });
+  try {
+    const reply = await talk.request({ type: "save", ...asked }, (working) =>
+      tell(`${saving} ${working.what}`, working),
+    );
+    return String(reply["about"]);
+  } finally {
+    tell("", null);
+  }
+}
+
+/** What Jupyter's own save command calls a person's change of mind. */
+export const CANCELLED = "ModalCancelError";
+
+export function cancelled(): Error {
+  return Object.assign(new Error("Cancel"), { name: CANCELLED });
+}
+
+/** Say that it is too early; rejects. */
+export async function nothingToSave(): Promise<never> {
+  const body = "There is nothing to save before the file is open; see what its tab says.";
+  await showDialog({ title: "Not saved", body, buttons: [Dialog.okButton()] });
+  throw cancelled();
+}
+
+/** What becomes of edits that are not saved when their document is closed; "" when it is not to be closed. */
+export async function askToClose(count: number, title: string): Promise<"save" | "discard" | ""> {
+  const { button } = await showDialog({
+    title: "Save before closing?",
+    body: `${count === 1 ? "1 edit" : `${count} edits`} of ${title} would be lost.`,
+    buttons: [
+      Dialog.cancelButton(),
+      Dialog.warnButton({ label: "Discard", actions: ["discard"] }),
+      Dialog.okButton({ label: "Save …" }),
+    ],
+  });
+  if (!button.accept) return "";
+  return button.actions.includes("discard") ? "discard" : "save";
 }
 
 /** The body of the dialog: kind, name, and a sentence on what the kind holds. */

@@ -8,6 +8,8 @@ export const closed = (path: string, open: () => void): Said => ({
   ways: [{ label: "Open the notebook", run: open }],
 });
 
+export const reload: Way = { label: "Reload the page", run: () => location.reload() };
+
 export const noKernel = (ways: readonly Way[]): Said => ({
   title: "There is no kernel",
   text: "Graphs live in the notebook's kernel. Start one, and run the cells that make a graph.",

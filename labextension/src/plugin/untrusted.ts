@@ -21,14 +21,20 @@ function isTrusted({ cells }: INotebookModel): boolean {
 
 /**
  * Keep the saved widgets from who asks for them while the notebook is not trusted, all of them, since one may change
- * another's code. The notebook keeps them: once it is trusted they are there when it is opened anew.
+ * another's code. The notebook keeps them, whatever else is to be saved in their place, as Jupyter's "Save Widget State
+ * Automatically" would: once it is trusted they are there when it is opened anew.
  */
 export function guardSavedWidgets(notebooks: INotebookTracker): void {
+  const guarded = new WeakSet<INotebookModel>(); // a notebook may be shown in several tabs
   const guard = ({ model }: { model: INotebookModel }) => {
+    if (guarded.has(model)) return;
+    guarded.add(model);
     const given = model.getMetadata.bind(model);
-    model.getMetadata = (key) => {
-      const value = given(key);
-      return key === KEY && hasCode(value) && !isTrusted(model) ? undefined : value;
+    const set = model.setMetadata.bind(model);
+    const isWithheld = (key: string) => key === KEY && hasCode(given(KEY)) && !isTrusted(model);
+    model.getMetadata = (key) => (isWithheld(key) ? undefined : given(key));
+    model.setMetadata = (key, value) => {
+      if (!isWithheld(key)) set(key, value);
     };
   };
   notebooks.forEach(({ context }) => void guard(context));

@@ -1,0 +1,194 @@
+"""Files when things do not go as they mostly do: lost edits, borrowed kernels, Jupyter's own ways to save."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.lab import CELL, shoot, write_notebook
+from tests.browser.server import JupyterServer
+from tests.browser.test_files import Files, remove
+from tests.conftest import build_mlp
+
+DOCUMENT = "[...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path.endsWith('.pb'))"
+RUN = "([id, args]) => void window.jupyterapp.commands.execute(id, args)"
+# Whatever the document says in place of the graph, from now on.
+COLLECT = """() => {
+    window.said = [];
+    new MutationObserver(() => {
+        for (const title of document.querySelectorAll(".tgw-pane-said h2")) window.said.push(title.textContent);
+    }).observe(document.body, { childList: true, subtree: true }); }"""
+
+
+@pytest.fixture
+def folder(jupyter_server: JupyterServer, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own, with two GraphDefs in it."""
+    made = jupyter_server.root / f"trouble {request.node.name[5:25]}"
+    made.mkdir()
+    for name in ("graph.pb", "second.pb"):
+        (made / name).write_bytes(build_mlp(resource=True).as_graph_def().SerializeToString())
+    return made
+
+
+@pytest.fixture
+def files(page: Page, jupyter_server: JupyterServer, folder: Path) -> Files:
+    """The file browser on the test's folder."""
+    page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
+    return Files(page, jupyter_server, folder)
+
+
+def run(files: Files, command: str, **arguments: Any) -> None:
+    """Begin a command of JupyterLab."""
+    files.page.evaluate(RUN, [command, arguments])
+
+
+def restart(files: Files) -> None:
+    """Restart the kernel of the document."""
+    files.page.evaluate(f"() => void {DOCUMENT}.context.sessionContext.restartKernel()")
+
+
+def test_a_kernel_that_is_being_started_has_not_ended(files: Files) -> None:
+    files.open("graph.pb")
+    files.page.evaluate(f"() => {DOCUMENT}.context.sessionContext.shutdown()")
+    expect(files.message).to_contain_text("The kernel has ended")
+    files.page.evaluate(COLLECT)
+    files.message.get_by_role("button", name="Restart kernel").click()
+    files.shown("graph.pb")
+    said = files.page.evaluate("() => window.said")
+    assert "Starting a kernel …" in said
+    assert "The kernel has ended" not in said
+
+
+def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(files: Files, folder: Path) -> None:
+    remove(files.open("graph.pb"), "net/logits")
+    os.utime(folder / "graph.pb", ns=(1, 1))  # written by somebody else
+    restart(files)
+    expect(files.news).to_contain_text("changed on disk since, so 1 edit of last time was not done again", timeout=CELL)
+    widget = files.shown("graph.pb")
+    expect(widget.root).to_have_attribute("data-ops", "44")
+    expect(files.dirty).to_have_count(0)
+    remove(widget, "net/logits")  # which would have been kept in its place
+    expect(files.news).to_contain_text("1 edit of last time was not done again")
+    shoot(files.page, "trouble_3_aside")
+    with files.page.expect_download() as downloaded:
+        files.news.get_by_role("button", name="Download them").click()
+    (edit,) = json.loads(downloaded.value.path().read_text())
+    assert downloaded.value.suggested_filename == "graph.pb.edits.json"
+    assert "net/logits" in json.dumps(edit)
+    files.dirty.locator(".lm-TabBar-tabCloseIcon").click()
+    with files.page.expect_response(lambda reply: reply.request.method == "DELETE"):  # of the session
+        files.press("Discard")
+    expect(files.page.locator(".tfgraphwidget")).to_have_count(0)
+    files.open("graph.pb")
+    run(files, "docmanager:clone")  # a tab that comes later says the same
+    expect(files.page.locator(".tgw-file-news", has_text="was not done again")).to_have_count(2)
+    expect(files.page.locator(".tfgraphwidget")).to_have_count(2)
+    with files.page.expect_response(lambda reply: "/workspaces/" in reply.url and reply.request.method == "PUT"):
+        files.news.get_by_role("button", name="Discard them").click()
+    expect(files.page.locator(".tgw-file-ways button")).to_have_count(0)
+    files.page.reload()
+    files.shown("graph.pb")
+    expect(files.news).not_to_contain_text("not done again")
+
+
+def test_save_as_closes_nothing(files: Files, folder: Path) -> None:
+    widget = files.open("graph.pb")
+    run(files, "docmanager:save-as")
+    expect(files.dialog).to_contain_text("Save graph.pb")
+    files.page.evaluate(
+        "(path) => window.jupyterapp.serviceManager.contents.save(path, "
+        "{ type: 'file', format: 'text', content: 'saved meanwhile' })",
+        f"{files.place}/other.txt",
+    )
+    assert (folder / "other.txt").read_text() == "saved meanwhile"
+    files.press("Cancel")
+    expect(files.dialog).to_have_count(0)
+    expect(widget.root).to_be_visible()
+    expect(files.page.locator(".jp-FileEditor")).to_have_count(0)
+
+
+def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
+    files.open("second.pb")
+    remove(files.open("graph.pb"), "net/logits")
+    run(files, "launcher:create")
+    expect(files.page.locator(".jp-Launcher:visible")).to_be_visible()
+    run(files, "docmanager:save-all")
+    expect(files.dialog).to_contain_text("Save graph.pb")
+    files.press("Cancel")
+    expect(files.dialog).to_have_count(0)
+    run(files, "docmanager:save-all")
+    files.press("Save")
+    expect(files.dirty).to_have_count(0)
+    expect(files.dialog).to_have_count(0)
+
+
+def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: Files) -> None:
+    files.open("graph.pb")
+    files.page.evaluate(
+        f"() => void {DOCUMENT}.context.sessionContext.session.kernel"
+        ".requestExecute({ code: 'import time; time.sleep(3)' })"
+    )
+    save = files.document.get_by_role("button", name="Save")
+    save.click()
+    save.click()
+    expect(files.news).to_contain_text("Asking the kernel …")
+    shoot(files.page, "trouble_4_asking")
+    expect(files.dialog).to_have_count(1)
+    expect(files.news).not_to_contain_text("Asking")
+    files.press("Cancel")
+    expect(files.dialog).to_have_count(0)
+    save.click()
+    expect(files.dialog).to_have_count(1)
+    files.press("Cancel")
+
+
+def test_what_goes_wrong_in_saving_stands_above_the_graph(files: Files) -> None:
+    widget = files.open("graph.pb")
+    broken = "import tfgraphwidget.lab.files as files\nfiles.Document.kinds = lambda self: 1 / 0"
+    widget.notebook.kernel_eval("1", broken)
+    files.document.get_by_role("button", name="Save").click()
+    expect(files.news).to_contain_text("Not saved: ZeroDivisionError in the kernel")
+    expect(widget.root).to_be_visible()
+
+
+def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, jupyter_server: JupyterServer) -> None:
+    path = write_notebook(jupyter_server, f"{files.place}/lender.ipynb", ["lent = 1"])
+    files.page.evaluate(
+        """async (path) => {
+        const opened = await window.jupyterapp.commands.execute('docmanager:open', { path });
+        await opened.sessionContext.ready; }""",
+        path,
+    )
+    files.open("graph.pb")
+    kernel = jupyter_server.kernel_of(path)
+    files.page.evaluate(f"(id) => void {DOCUMENT}.context.sessionContext.changeKernel({{ id }})", kernel)
+    expect(files.message).to_be_visible()
+    widget = files.shown("graph.pb")
+    assert jupyter_server.kernel_eval(path, "'net/logits' in editor.index.ids")
+    remove(widget, "net/logits")
+    shoot(files.page, "trouble_5_borrowed")
+    files.dirty.filter(has_text="graph.pb").locator(".lm-TabBar-tabCloseIcon").click()
+    files.press("Discard")
+    expect(files.page.locator(".tfgraphwidget")).to_have_count(0)
+    assert jupyter_server.kernel_eval(path, "1 + 1") == 2
+
+
+def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: Files, folder: Path) -> None:
+    remove(files.open("graph.pb"), "net/logits")
+    files.page.evaluate(
+        "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to)",
+        [f"{files.place}/graph.pb", f"{files.place}/renamed.pb"],
+    )
+    files.page.keyboard.press("Control+s")
+    expect(files.dialog.get_by_label("Name")).to_have_value("renamed_edited.pb")
+    files.press("Cancel")
+    expect(files.dialog).to_have_count(0)
+    restart(files)
+    expect(files.message).to_be_visible()
+    expect(files.shown("renamed.pb").root).to_have_attribute("data-ops", "43")
+    expect(files.dirty).to_have_count(1)
