@@ -13,7 +13,7 @@ demo: .venv/.demo
 
 test: lint # pytest comes last, so that its summary is the last line
 	cd labextension && npm test
-	pytest --numprocesses 2 --dist loadgroup --benchmark-skip
+	pytest --numprocesses 2 --dist loadfile --benchmark-skip
 
 lint: .venv/.test
 	ruff check .

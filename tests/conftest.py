@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -12,6 +13,7 @@ import hypothesis
 import numpy as np
 import pytest
 import tensorflow as tf
+from xdist.scheduler import LoadScopeScheduling
 
 import tfgraphwidget as tgw
 from tfgraphwidget.editor import GraphEditor
@@ -29,6 +31,21 @@ hypothesis.settings.load_profile("untimed")
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """--doctest-modules is for the package's examples; it would import the scripts that tests run, too."""
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
+
+
+class OneBrowser(LoadScopeScheduling):
+    """A file goes to one worker, for its fixtures; all browser tests go to one, for their JupyterLab and its kernels.
+
+    Two JupyterLabs on two cores would make each other wait.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/browser" if nodeid.startswith("tests/browser/") else nodeid.split("::", maxsplit=1)[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
+    """How `pytest --numprocesses 2` deals out the tests."""
+    return OneBrowser(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -235,6 +235,45 @@ def test_a_boundary_that_cannot_be_called_is_no_reason_to_refuse(editor: GraphEd
     assert tgw.edit(tmp_path / "m.meta").signatures == ()
 
 
+@pytest.fixture
+def untrained(tmp_path: Path) -> Path:
+    """Two dense layers as a MetaGraphDef alone."""
+    path = tmp_path / "net.meta"
+    with build_mlp(resource=False).as_default():
+        v1.train.export_meta_graph(str(path))
+    return path
+
+
+@pytest.mark.parametrize("edited", [False, True], ids=["as it was", "with a clone"])
+def test_of_a_file_without_values_the_meta_graph_is_written_alone(untrained: Path, *, edited: bool) -> None:
+    editor, out = tgw.edit(untrained), untrained.with_name("out.meta")
+    if edited:
+        editor.clone("x", "net/logits", into="twin", init="initial")
+    with pytest.warns(UserWarning, match=r"came without a checkpoint, so 'out\.meta' was written without one"):
+        editor.save(out)
+    assert set(files(untrained.parent)) == {"net.meta", "out.meta"}
+    assert tgw.edit(out).index.collections == editor.index.collections
+    assert tgw.edit(out).index.names == editor.index.names
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        v1.train.import_meta_graph(str(out))
+        names = [variable.op.name for variable in v1.global_variables()]
+        assert sum(name.startswith("twin/") for name in names) == (len(names) // 2 if edited else 0)
+        session.run(v1.global_variables_initializer())
+        assert session.run("net/logits:0", {"x:0": ONES}).shape == (2, 4)
+    editor.session.run([v.initializer for v in editor.graph.get_collection("variables")])
+    editor.save(out)
+    assert "out.index" in files(untrained.parent)
+
+
+def test_a_checkpoint_beside_is_not_lost_to_a_graph_without_values(untrained: Path) -> None:
+    with initialised(build_mlp(resource=False)) as session, session.graph.as_default():
+        v1.train.Saver().save(session, str(untrained.with_suffix("")))
+    known = files(untrained.parent)
+    with pytest.raises(GraphEditError, match=r"checkpoint 'net' lies beside.*open the file with its checkpoint"):
+        tgw.edit(untrained).save(untrained)
+    assert files(untrained.parent) == known
+
+
 def test_refusals(mlp: tf.Graph, tmp_path: Path) -> None:
     with pytest.raises(SessionRefused, match="no session to take the variables' values from"):
         tgw.edit(mlp).save(tmp_path / "m.meta")

@@ -109,7 +109,7 @@ class Changing(Seeing):
             if step.place is not None:
                 taken_back, lost = step.place.take_back(step.patch, renew=step.renewed)
             self._history = self._history.after_undo(taken_back)
-            return self._done(replace(step, patch=Patch()), lost)
+            return self._done(replace(step, patch=Patch()), lost, taken_back)
 
     def redo(self) -> str:
         """Do again what was undone last; the same ops and variables come back, with their values. Raises NothingTo.
@@ -131,7 +131,7 @@ class Changing(Seeing):
             if step.place is not None:
                 lost = step.place.carry_out(step.patch, renew=step.renewed)
             self._history = self._history.after_redo()
-            return self._done(step, lost)
+            return self._done(step, lost, step.patch)
 
     def jump(self, to: int) -> str:
         """Undo or redo until so many edits are done; the line of the last step taken, or "".
@@ -152,9 +152,14 @@ class Changing(Seeing):
             told = self.undo() if len(self._history.done) > to else self.redo()
         return told
 
-    def _done(self, step: Step, lost: tuple[str, ...]) -> str:
-        """What every step back or forth ends with: one stands where it was done, and sees what is new."""
+    def _done(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
+        """What every step back or forth ends with: one stands where it was done, and sees what is new.
+
+        `patch` is what was done to the graph.
+        """
         self._rooms.go(step.path)
+        if step.place is self.room.site:
+            self.room.follow(patch.renamed)
         self._freshen(step)
         self.lost = lost
         self.changed()

@@ -67,6 +67,7 @@ class Editing(Cloning):
             except BaseException:
                 self._history, self.fresh = history, fresh
                 raise
+            self.room.follow(patch.renamed)
             self.lost = lost
             self.changed()
         return Edits.of(patch, lost, self._notes(patch, renew))

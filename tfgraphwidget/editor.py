@@ -114,7 +114,7 @@ class GraphEditor(Colouring):
           is the boundary (`inputs`, `outputs`, or the chosen one): names, tensors, or {key: tensor}. `signatures` gives
           several, {name: (inputs, outputs)}; when nothing is given or chosen, those that the file was opened with
         * ".pb" and ".pbtxt" are a GraphDef; with `frozen`, of what the outputs need, with constants for variables
-        * ".meta" is a MetaGraphDef with a checkpoint of the same name beside
+        * ".meta" is a MetaGraphDef with a checkpoint of the same name beside; without, if the file had no values
         * ".svg", ".png" and ".pdf" are the picture, ".dot" and ".graphml" the graph for other tools
         * ".html" is a page that needs no kernel and no network: one moves in it, opens scopes, searches, inspects
         * ".py" is the code that does the edits, ".json" the edits as data, which `replay` does
@@ -133,7 +133,7 @@ class GraphEditor(Colouring):
         ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
         self._told = []
-        what = export.Export(
+        what = export.Export(  # Over 30 lines because one line each says where what an Export can need comes from
             index=self.index,
             envelope=self.room.body.envelope,
             graph=lambda: self.graph,
@@ -145,6 +145,7 @@ class GraphEditor(Colouring):
             edits=lambda: document(self.edits()),
             module=self._whole_function(inputs, outputs, signatures) if self.in_function else None,
             read_only=self.read_only(),
+            without_values=self._live.came_without_values,
             frozen=frozen,
             verify=verify,
             feeds={k if isinstance(k, str) else self._names(k)[0]: value for k, value in (feeds or {}).items()},

@@ -19,6 +19,7 @@ from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
 
@@ -220,6 +221,10 @@ class LiveGraph:
             first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
             source.has_values = first is not None and values.has_value(source.session, first.snapshot or first.name)
         return source.has_values
+
+    def came_without_values(self) -> bool:
+        """Whether this is a file's graph with variables, and they were given no values, then or since."""
+        return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
         """The `tf.Variable`s that a patch has made, in graph order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
@@ -50,6 +50,16 @@ def colocated_with(node: Any) -> list[str]:
     if "_class" not in node.attr:
         return []
     return [value[5:].decode() for value in node.attr["_class"].list.s if value.startswith(b"loc:@")]
+
+
+def by_new_name(name: str, names: Mapping[str, str]) -> str:
+    """The name of an op or tensor when ops go by the `names` that are given for their old ones.
+
+    >>> by_new_name("a", {"a": "b"}), by_new_name("a:1", {"a": "b"}), by_new_name("a/x", {"a": "b"})
+    ('b', 'b:1', 'a/x')
+    """
+    op, port = split_tensor(name)
+    return name if op not in names else names[op] if port is None else f"{names[op]}:{port}"
 
 
 def last_part(name: str) -> str:

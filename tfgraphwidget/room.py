@@ -13,7 +13,7 @@ from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
-from tfgraphwidget.names import enclosing_scopes, split_tensor
+from tfgraphwidget.names import by_new_name, enclosing_scopes, split_tensor
 from tfgraphwidget.view import visible
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.items import drawn
@@ -108,6 +108,13 @@ class Room:
     def remember(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         """Choose a boundary that is known to have something between."""
         self._boundary, self._chosen = (inputs, outputs), None
+
+    def follow(self, renamed: Iterable[tuple[str, str]]) -> None:
+        """Let the boundary name by their new names what was renamed; before anybody asks for it."""
+        names = dict(renamed)
+        if names:
+            inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._boundary)
+            self._boundary = inputs, outputs
 
     def choose(self, selection: Selection | None) -> None:
         """Choose these ops; the boundary is then empty."""

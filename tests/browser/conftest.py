@@ -18,18 +18,12 @@ expect.set_options(timeout=30_000)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner.
-
-    With several workers it comes first, all of it on one: it is the longest, and two JupyterLabs that start their
-    kernels at once on two cores make each other wait.
-    """
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies here `browser`, and run it last: what fails without a browser is known sooner."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
-    several = hasattr(config, "workerinput")
-    items.sort(key=lambda item: (HERE in item.path.parents) != several)
+    items.sort(key=lambda item: HERE in item.path.parents)
 
 
 @pytest.hookimpl(wrapper=True)

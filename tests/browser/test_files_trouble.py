@@ -192,3 +192,39 @@ def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: File
     expect(files.message).to_be_visible()
     expect(files.shown("renamed.pb").root).to_have_attribute("data-ops", "43")
     expect(files.dirty).to_have_count(1)
+
+
+def test_a_file_that_is_closed_and_opened_again_at_once_is_open(files: Files, jupyter_server: JupyterServer) -> None:
+    widget = files.open("graph.pb")
+    was = widget.notebook.kernel_eval("__import__('os').getpid()")
+    for _ in range(2):
+        files.page.locator(".lm-TabBar-tab.lm-mod-current .lm-TabBar-tabCloseIcon:visible").last.click()
+        expect(files.page.locator(".tgw-pane")).to_have_count(0)
+        widget = files.open("graph.pb")
+        expect(widget.root).to_have_attribute("data-ops", "44")
+    now = files.page.evaluate(f"() => {DOCUMENT}.context.sessionContext.session.kernel.id")
+    assert now == jupyter_server.kernel_of(widget.notebook.path)
+    assert widget.notebook.kernel_eval("__import__('os').getpid()") != was
+
+
+def test_a_typed_suffix_chooses_the_kind_of_file(files: Files) -> None:
+    remove(files.open("graph.pb"), "net/logits")
+    files.document.get_by_role("button", name="Save").click()
+    name, kind = files.dialog.get_by_label("Name"), files.dialog.get_by_label("Kind")
+    expect(kind).to_have_value("graph")
+    for typed, meant in (
+        ("other.pbtxt", "text"),
+        ("other.py", "script"),
+        ("other", "script"),  # nothing said
+        ("folder/other", "script"),
+        ("OTHER.PBTXT", "text"),
+        ("other.meta", "meta"),
+        ("other.pb", "graph"),
+    ):
+        name.fill(typed)
+        expect(kind).to_have_value(meant)
+        expect(name).to_have_value(typed)
+    name.fill("typed.pbtxt")
+    expect(files.dialog).to_contain_text("to be read")
+    files.press("Save")
+    expect(files.news).to_contain_text("Saved as typed.pbtxt")

@@ -124,3 +124,23 @@ def test_a_pressed_button_leaves_the_keyboard_in_the_panel(notebook: OpenNoteboo
     notebook.page.keyboard.press("Enter")
     panel.widget()
     expect(panel.pane.locator(".tfgraphwidget")).to_be_focused()
+
+
+def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
+    notebook: OpenNotebook, jupyter_server: JupyterServer
+) -> None:
+    notebook.run_cell(0)
+    panel = open_panel(notebook)
+    widget = panel.widget()
+    notebook.kernel_eval("0", before="editor.rename('dense/y', 'result')")
+    expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("editor.rename(")
+    panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
+    inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="editor.rename(").locator(".cm-line")
+    expect(inserted.first).to_have_text(
+        "# Done already in the panel. After a restart, first: import tfgraphwidget as tgw; editor = tgw.edit(graph)"
+    )
+    assert widget.root.is_visible()
+    jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
+    panel.bar.locator("jp-button[title*='Look again']").click()
+    expect(panel.says("graph is not in the kernel")).to_contain_text("The edit made in it is gone too")
+    shoot(notebook.page, "trouble_6_restarted")

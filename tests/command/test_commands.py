@@ -23,9 +23,10 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.test_replay import seen
-from tfgraphwidget.command import main, server
+from tfgraphwidget.command import beforehand, main, server
 from tfgraphwidget.command.bar import Bar
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.export import writing
 from tfgraphwidget.export.paged import unpacked
 
 ODD = "it's '); import os #\n naïve"
@@ -232,6 +233,52 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path, capsys: pytest.CaptureF
         assert why in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.pb"), "--html", "out.txt"]) == 1
     assert "end in .html" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_graph_starts_no_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def started(*_: Any, **__: Any) -> None:
+        pytest.fail("a server was started")
+
+    monkeypatch.setattr(server.subprocess, "Popen", started)
+    (tmp_path / "driver.py").write_text("print('no graph')\n")
+    assert main(["show", str(tmp_path / "driver.py")]) == main(["info", str(tmp_path / "driver.py")]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == second
+    assert "is no GraphDef, MetaGraphDef or SavedModel" in first
+
+
+def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> None:
+    none, file = str(model.parent / "nosuch.meta"), str(model)
+    for arguments, ends, why in (
+        (["diff", file, none], 2, "There is no file"),
+        (["export", none, "o.pb"], 1, "There is no file"),
+        (["export", file, "o.xyz"], 1, "'.xyz' is no kind of file"),
+        (["export", file, f"{none}/o.pb"], 1, "does not exist"),
+        (["export", file, "o.svg", "--frozen"], 1, "'.pb' or '.pbtxt'"),
+        (["show", file, "--html", f"{none}/x.html"], 1, "does not exist"),
+    ):
+        code = (
+            f"import sys; from tfgraphwidget.command import main; ended = main({arguments!r}); "
+            "sys.exit(99 if 'tensorflow' in sys.modules else ended)"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == ends
+        assert why in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_the_kinds_known_beforehand_are_those_that_are_written() -> None:
+    assert set(beforehand.WRITTEN) == writing._KINDS.keys() - {""}
+
+
+def test_outputs_are_asked_for_in_words_of_the_command_line(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([str(model.parent / "o.pb"), "--frozen"], [str(model.parent / "o") + "/"]):
+        assert main(["export", str(model), *arguments]) == 1
+        assert "give --" in (told := capsys.readouterr().err)
+        assert "--outputs NAMES" in told
+    assert not (model.parent / "o.pb").exists()
 
 
 def test_a_page_is_written_that_needs_no_server(model: Path) -> None:

@@ -110,6 +110,28 @@ def test_variables_are_weighed() -> None:
     assert graph["variable_bytes"] == 4 * sum(tf.TensorShape(v["shape"]).num_elements() for v in graph["variables"])
 
 
+def test_the_ends_of_a_model_are_proposed(capsys: pytest.CaptureFixture[str]) -> None:
+    (graph,) = info(str(INCEPTION))["graphs"]
+    assert {"name": "net/predictions", "type": "Softmax"} in graph["ends"]
+    assert not any("Regularizer" in end["name"] or end["name"].startswith("save/") for end in graph["ends"])
+    assert main(["info", str(INCEPTION)]) == 0
+    assert "nothing reads net/predictions (Softmax)" in capsys.readouterr().out
+
+
+def test_of_many_ends_a_few_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+        loss = tf.square(x * tf.compat.v1.get_variable("w", [], use_resource=True), name="loss")
+        tf.compat.v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        for k in range(10):
+            tf.abs(x, name=f"end{k}")
+    (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    (told,) = info(str(tmp_path / "g.pb"))["graphs"]
+    assert [end["name"] for end in told["ends"]] == [*(f"end{k}" for k in reversed(range(10))), "loss"]
+    assert main(["info", str(tmp_path / "g.pb")]) == 0
+    assert "end2 (Abs), +3 more" in capsys.readouterr().out
+
+
 def test_json_is_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(INCEPTION), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["graphs"][0]["ops"] == 3379

@@ -231,3 +231,28 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
         editor.rename("w", "v")
     editor.undo()
     assert result in editor.index.ids
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "file"])
+def test_a_marked_boundary_follows_a_rename_there_and_back(line: tf.Graph, tmp_path: Path, *, live: bool) -> None:
+    editor = tgw.edit(line if live else written(line, tmp_path))
+    editor.mark("a", "c:0")
+    report = editor.rename("c", "end")
+    assert str(report).splitlines()[0] == "renamed 'c' to 'end'"
+    assert (editor.inputs, editor.outputs) == (("a",), ("end:0",))
+    assert str(editor.rename("a/", "first")).startswith("renamed 'a' to 'first', 2 ops")
+    assert editor.inputs == ("first",)
+    assert editor.selection is not None
+    assert "end" in editor.selection.ops
+    editor.jump(0)
+    assert (editor.inputs, editor.outputs) == (("a",), ("c:0",))
+    editor.jump(2)
+    assert (editor.inputs, editor.outputs) == (("first",), ("end:0",))
+
+
+def test_the_marks_inside_a_scope_follow_its_new_name(editor: tgw.GraphEditor) -> None:
+    editor.mark("x", "net/two/add:0")
+    assert str(editor.rename("net/", "body")).startswith("renamed 'net' to 'body', ")
+    assert editor.outputs == ("body/two/add:0",)
+    editor.undo()
+    assert editor.outputs == ("net/two/add:0",)

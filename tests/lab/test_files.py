@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import signal
 import weakref
 from pathlib import Path
@@ -323,9 +324,14 @@ def test_the_kinds_begin_with_the_files_own(frozen: Path, meta: Path, saved_mode
 def test_kinds_that_the_source_does_not_allow_are_left_out(meta: Path) -> None:
     for file in meta.parent.glob("model.*[!a]"):
         file.unlink()
-    named = {kind["kind"] for kind in open_at(meta).kinds()["kinds"]}
-    assert named.isdisjoint({"meta", "saved_model", "frozen", "script", "edits"})
-    assert {"graph", "text", "svg"} <= named
+    document = open_at(meta)
+    told = {kind["kind"]: kind for kind in document.kinds()["kinds"]}
+    assert told.keys().isdisjoint({"saved_model", "frozen", "script", "edits"})
+    assert {"graph", "text", "svg"} <= told.keys()
+    assert "without a checkpoint" in told["meta"]["about"]
+    about = document.save({"kind": "meta", "name": told["meta"]["name"]})["about"]
+    assert "no values here" in about
+    assert sorted(file.name for file in meta.parent.glob("model*")) == ["model.meta", "model_edited.meta"]
 
 
 def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None:
@@ -406,6 +412,24 @@ def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
     with pytest.raises(GraphEditError):
         open_at(frozen).save({"kind": "graph", "name": name})
     assert sorted(entry.name for entry in frozen.parent.iterdir()) == ["graph.pb"]
+
+
+def test_a_name_with_the_ending_of_another_kind_is_refused(frozen: Path) -> None:
+    document = open_at(frozen)
+    for kind, name, why in (
+        ("graph", "b.meta", "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind MetaGraph, or "),
+        (
+            "meta",
+            "b.PB",
+            "ends in .pb, and the kind chosen is MetaGraph: choose the kind Frozen graph or GraphDef, or ",
+        ),
+        ("saved_model", "b.svg/", "ends in .svg, and the kind chosen is SavedModel: choose the kind Picture, SVG, or "),
+    ):
+        with pytest.raises(GraphEditError, match=re.escape(why)):
+            document.save({"kind": kind, "name": name})
+    assert [entry.name for entry in frozen.parent.iterdir()] == ["graph.pb"]
+    for name, written in (("v1.2", "v1.2.pb"), ("net.PB", "net.PB"), ("a.meta.pb", "a.meta.pb")):
+        assert document.save({"kind": "graph", "name": name})["name"] == written
 
 
 def test_an_unknown_kind_is_refused(frozen: Path) -> None:

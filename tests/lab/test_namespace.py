@@ -178,6 +178,39 @@ def test_looking_around_is_no_edit_and_after_unfollow_nothing_is_told(line: tf.G
     assert told == []
 
 
+def test_the_line_that_opens_the_graph_again_has_the_notebooks_names_and_opens_it(line: tf.Graph):
+    fresh = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2], tf.float32)])
+    with v1.Session(graph=line) as session:
+        held: dict[Any, Any] = {"g": line, "sess": session, "f": fresh, "editor": "vim"}
+        panel = namespace.opened("g", held)
+        told = panel.changed()["opening"]
+        assert told == "import tfgraphwidget as tgw; editor_2 = tgw.edit(g, session=sess)"
+        namespace._made.clear()
+        del held["editor_2"]
+        exec(told, held)
+        assert held["editor_2"].session is session
+        assert namespace.opened("sess", held).changed()["opening"] == "editor_2 = tgw.edit(sess)"
+    assert namespace.opened("f", held).changed()["opening"] == "editor_3 = tgw.edit(f)"
+    assert namespace.opened("editor_3", held).changed()["opening"] == "editor_3 = tgw.edit(f)"
+
+
+def test_what_no_variable_holds_is_not_said_to_open_again(line: tf.Graph):
+    tf.constant(1)
+    assert namespace.opened("", {}).changed()["opening"] == ""
+    assert namespace.opened("mine", {"mine": tgw.edit(line)}).changed()["opening"] == ""
+    assert namespace.opened("a graph", {"a graph": line}).changed()["opening"] == ""
+
+
+def test_a_panel_tells_how_many_edits_there_are(line: tf.Graph):
+    panel = namespace.opened("g", {"g": line})
+    told: list[dict[str, Any]] = []
+    panel.follow(told.append)
+    panel.editor.rename("c", "d")
+    panel.editor.rename("d", "e")
+    panel.editor.undo()
+    assert [one["count"] for one in told] == [1, 2, 1]
+
+
 def test_a_line_has_the_name_that_the_editor_has_now(line: tf.Graph):
     held: dict[Any, Any] = {"g": line}
     panel = namespace.opened("g", held)

@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.command.bar import bar
+from tfgraphwidget.command.beforehand import check_target, check_there
 from tfgraphwidget.command.saying import remark, say
 from tfgraphwidget.command.wording import count, shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
+
+_PROPOSED = "; tfgraphwidget info lists what they may be"
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -35,6 +38,8 @@ def code(options: argparse.Namespace) -> int:
 
 def export(options: argparse.Namespace) -> int:
     """Write a graph in another form."""
+    check_there(options.file, *([] if options.edits is None else [options.edits]))
+    check_target(options.out, frozen=options.frozen)
     with bar():
         editor = _opened(options)
         if options.edits is not None:
@@ -45,6 +50,7 @@ def export(options: argparse.Namespace) -> int:
         ends: dict[str, Any] = {"inputs": _names(options.inputs), "outputs": _names(options.outputs)}
         if options.signature is not None and ends == {"inputs": None, "outputs": None} and not editor.in_function:
             ends = {"signatures": _only(editor, options.signature)}
+        _check_ends(editor, options, **ends)
         written = _saved(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
     _notes(editor)
     say(shown(str(written)))
@@ -55,6 +61,8 @@ def page(options: argparse.Namespace) -> int:
     """Write a page that needs no server."""
     if Path(options.html).suffix.lower() not in (".html", ".htm"):
         raise GraphEditError(f"{options.html!r} is no name of a page; let it end in .html.")
+    check_there(options.file)
+    check_target(options.html)
     with bar():
         editor = _opened(options)
         tell("Writing")
@@ -65,6 +73,7 @@ def page(options: argparse.Namespace) -> int:
 
 def diff(options: argparse.Namespace) -> int:
     """Print what differs; 1 when anything does."""
+    check_there(options.before, options.after)
     with bar():
         after = _opened(argparse.Namespace(file=options.after))
         after.leave(0)
@@ -138,6 +147,18 @@ def _names(given: list[str] | None) -> Any:
     if not all(sign and key and name for key, sign, name in keyed):
         raise GraphEditError(f"Give all of {','.join(parts)!r} a key, key=tensor, or none of them.")
     return {key: name for key, _, name in keyed}
+
+
+def _check_ends(
+    editor: GraphEditor, options: argparse.Namespace, outputs: Any = None, signatures: Any = None, **_: Any
+) -> None:
+    """Refuse in the words of the command line what needs outputs and has none."""
+    if outputs or signatures or editor.signatures or editor.outputs or editor.in_function:
+        return
+    if options.frozen:
+        raise GraphEditError(f"A frozen graph is what its outputs need: give --outputs NAMES{_PROPOSED}.")
+    if options.out.endswith("/") or not Path(options.out).suffix or Path(options.out).is_dir():
+        raise GraphEditError(f"A SavedModel needs a signature: give --inputs NAMES and --outputs NAMES{_PROPOSED}.")
 
 
 def _only(editor: GraphEditor, name: str) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tfgraphwidget.command.closing import endings
 from tfgraphwidget.command.schema import dtype_of, graphs, parsed
 from tfgraphwidget.command.wording import count, shown, size
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.graph.costs import BYTES
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.names import did_you_mean
@@ -21,16 +22,14 @@ _CALLS = frozenset(
 )
 _MOST_TYPES = 12
 _MOST_NAMES = 10
+_MOST_ENDS = 8
 
 
 def info(path: str) -> dict[str, Any]:
     """What a file or a SavedModel's folder holds, as JSON has it. Raises GraphEditError."""
     given = Path(path)
-    file = _file(given)
-    try:
-        data = file.read_bytes()
-    except (OSError, ValueError) as error:
-        raise GraphEditError(f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    file = file_of(given)
+    data = _content(file, path)
     found = parsed(data, file.name)
     if found is None:
         raise _refusal(data, file)
@@ -45,8 +44,22 @@ def info(path: str) -> dict[str, Any]:
     }
 
 
-def _file(given: Path) -> Path:
-    """The file with the graph; of a SavedModel's folder the one inside."""
+def check_graph(file: Path) -> None:
+    """Raise NotAGraph for a file that holds no graph, as opening it would."""
+    data = _content(file, str(file))
+    if parsed(data, file.name) is None and isinstance(error := _refusal(data, file), NotAGraph):
+        raise error
+
+
+def _content(file: Path, path: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise GraphEditError(f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def file_of(given: Path) -> Path:
+    """The file with the graph; of a SavedModel's folder the one inside. Raises GraphEditError for what is not there."""
     try:
         if given.is_dir():
             inside = (given / name for name in ("saved_model.pb", "saved_model.pbtxt"))
@@ -97,6 +110,7 @@ def _graph(graph: Any, meta: Any) -> dict[str, Any]:
         "variable_bytes": sum(_bytes(held) for held in variables),
         "constants": {"count": len(constants), "bytes": sum(constants)},
         "inputs": [_tensor(node) for node in graph.node if node.op in ("Placeholder", "PlaceholderV2")],
+        "ends": endings(graph.node),
         "control_flow": _control_flow(every),
         "devices": sorted({node.device for nodes in every for node in nodes if node.device}),
         "signatures": [] if meta is None else [_signature(name, s) for name, s in sorted(meta.signature_def.items())],
@@ -177,6 +191,8 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
         yield from _named(graph["inputs"])
+    if graph["ends"]:
+        yield "nothing reads", _ends(graph["ends"])
     if graph["devices"]:
         yield "devices", ", ".join(map(shown, graph["devices"]))
     for signature in graph["signatures"]:
@@ -187,6 +203,12 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     producer = f"TensorFlow {shown(graph['tensorflow'])}" if graph["tensorflow"] else ""
     version = f"GraphDef version {graph['producer']}" if graph["producer"] else ""
     yield "written by", ", ".join(filter(None, (producer, version))) or "not told"
+
+
+def _ends(ends: list[dict[str, str]]) -> str:
+    some = [f"{shown(end['name'])} ({shown(end['type'])})" for end in ends[:_MOST_ENDS]]
+    more = [f"+{len(ends) - _MOST_ENDS:,} more"] if len(ends) > _MOST_ENDS else []
+    return ", ".join([*some, *more])
 
 
 def _named(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
+from tfgraphwidget.command.info import check_graph
 from tfgraphwidget.command.saying import say
 from tfgraphwidget.errors import GraphEditError, UnknownName
 
@@ -41,6 +42,7 @@ def show(options: argparse.Namespace) -> int:
         raise UnknownName(f"There is no file or directory {options.file!r}.")
     if any(part.startswith(".") for part in file.relative_to(root).parts):
         raise GraphEditError(f"Jupyter opens no hidden files, and {file.name!r} is one; give it another name.")
+    check_graph(file)
     return _serve(file, root, options.port, browser=not options.no_browser)
 
 

@@ -29,6 +29,10 @@ exit codes:
 "tfgraphwidget COMMAND --help" says more of each.
 """
 _FILE = "a SavedModel's folder, a .pb, .pbtxt or .meta"
+_ENDS = """
+
+"nothing reads" lists the ops that no other reads and that neither train nor keep the books: the ends of the model,
+most likely, which export takes as --outputs."""
 _EDITS = 'the edits of a file that editor.save("edits.json") wrote'
 
 
@@ -49,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--browser", action="store_true", help="open the URL in a browser too")
     _show(add)
     told = add("info", "tell what a file holds, without TensorFlow", "model.pb", "saved_model/ --json")
+    told.description = f"{told.description}{_ENDS}"
     told.add_argument("file", metavar="FILE", help=_FILE)
     told.add_argument("--json", action="store_true", help="as JSON, with all names")
     _code(add)

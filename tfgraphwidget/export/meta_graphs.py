@@ -24,7 +24,7 @@ from tfgraphwidget.export.membership import add_collections
 from tfgraphwidget.export.modules import standing_alone
 from tfgraphwidget.export.original import Original
 from tfgraphwidget.export.parts import needed_by
-from tfgraphwidget.export.proving import Run, check, difference
+from tfgraphwidget.export.proving import Run, check, difference, first_line
 from tfgraphwidget.export.savers import key_of, saver_of
 from tfgraphwidget.export.signed import signature_def
 from tfgraphwidget.export.sizes import check_size
@@ -37,6 +37,10 @@ from tfgraphwidget.sources.body import Signature
 v1 = tf.compat.v1
 _CHECKPOINT = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
+_BARE = (
+    "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
+    "was not run."
+)
 _TOLD = "The MetaGraphDef with its checkpoint"
 
 
@@ -46,15 +50,31 @@ def siblings(path: Path) -> list[Path]:
     return [path, *sorted(entry for entry in beside if _CHECKPOINT.search(entry.name))]
 
 
+def check_beside(path: Path, what: Export) -> None:
+    """Raise when a MetaGraphDef without values would lie beside a checkpoint of its name, with the values of another.
+
+    That is not taken away for it: it may be the only one.
+    """
+    if len(siblings(path)) > 1 and what.without_values():
+        raise GraphEditError(
+            f"The checkpoint {path.stem!r} lies beside, and the graph here has no values for its variables; open the "
+            "file with its checkpoint, or give another name."
+        )
+
+
 def write_meta_graph(path: Path, what: Export) -> None:
-    """Write a MetaGraphDef to `path`, and beside it the checkpoint of that name, if there are variables; try both."""
+    """Write a MetaGraphDef to `path`, and beside it the checkpoint of that name, if there are variables; try both.
+
+    Of a file that came without its variables' values the MetaGraphDef alone, as the file was; a notice says so.
+    """
     if what.read_only:
         with standing_alone(what) as alone:
             write_meta_graph(path, alone)
         return
     graph = what.graph()
-    variables = _saved(what)
-    present = present_values(what, variables)
+    bare = what.without_values()
+    variables = _saved(what, bare=bare)
+    present = {} if bare else present_values(what, variables)
     variables, more = assigned(what.index, variables)
     graph_def = whole(what)
     graph_def.node.extend(more)
@@ -67,22 +87,28 @@ def write_meta_graph(path: Path, what: Export) -> None:
     for signature in what.signatures:
         made.signature_def[signature.name].CopyFrom(signature_def(what.index, signature, signature))
     path.write_bytes(made.SerializeToString(deterministic=True))
-    if variables:
+    if bare:
+        what.notice(_BARE.format(path.name))
+        _check_import(path, what)
+    elif variables:
         checkpointed.write(str(path.with_suffix("")), [(key_of(v), v, _array(present[v.handle])) for v in variables])
-    if what.verify:
+    if what.verify and not bare:
         _check_values(path, variables, present)
         _check_runs(path, what, present)
 
 
-def _saved(what: Export) -> tuple[VariableDef, ...]:
-    """The variables to save: the global ones, and of those in no collection the ones that have a value."""
+def _saved(what: Export, *, bare: bool) -> tuple[VariableDef, ...]:
+    """The variables to save: the global ones, and of those in no collection the ones that have a value.
+
+    When none of a file has one, they are `bare`: then all of these.
+    """
     index = what.index
     told = {member.name: key for key, held in index.collections.items() for member in held if member.kind == "variable"}
     first = [m.name for m in index.collections.get(v1.GraphKeys.GLOBAL_VARIABLES, ())]
     found = {v.name: v for v in definitions(index, handles(index)).values()}
     chosen = [found[name] for name in dict.fromkeys(first) if name in found]
     others = [v for name, v in found.items() if name not in told]
-    session = what.session() if others else None
+    session = what.session() if others and not bare else None
     if session is None:
         return (*chosen, *others)
     return (*chosen, *(v for v in others if values.has_value(session, v.snapshot or v.name)))
@@ -155,11 +181,22 @@ def _check_restorable(what: Export, state: State, saved: Mapping[str, Any]) -> N
         raise GraphEditError(f"local variable {lacking[0]!r} has no initialiser of its own.", lacking)
 
 
+def _check_import(path: Path, what: Export) -> None:
+    """Raise unless TensorFlow reads the file back, where there are no values to compare."""
+    if not what.verify:
+        return
+    try:
+        with _restored(path, bare=True):
+            return
+    except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
+        raise GraphEditError(f"TensorFlow does not read {path.name!r} back: {first_line(error)}.") from error
+
+
 @contextmanager
-def _restored(path: Path) -> Iterator[Any]:
-    """A session on what is read back, its variables restored."""
+def _restored(path: Path, *, bare: bool = False) -> Iterator[Any]:
+    """A session on what is read back, its variables restored unless they are `bare` of values."""
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact()) as session:
         saver = v1.train.import_meta_graph(str(path), clear_devices=True)
-        if saver is not None:
+        if saver is not None and not bare:
             saver.restore(session, str(path.with_suffix("")))
         yield session

@@ -85,6 +85,7 @@ def standing_alone(what: Export) -> Iterator[Export]:
                 session=lambda: session,
                 ask=lambda: source.signatures,
                 read_only="",
+                without_values=lambda: False,
             )
 
 

@@ -20,6 +20,10 @@ def _silent(_: str) -> None:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Export:
     """The visible graph, the ways to call it, its picture and its code.
@@ -30,6 +34,7 @@ class Export:
     give a tf.Module that does the same. `feeds` are values by the name of an input, its tensor or its op, to try what
     was written with; `notice` is told the sentences that a person should read. `code` gives the script, by the
     name of the file that it reads its large arrays from, `edits` the same as JSON. `view` is what a page shows.
+    `without_values` says whether the graph has variables and is a file's that came without their values.
     """
 
     index: GraphIndex
@@ -43,6 +48,7 @@ class Export:
     edits: Callable[[], str] = str
     module: Callable[[], tf.Module] | None = None
     read_only: str = ""
+    without_values: Callable[[], bool] = _never
     frozen: bool = False
     verify: bool = True
     feeds: Mapping[str, Any] = field(default_factory=dict)

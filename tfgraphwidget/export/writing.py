@@ -10,7 +10,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.drawn import write_code, write_dot, write_edits, write_graphml, write_picture
 from tfgraphwidget.export.frozen import write_frozen
 from tfgraphwidget.export.graph_defs import write_graph_def
-from tfgraphwidget.export.meta_graphs import siblings, write_meta_graph
+from tfgraphwidget.export.meta_graphs import check_beside, siblings, write_meta_graph
 from tfgraphwidget.export.pages import write_page
 from tfgraphwidget.export.saved_models import write_saved_model
 from tfgraphwidget.export.what import Export
@@ -41,6 +41,8 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
     try:
         write = _writer(path, what, folder=folder)
         _check_place(path, is_folder=write is write_saved_model)
+        if write is write_meta_graph:
+            check_beside(path, what)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:60]}-") as beside:
             new, old = Path(beside) / "new", Path(beside) / "old"
             new.mkdir()

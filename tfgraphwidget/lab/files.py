@@ -175,7 +175,7 @@ class Document:
         kind = kinds.kind_of(asked.get("kind"))
         if kind is None:
             raise GraphEditError("There is no such kind of file; choose one of the list.")
-        target = self._target(_text(asked, "name"), kind.suffix)
+        target = self._target(kinds.checked(_text(asked, "name"), kind), kind.suffix)
         if kind.kind == "frozen" and target == self.path:
             raise GraphEditError(
                 f"{self.path.name} is the graph that is edited here, and a frozen one is less of it; give another name."

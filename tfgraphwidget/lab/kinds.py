@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.variables import handles
 
 if TYPE_CHECKING:
@@ -47,11 +48,25 @@ _BY_NAME = {kind.kind: kind for kind in _ALL}
 _OWN = {".pb": "graph", ".pbtxt": "text", ".meta": "meta"}
 _RUNNABLE = frozenset({"saved_model", "frozen", "meta"})
 _NEEDS_OUTPUTS = frozenset({"saved_model", "frozen"})
+_BARE = "Every op and collection; without a checkpoint, as the file came without the values of its variables."
 
 
 def kind_of(name: object) -> Kind | None:
     """The kind of that name; None when there is none."""
     return _BY_NAME.get(name) if isinstance(name, str) else None
+
+
+def checked(name: str, kind: Kind) -> str:
+    """A name to save under; GraphEditError when it ends as those of another kind do."""
+    path = PurePath(name)
+    ending = path.suffix.lower()
+    others = [other.label for other in _ALL if other.suffix == ending != kind.suffix]
+    if others:
+        raise GraphEditError(
+            f"{path.name!r} ends in {ending}, and the kind chosen is {kind.label}: choose the kind "
+            f"{' or '.join(others)}, or another name."
+        )
+    return name
 
 
 def kinds(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
@@ -65,6 +80,8 @@ def kinds(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
     for kind in _ALL:
         why, mendable = _refusal(editor, kind)
         told = replace(kind, name=f"{stem}_edited{kind.suffix}", refused=why)
+        if kind.kind == "meta" and editor._live.came_without_values():
+            told = replace(told, about=_BARE)
         if not why:
             ready.append(told)
         elif mendable:
@@ -77,7 +94,8 @@ def _refusal(editor: GraphEditor, kind: Kind) -> tuple[str, bool]:
     """Why a kind cannot be written, or "", and whether a person can do something for it in the panel."""
     if kind.kind in _RUNNABLE and (stopped := editor.read_only()) and not editor.in_function:
         return stopped, False
-    if kind.kind in _RUNNABLE and handles(editor.index) and editor.default_init() != "current":
+    valueless = handles(editor.index) and editor.default_init() != "current"
+    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or editor.in_function):
         return "the file has no checkpoint with the values of its variables", False
     if kind.kind in _NEEDS_OUTPUTS and not editor.in_function and not (editor.outputs or editor.signatures):
         return "choose its outputs in the drawing first", True

@@ -116,7 +116,19 @@ def opened(name: object, namespace: Namespace | None = None) -> Panel:
     thing = _named(name, variables)
     known = thing if kind_of(thing) == "editor" else _known(thing, variables)
     editor = _edited(thing, variables) if known is None else known
-    return Panel(editor, variables, f"{name}" if name else "default graph", is_new=known is None)
+    title = f"{name}" if name else "default graph"
+    return Panel(editor, variables, title, is_new=known is None, said=_said(thing, editor, variables))
+
+
+def _said(thing: Any, editor: GraphEditor, variables: Namespace) -> str:
+    """The Python that opens it again, where a variable has it; "" where none does."""
+    if thing is editor:
+        thing = next((of() for of, made in _made if made() is editor), None)
+    names = {id(held): name for name, held, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
+    if thing is None or id(thing) not in names:
+        return ""
+    session = names.get(id(editor.session)) if thing is not editor.session else None
+    return f"tgw.edit({names[id(thing)]}{f', session={session}' if session else ''})"
 
 
 def _named(name: object, variables: Namespace) -> Any:
@@ -168,14 +180,18 @@ def _session_of(thing: Any, variables: Namespace) -> Any:
 class Panel:
     """One page's view of an editor: `variable` is its name in the notebook, `title` that of what it shows.
 
-    `is_new` says that the editor was made for it: no code has said how it is to be seen.
+    `is_new` says that the editor was made for it: no code has said how it is to be seen. `said` is the Python that
+    opens it again, or "".
     """
 
-    def __init__(self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False) -> None:
+    def __init__(
+        self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False, said: str = ""
+    ) -> None:
         self.editor = editor
         self.is_new = is_new
         self.title = title
         self._variables = variables
+        self._said = said
         self.variable = _given(variables, "editor", editor)
         self._tell: Tell | None = None
         self._done = self._commands()
@@ -193,8 +209,17 @@ class Panel:
             self.editor.listeners.remove(self._follow)
 
     def changed(self) -> dict[str, Any]:
-        """What a page shows: the newest edit's `line` of Python, which is to be put into a cell."""
-        return {"title": self.title, "variable": self.variable, "dirty": bool(self._done), "line": self._line}
+        """What a page shows: the newest edit's `line` of Python, which is to be put into a cell.
+
+        `opening` is the line that makes the editor again after a restart of the kernel; `count` is that of the edits.
+        """
+        done = {"dirty": bool(self._done), "count": len(self._done), "line": self._line}
+        return {"title": self.title, "variable": self.variable, "opening": self._opening(), **done}
+
+    def _opening(self) -> str:
+        is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]
+        before = "" if is_imported else "import tfgraphwidget as tgw; "
+        return f"{before}{self.variable} = {self._said}" if self._said else ""
 
     def _commands(self) -> tuple[int, ...]:
         return tuple(id(step.command) for step in self.editor.history.done)

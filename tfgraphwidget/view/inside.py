@@ -106,20 +106,21 @@ class Inside:
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
         is_open = visible.kind == OPEN
+        held = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
         levels = np.zeros(len(visible), dtype=np.int8)
         levels[0] = level_of(1 / ROOT_ASPECT if self.frame.right else ROOT_ASPECT)
         for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
+            if not held[item]:
+                continue
             a, b = self.first[item], self.first[item + 1]
             inner = is_open[a:b]
-            if not inner.any():
-                continue
             whole = ("wished", key, rough[a:b].tobytes(), inner.tobytes(), int(levels[item]))
             found = self.memo.get(whole)
             if found is None:
                 told = wished(structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item])))
                 found = self.memo[whole] = np.array(told, dtype=np.int8)
             levels[a:b] = found
-            for child in (a + np.flatnonzero(inner)).tolist():
+            for child in (a + inner.nonzero()[0]).tolist():
                 levels[child] = self.memo.setdefault(
                     ("shape", self.frame.right, visible.names[child]), int(levels[child])
                 )

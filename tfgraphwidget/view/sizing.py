@@ -17,7 +17,11 @@ _CHIP_LETTER = 6.5
 def sizes(visible: Visible) -> Sizes:
     """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
     letters = np.array(
-        [_letters(n, label) for n, label in zip(visible.names, visible.labels, strict=True)], dtype=float
+        [
+            len(label) or len(name) - name.rfind("/") - 1
+            for name, label in zip(visible.names, visible.labels, strict=True)
+        ],
+        dtype=float,
     )
     wide = LETTER * letters
     closed = np.flatnonzero(visible.kind == CLOSED)
@@ -60,7 +64,3 @@ def second_line(count: int, variables: int) -> str:
     """
     ops = f"{count:,} op{'s' * (count != 1)}"
     return f"{ops} · {variables:,} var{'s' * (variables != 1)}" if variables else ops
-
-
-def _letters(name: str, label: str) -> int:
-    return len(label) if label else len(name) - name.rfind("/") - 1

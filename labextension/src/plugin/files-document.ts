@@ -1,6 +1,5 @@
 // One file that is open: its kernel, the editor that the kernel has made for it, and the tabs that show that.
 // Whatever happens to the kernel, a tab shows the editor or one sentence with a way out; what takes long says so.
-import { PageConfig } from "@jupyterlab/coreutils";
 import type { DocumentRegistry } from "@jupyterlab/docregistry";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
@@ -11,7 +10,7 @@ import { createBar } from "./files-bar";
 import { asideWays, Keep, type Kept } from "./files-kept";
 import { type Tab, Tabs } from "./files-tabs";
 import { Left, withWidgets } from "./files-widgets";
-import { hostOf, isBorrowed } from "./hosts";
+import { hostOf, isBorrowed, revive, whereOf } from "./hosts";
 import { isEnding, isGone, openTalk, type Push, Refusal, type Reply, type Talk } from "./kernel";
 import { Pane, type Way } from "./pane";
 import { askToClose, CANCELLED, cancelled, nothingToSave, saveAs } from "./saving";
@@ -38,6 +37,8 @@ export class GraphDocument {
   #turn = 0;
   #path: string;
   #mayClose = false;
+  /** How often a kernel that ends before it has opened the file is followed by another one unasked. */
+  #chances = 2;
   #hasDied = false;
 
   constructor(context: DocumentRegistry.Context, around: Around) {
@@ -50,6 +51,7 @@ export class GraphDocument {
       if (newValue) void this.#open();
       else if (oldValue) this.#look("dead"); // without one before, one is being started
     });
+    session.sessionChanged.connect((_, now) => now.oldValue && !now.newValue && this.#look("dead"));
     session.statusChanged.connect((_, status) => this.#look(status));
     context.pathChanged.connect((_, path) => void this.#moved(path).catch(() => {}));
     context.disposed.connect(() => this.#close());
@@ -151,10 +153,12 @@ export class GraphDocument {
     const { direction } = preferences();
     const before = again ? { again } : this.#keep.kept;
     const seen = direction ? { direction } : {};
-    const reply = await talk.request({ type: "file", ...this.#where, ...before, ...seen });
+    const where = whereOf(this.#around.app, this.#path);
+    const reply = await talk.request({ type: "file", ...where, ...before, ...seen });
     if (turn !== this.#turn) return;
     this.#model = String(reply["model_id"]);
     this.#title = String(reply["title"]);
+    this.#chances = 0;
     this.#tabs.quiet();
     if (reply["notice"]) void this.#keep.setAside(String(reply["notice"])).catch(() => {});
     this.#changed(reply);
@@ -167,16 +171,10 @@ export class GraphDocument {
     if (this.#rendermime) await this.#tabs.showEditor(this.#model, this.#rendermime, this.#again, only);
   }
 
-  /** As the kernel is told of the file. */
-  get #where(): { path: string; root: string } {
-    const { contents } = this.#around.app.serviceManager;
-    return { path: contents.localPath(this.#path), root: PageConfig.getOption("serverRoot") };
-  }
-
   async #moved(path: string): Promise<void> {
     this.#path = path;
     const kept = this.#keep.move(path);
-    const reply = await this.#talk?.request({ type: "moved", ...this.#where });
+    const reply = await this.#talk?.request({ type: "moved", ...whereOf(this.#around.app, path) });
     if (reply) this.#title = String(reply["title"]);
     await kept;
   }
@@ -209,6 +207,7 @@ export class GraphDocument {
       const then = this.#keep.afterwards(this.#edits);
       const ways = [this.#restart, this.#choose];
       if (status.endsWith("restarting")) this.#wait("The kernel restarts", `${then}.`);
+      else if (status === "dead" && this.#chances > 0) void this.#anew().catch((error) => this.#fail(error));
       else this.#tabs.say("The kernel has ended", `${then} when it is started again.`, ways);
     } else if (status === "starting" && this.#isGone) {
       this.#wait("Starting a kernel", PYTHON);
@@ -217,12 +216,14 @@ export class GraphDocument {
     }
   }
 
-  /** A kernel that runs, whatever has become of the old one; it is opened by what that one says then. */
-  async #revive(): Promise<void> {
-    const { sessionContext: session } = this.#context;
-    if (session.session?.kernel) await session.restartKernel();
-    else if (session.prevKernelName) await session.changeKernel({ name: session.prevKernelName });
-    else if (await session.startKernel()) await this.#around.dialogs?.selectKernel(session);
+  /** A kernel that was joined while it ended, as that of a tab closed just now, is not the one that is wanted. */
+  async #anew(): Promise<void> {
+    const turn = this.#turn;
+    this.#wait("Starting a kernel", PYTHON);
+    await this.#around.app.serviceManager.sessions.refreshRunning().catch(() => {}); // lets go of what has ended
+    if (turn !== this.#turn || this.#context.isDisposed) return;
+    this.#chances--;
+    await revive(this.#context.sessionContext, this.#around.dialogs);
   }
 
   #close(): void {
@@ -242,7 +243,8 @@ export class GraphDocument {
   readonly #again: Way = { label: "Try again", run: () => void this.#open() };
   readonly #restart: Way = {
     label: "Restart kernel",
-    run: () => void this.#revive().catch((error) => this.#fail(error)),
+    run: () =>
+      void revive(this.#context.sessionContext, this.#around.dialogs).catch((error) => this.#fail(error)),
   };
   readonly #choose: Way = {
     label: "Choose a kernel",

@@ -7,11 +7,11 @@ import { type ISignal, Signal } from "@lumino/signaling";
 import { preferences } from "../settings";
 import { type Choice, GraphBar, titleOf } from "./graph-bar";
 import { hostOf, kernelOf, openBeside, runAll, startKernel } from "./hosts";
-import { insertCell } from "./inserting";
+import { cellOf, insertCell, type Told, toldIn } from "./inserting";
 import { Gone, isEnding, isGone, openTalk, Refusal, type Reply, type Talk } from "./kernel";
 import { Pane, type Way } from "./pane";
 import type { Around } from "./panels";
-import { busy, closed, dead, ended, noKernel, reload, restarting, toChoose, waiting } from "./sentences";
+import { busy, closed, dead, ended, failed, noKernel, restarting, toChoose, waiting } from "./sentences";
 
 /** Milliseconds before waiting is talked of. */
 const PATIENCE = 300;
@@ -25,7 +25,8 @@ export class GraphPanel extends Pane {
   #notebook: NotebookPanel | null = null;
   #talk: Talk | null = null;
   #choices: readonly Choice[] = [];
-  #line = "";
+  /** What the kernel has said of the editor; it stays when the kernel goes. */
+  #told: Told = toldIn({});
   /** Counts what was begun: what comes late is not taken for an answer to what was asked since. */
   #begun = 0;
 
@@ -36,7 +37,7 @@ export class GraphPanel extends Pane {
     this.#choice = choice;
     this.bar = new GraphBar({
       choose: (name) => void this.#open(name),
-      refresh: () => void this.#look(),
+      refresh: () => void this.#refresh(),
       insert: () => void this.#insert(),
     });
     this.addClass("tgw-graph-panel");
@@ -113,14 +114,15 @@ export class GraphPanel extends Pane {
   }
 
   async #insert(): Promise<void> {
-    if (this.#notebook && this.#line) await insertCell(this.#notebook, this.#line);
+    if (this.#notebook && this.#told.line) await insertCell(this.#notebook, cellOf(this.#told));
   }
 
   // The kernel
 
   #follow(_: unknown, status: Kernel.Status): void {
     if (this.isDisposed) return;
-    if (isEnding(status)) this.#sayGone();
+    // One that starts under an open talk was restarted by another program.
+    if (isEnding(status) || (status === "starting" && this.#talk)) this.#sayGone();
     else if (!this.#talk && this.node.dataset["waits"] === "kernel") void this.#connect();
   }
 
@@ -129,7 +131,6 @@ export class GraphPanel extends Pane {
     this.#talk?.close();
     this.#talk = null;
     this.#choices = [];
-    this.#line = "";
     this.bar.offer([], null);
     this.bar.tell("", "");
   }
@@ -174,6 +175,15 @@ export class GraphPanel extends Pane {
   }
 
   // What is there
+
+  /** What the person sees may be a kernel's that another program has restarted, which tells nobody. */
+  async #refresh(): Promise<void> {
+    const turn = this.#begun;
+    const isKnown = await this.#talk?.isKnown().catch(() => false);
+    if (turn !== this.#begun) return;
+    if (isKnown === false) this.#sayGone();
+    await this.#look();
+  }
 
   /** Ask what there is; open what was open, or the only thing there is, or have the person choose. */
   async #look(): Promise<void> {
@@ -223,8 +233,8 @@ export class GraphPanel extends Pane {
 
   /** The kernel has said where the editor stands. */
   #edited(told: Reply): void {
-    this.#line = String(told["line"] ?? "");
-    this.bar.tell(String(told["variable"] ?? ""), this.#line);
+    this.#told = toldIn(told);
+    this.bar.tell(this.#told.variable, this.#told.line);
   }
 
   #entitle(): void {
@@ -276,20 +286,14 @@ export class GraphPanel extends Pane {
   #sayChoices(): void {
     const open = (name: string) => void this.#open(name);
     const again = { label: "Look again", run: () => void this.#look() };
-    this.say(toChoose(this.#choices, this.#choice, open, [this.#runAll, again]));
+    this.say(toChoose(this.#choices, this.#choice, open, [this.#runAll, again], this.#told.count));
   }
 
   readonly #runAll: Way = { label: "Run all cells", run: () => runAll(this.#notebook) };
 
   #fail(error: unknown, kernel?: Kernel.IKernelConnection | null): void {
-    const isRefused = error instanceof Refusal;
     if (error instanceof Gone || (kernel && isGone(kernel))) this.#gone();
-    else if (isRefused && error.kind === "UnknownName") this.#sayChoices();
-    else {
-      const text = error instanceof Error ? error.message : String(error);
-      const title = isRefused ? "This cannot be opened" : "This cannot be shown";
-      const isElsewhere = isRefused && error.kind === "Elsewhere";
-      this.say({ title, text, ways: isElsewhere ? [reload, this.#choose] : [this.#again] });
-    }
+    else if (error instanceof Refusal && error.kind === "UnknownName") this.#sayChoices();
+    else this.say(failed(error, this.#again, this.#choose));
   }
 }

@@ -1,6 +1,7 @@
 // What a panel or a document does with the kernel that it belongs to, and a panel with its notebook.
 import type { JupyterFrontEnd } from "@jupyterlab/application";
-import type { ISessionContext } from "@jupyterlab/apputils";
+import type { ISessionContext, ISessionContextDialogs } from "@jupyterlab/apputils";
+import { PageConfig } from "@jupyterlab/coreutils";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
@@ -43,6 +44,11 @@ export function hostOf(app: JupyterFrontEnd, { id }: Kernel.IKernelConnection): 
   return null;
 }
 
+/** As a kernel is told of a file. */
+export function whereOf({ serviceManager }: JupyterFrontEnd, path: string): { path: string; root: string } {
+  return { path: serviceManager.contents.localPath(path), root: PageConfig.getOption("serverRoot") };
+}
+
 /** Whether another session has the same kernel, which then does not end with this one. */
 export async function isBorrowed(app: JupyterFrontEnd, { session }: ISessionContext): Promise<boolean> {
   const { sessions } = app.serviceManager;
@@ -56,6 +62,16 @@ export async function startKernel(context: ISessionContext | undefined): Promise
   if (!kernelOf(context)) return (await context?.startKernel()) ?? false;
   await context?.restartKernel();
   return false;
+}
+
+/** A kernel that runs, whatever has become of a document's old one; it is opened by what that one says then. */
+export async function revive(
+  context: ISessionContext,
+  dialogs: ISessionContextDialogs | null,
+): Promise<void> {
+  if (kernelOf(context)) await context.restartKernel();
+  else if (context.prevKernelName) await context.changeKernel({ name: context.prevKernelName });
+  else if (await context.startKernel()) await dialogs?.selectKernel(context);
 }
 
 /** Open a notebook to the left of a panel; in Notebook 7 it gets a page of its own. */

@@ -1,5 +1,29 @@
 // A line of code as a cell of a notebook.
 import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { JSONObject } from "@lumino/coreutils";
+
+/** As tfgraphwidget/lab/namespace.py tells of a panel. */
+export interface Told {
+  readonly variable: string;
+  /** The newest edit's, in Python. */
+  readonly line: string;
+  /** Opens the graph again in a kernel that has forgotten the editor; "" when nobody knows how. */
+  readonly opening: string;
+  /** How many edits there are. */
+  readonly count: number;
+}
+
+export function toldIn(reply: JSONObject): Told {
+  const [variable = "", line = "", opening = ""] = ["variable", "line", "opening"].map((key) =>
+    String(reply[key] ?? ""),
+  );
+  return { variable, line, opening, count: Number(reply["count"] ?? 0) };
+}
+
+/** The text of a cell for an edit's line, which is done in the panel and would be refused when the cell is run. */
+export function cellOf({ line, opening }: Told): string {
+  return opening ? `# Done already in the panel. After a restart, first: ${opening}\n${line}` : line;
+}
 
 /** A new cell with this text, below the cell that `from` lies in, else below the active one; it is scrolled to. */
 export async function insertCell(

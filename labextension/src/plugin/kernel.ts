@@ -48,6 +48,8 @@ export interface Talk {
   /** Called once, when the kernel has closed the talk or restarts; not after `close`. */
   onGone(callback: () => void): void;
   close(): void;
+  /** Whether the kernel knows of it: one that another program has restarted does not, and never says so. */
+  isKnown(): Promise<boolean>;
   readonly isOpen: boolean;
 }
 
@@ -155,6 +157,11 @@ class CommTalk implements Talk {
       this.#waiting.set(id, { resolve, reject, told });
       this.#comm.send({ id, ...message, ...(told ? { tells: true } : {}) });
     });
+  }
+
+  async isKnown(): Promise<boolean> {
+    const { content } = await this.#kernel.requestCommInfo({ target_name: TARGET });
+    return content.status === "ok" && this.#comm.commId in content.comms;
   }
 
   onPush(callback: (push: Push) => void): void {

@@ -115,6 +115,8 @@ class Form extends Widget {
   readonly #kind = element("select", "jp-mod-styled") as HTMLSelectElement;
   readonly #name = element("input", "jp-mod-styled") as HTMLInputElement;
   readonly #about = element("p", "tgw-save-about");
+  /** The kind that a person has chosen, which of those with the same suffix is meant. */
+  #wished = "";
 
   constructor(kinds: readonly Kind[], folder: string, why: string, last?: Choice) {
     super({ node: element("div", "tgw-save") });
@@ -130,6 +132,7 @@ class Form extends Widget {
     }
     this.#name.spellcheck = false;
     this.#kind.addEventListener("change", () => this.#renamed());
+    this.#name.addEventListener("input", () => this.#typed());
     this.node.append(
       labelled("Kind", this.#kind),
       labelled("Name", this.#name),
@@ -142,6 +145,7 @@ class Form extends Widget {
       this.node.append(told);
     }
     this.#kind.value = last?.kind ?? kinds[0]?.kind ?? "";
+    this.#wished = this.#kind.value;
     this.#name.value = last?.name ?? this.#chosen?.name ?? "";
     this.#tell();
   }
@@ -158,9 +162,22 @@ class Form extends Widget {
   #renamed(): void {
     const kind = this.#chosen;
     if (!kind) return;
+    this.#wished = kind.kind;
     const known = this.#kinds.find(({ suffix }) => this.#name.value.endsWith(suffix));
     const stem = known ? this.#name.value.slice(0, -known.suffix.length) : this.#name.value;
     this.#name.value = stem ? `${stem}${kind.suffix}` : kind.name;
+    this.#tell();
+  }
+
+  /** The kind follows a suffix that is typed; a slash may also be a folder's that the file is to be in. */
+  #typed(): void {
+    const name = this.#name.value.toLowerCase();
+    const meant = this.#kinds.filter(
+      ({ suffix, refused }) => suffix !== "/" && !refused && name.endsWith(suffix),
+    );
+    const kind = meant.find((one) => one.kind === this.#wished) ?? meant[0];
+    if (!kind) return;
+    this.#kind.value = kind.kind;
     this.#tell();
   }
 
