@@ -48,6 +48,7 @@ def test_it_works_on(version: str, archives: dict[str, Path], tmp_path: Path) ->
     assert "works" in environment.run("python", str(HERE / "works.py"), str(environment.folder))
     # The tests alone, so that they import what was installed and not what lies beside them.
     shutil.copytree(ROOT / "tests", environment.beside / "tests", ignore=shutil.ignore_patterns("browser", "bench"))
+    shutil.copytree(ROOT / "notebooks", environment.beside / "notebooks")  # with the models that tests open
     shutil.copy(ROOT / "pyproject.toml", environment.beside)
     chosen = [f"tests/{name}" for name in TESTED]
     environment.run("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen)
