@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -341,8 +342,12 @@ def test_functions_that_cannot_be_written_down_give_the_list_of_their_ops(mlp: t
     matmuls = "editor.ops('net/one/MatMul', 'net/two/MatMul')"
     assert editor.where(lambda op: op.type == wanted).expression == matmuls
     first, second = (lambda op: op.type == "MatMul"), (lambda op: op.type == "Relu")
-    assert editor.where(first).expression == "editor.where(lambda op: op.type == 'MatMul')"
-    assert editor.where(second).expression == "editor.where(lambda op: op.type == 'Relu')"
+    if sys.version_info >= (3, 11):  # from then on Python tells which function of a line it is
+        assert editor.where(first).expression == "editor.where(lambda op: op.type == 'MatMul')"
+        assert editor.where(second).expression == "editor.where(lambda op: op.type == 'Relu')"
+    else:
+        assert editor.where(first).expression == matmuls
+        assert editor.where(second).expression.startswith("editor.ops(")
 
     class IsMatMul:
         def __call__(self, op: object) -> bool:
