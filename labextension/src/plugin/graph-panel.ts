@@ -1,6 +1,7 @@
 // A panel beside a notebook, on the notebook's kernel: what is there to see by the names of variables, and the editor.
 // Whatever becomes of the notebook or the kernel, it says so in a sentence and gives the way back.
 import type { ISessionContext } from "@jupyterlab/apputils";
+import type { ICodeCellModel } from "@jupyterlab/cells";
 import { type Notebook, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { type ISignal, Signal } from "@lumino/signaling";
@@ -113,6 +114,14 @@ export class GraphPanel extends Pane {
     void this.#look();
   }
 
+  /** Whether cells are running still, or are to: they may make more to choose from. */
+  #runsOn(): boolean {
+    const cells = (this.#notebook?.content.widgets ?? []) as readonly {
+      readonly model: Partial<ICodeCellModel>;
+    }[];
+    return cells.some(({ model }) => model.executionState === "running");
+  }
+
   async #insert(): Promise<void> {
     if (this.#notebook && this.#told.line) await insertCell(this.#notebook, cellOf(this.#told));
   }
@@ -199,7 +208,8 @@ export class GraphPanel extends Pane {
       const [first, ...more] = this.#choices;
       const known = this.#choices.some(({ name }) => name === this.#choice);
       if (this.#choice !== null && known) await this.#open(this.#choice);
-      else if (this.#choice === null && first && more.length === 0) await this.#open(first.name);
+      else if (this.#choice === null && first && more.length === 0 && !this.#runsOn())
+        await this.#open(first.name);
       else this.#sayChoices();
     } catch (error) {
       if (turn === this.#begun) this.#fail(error);

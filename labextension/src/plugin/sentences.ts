@@ -9,7 +9,13 @@ export const closed = (path: string, open: () => void): Said => ({
   ways: [{ label: "Open the notebook", run: open }],
 });
 
-export const reload: Way = { label: "Reload the page", run: () => location.reload() };
+/** Milliseconds; JupyterLab writes down what a page is to look like again 750 ms after the last change of it. */
+const SAVED_BY_THEN = 1500;
+
+export const reload: Way = {
+  label: "Reload the page",
+  run: () => void window.setTimeout(() => location.reload(), SAVED_BY_THEN),
+};
 
 export const noKernel = (ways: readonly Way[]): Said => ({
   title: "There is no kernel",
