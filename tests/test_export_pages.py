@@ -236,10 +236,16 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
     assert {door[4] for door in rooms[0].head["doors"]} == {1}
 
 
-def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
+def inside_of_called() -> tuple[GraphEditor, str]:
+    """An editor that stands in the function that `called` calls, and the op that leads there."""
     editor = tgw.edit(called)
     door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
     editor.enter(door)
+    return editor, door
+
+
+def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
+    editor, door = inside_of_called()
     editor.enter("while", "body")
     editor.open_all()
     page, rooms = unpacked(packed(editor._viewed()))
@@ -250,9 +256,7 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
 
 
 def test_an_edited_body_is_shown_as_it_is_now() -> None:
-    editor = tgw.edit(called)
-    door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
-    editor.enter(door)
+    editor, door = inside_of_called()
     editor.rename("x", "renamed")
     editor.leave()
     _, rooms = unpacked(packed(editor._viewed()))

@@ -8,10 +8,10 @@ import signal
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import CELL, OpenNotebook, open_notebook, shoot, write_notebook
+from tests.browser.lab import CELL, OpenNotebook, shoot
 from tests.browser.server import JupyterServer
 from tests.browser.test_files import Files, remove
-from tests.browser.test_panel import GRAPH, NOTEBOOK_PANEL, Panel, open_panel
+from tests.browser.test_panel import NOTEBOOK_PANEL, Panel, open_graph, open_panel
 from tests.conftest import build_mlp
 
 WAIT = 120_000  # ms; a kernel that loads TensorFlow
@@ -36,10 +36,7 @@ def dismiss_news(page: Page) -> None:
 @pytest.fixture
 def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     """A notebook with a graph."""
-    page.set_viewport_size({"width": 1600, "height": 900})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "dying.ipynb", [GRAPH]))
-    notebook.run_cell(0)
-    return notebook
+    return open_graph(page, jupyter_server, "dying.ipynb")
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import FIRST_PAINT, OpenNotebook, open_notebook, shoot, write_notebook
+from tests.browser.lab import FIRST_PAINT, OpenNotebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
-from tests.browser.test_panel import GRAPH, Panel
+from tests.browser.test_panel import Panel, open_graph
 
 OTHER = "import tensorflow as tf\nother = tf.Graph()\nwith other.as_default(): tf.constant(1.0, name='alone')"
 OPEN = """async (path) => {
@@ -19,10 +19,7 @@ OPEN = """async (path) => {
 @pytest.fixture
 def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     """A notebook with a graph."""
-    page.set_viewport_size({"width": 1600, "height": 900})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "first.ipynb", [GRAPH]))
-    notebook.run_cell(0)
-    return notebook
+    return open_graph(page, jupyter_server, "first.ipynb")
 
 
 def open_launcher(page: Page) -> None:

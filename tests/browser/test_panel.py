@@ -62,13 +62,18 @@ def open_panel(notebook: OpenNotebook) -> Panel:
     return panel
 
 
+def open_graph(page: Page, server: JupyterServer, name: str, *more: str) -> OpenNotebook:
+    """A notebook with a graph, and what `more` cells make, on a wide page; the graph's cell has run."""
+    page.set_viewport_size({"width": 1600, "height": 900})
+    notebook = open_notebook(page, server, write_notebook(server, name, [GRAPH, *more]))
+    notebook.run_cell(0)
+    return notebook
+
+
 @pytest.fixture
 def notebook(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
     """A notebook with a graph and a session; its first cell has run."""
-    page.set_viewport_size({"width": 1600, "height": 900})
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "panel.ipynb", [GRAPH, SESSION]))
-    notebook.run_cell(0)
-    return notebook
+    return open_graph(page, jupyter_server, "panel.ipynb", SESSION)
 
 
 def mark_and_clone(widget: Widget, into: str) -> None:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget import places
 from tfgraphwidget.export.drawn import write_code, write_dot, write_edits, write_graphml, write_picture
 from tfgraphwidget.export.frozen import write_frozen
 from tfgraphwidget.export.graph_defs import write_graph_def
@@ -14,21 +14,19 @@ from tfgraphwidget.export.meta_graphs import check_beside, siblings, write_meta_
 from tfgraphwidget.export.pages import write_page
 from tfgraphwidget.export.saved_models import write_saved_model
 from tfgraphwidget.export.what import Export
+from tfgraphwidget.places import check_place, kind_of, unwritable
 
 Write = Callable[[Path, Export], None]
 _KINDS: dict[str, Write] = {
-    ".pb": write_graph_def,
-    ".pbtxt": write_graph_def,
+    **dict.fromkeys(places.GRAPH_DEFS, write_graph_def),
     ".meta": write_meta_graph,
     ".dot": write_dot,
     ".graphml": write_graphml,
-    ".svg": write_picture,
-    ".png": write_picture,
-    ".pdf": write_picture,
+    **dict.fromkeys(places.PICTURES, write_picture),
     ".html": write_page,
     ".py": write_code,
     ".json": write_edits,
-    "": write_saved_model,
+    places.SAVED_MODEL: write_saved_model,
 }
 
 
@@ -39,8 +37,9 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
     GraphEditError; all files are then as they were.
     """
     try:
-        write = _writer(path, what, folder=folder)
-        _check_place(path, is_folder=write is write_saved_model)
+        kind = kind_of(path, folder=folder, frozen=what.frozen)
+        check_place(path, kind)
+        write = write_frozen if what.frozen else _KINDS[kind]
         if write is write_meta_graph:
             check_beside(path, what)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:60]}-") as beside:
@@ -50,37 +49,9 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
             write(new / (path.name or "saved_model"), what)
             gone = siblings(path) if write is write_meta_graph else [path]
             _move({path.parent / made.name if path.name else path: made for made in sorted(new.iterdir())}, gone, old)
-    except OSError as error:  # no permission, no room, a name too long
-        raise GraphEditError(
-            f"{str(path)[:200]!r} cannot be written: {error.strerror or error}; give another place."
-        ) from error
+    except OSError as error:
+        raise unwritable(path, error) from error
     return path
-
-
-def _writer(path: Path, what: Export, *, folder: bool) -> Write:
-    """What writes the kind of file that a path names."""
-    write = write_saved_model if folder or path.is_dir() else _KINDS.get(path.suffix.lower())
-    if write is None:
-        known = ", ".join(kind for kind in _KINDS if kind)
-        raise GraphEditError(
-            f"{path.suffix!r} is no kind of file that can be written; use {known}, or a folder for a SavedModel."
-        )
-    if what.frozen and write is not write_graph_def:
-        raise GraphEditError("A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file.")
-    return write_frozen if what.frozen else write
-
-
-def _check_place(path: Path, *, is_folder: bool) -> None:
-    if "\0" in str(path):
-        raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; leave the NUL out.")
-    if not path.parent.is_dir():
-        raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
-    if is_folder and path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
-        raise GraphEditError(
-            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a new one."
-        )
-    if is_folder and path.is_file():
-        raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
 
 
 def _move(new: dict[Path, Path], gone: Iterable[Path], old: Path) -> None:

@@ -1,13 +1,12 @@
 // A panel beside a notebook, on the notebook's kernel: what is there to see by the names of variables, and the editor.
 // Whatever becomes of the notebook or the kernel, it says so in a sentence and gives the way back.
 import type { ISessionContext } from "@jupyterlab/apputils";
-import type { ICodeCellModel } from "@jupyterlab/cells";
 import { type Notebook, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { type ISignal, Signal } from "@lumino/signaling";
 import { preferences } from "../settings";
 import { type Choice, GraphBar, titleOf } from "./graph-bar";
-import { hostOf, kernelOf, openBeside, runAll, startKernel } from "./hosts";
+import { hostOf, kernelOf, openBeside, runAll, runsOn, startKernel } from "./hosts";
 import { cellOf, insertCell, type Told, toldIn } from "./inserting";
 import { Gone, isEnding, isGone, openTalk, Refusal, type Reply, type Talk } from "./kernel";
 import { Pane, type Way } from "./pane";
@@ -114,14 +113,6 @@ export class GraphPanel extends Pane {
     void this.#look();
   }
 
-  /** Whether cells are running still, or are to: they may make more to choose from. */
-  #runsOn(): boolean {
-    const cells = (this.#notebook?.content.widgets ?? []) as readonly {
-      readonly model: Partial<ICodeCellModel>;
-    }[];
-    return cells.some(({ model }) => model.executionState === "running");
-  }
-
   async #insert(): Promise<void> {
     if (this.#notebook && this.#told.line) await insertCell(this.#notebook, cellOf(this.#told));
   }
@@ -208,7 +199,7 @@ export class GraphPanel extends Pane {
       const [first, ...more] = this.#choices;
       const known = this.#choices.some(({ name }) => name === this.#choice);
       if (this.#choice !== null && known) await this.#open(this.#choice);
-      else if (this.#choice === null && first && more.length === 0 && !this.#runsOn())
+      else if (this.#choice === null && first && more.length === 0 && !runsOn(this.#notebook))
         await this.#open(first.name);
       else this.#sayChoices();
     } catch (error) {

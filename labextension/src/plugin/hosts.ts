@@ -1,6 +1,7 @@
 // What a panel or a document does with the kernel that it belongs to, and a panel with its notebook.
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import type { ISessionContext, ISessionContextDialogs } from "@jupyterlab/apputils";
+import type { ICodeCellModel } from "@jupyterlab/cells";
 import { PageConfig } from "@jupyterlab/coreutils";
 import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
@@ -82,4 +83,10 @@ export function openBeside({ app, labShell }: Around, path: string, panelId: str
 
 export function runAll(notebook: NotebookPanel | null): void {
   if (notebook) void NotebookActions.runAll(notebook.content, notebook.sessionContext);
+}
+
+/** Whether cells are running still, or are to: they may make more to choose from. */
+export function runsOn(notebook: NotebookPanel | null): boolean {
+  const cells = (notebook?.content.widgets ?? []) as readonly { readonly model: Partial<ICodeCellModel> }[];
+  return cells.some(({ model }) => model.executionState === "running");
 }
