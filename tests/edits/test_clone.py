@@ -16,6 +16,8 @@ from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, UnknownName
 from tfgraphwidget.graph.index import build
 
+VARIABLES = ["net/one/w", "net/one/b", "net/two/w", "net/two/b"]
+
 
 def test_the_copy_gives_the_same_numbers(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
     copy = editor.clone("x:0", "net/logits:0", "copy")
@@ -649,3 +651,75 @@ def test_planning_touches_nothing(mlp: tf.Graph) -> None:
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
     assert patch.inverse().inverse() == patch
     assert all(node.name.startswith("copy/") for node in patch.add.nodes)
+
+
+def test_chosen_ops_have_variables_of_their_own_though_nobody_chose_the_reads(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
+    before = session.run("net/logits:0", {"x:0": batch})
+    way = editor.path("x", "net/logits")
+    assert not way.variables
+    preview = editor.preview(way, into="copy")
+    assert ([state.name for state in preview.new], preview.shared) == (VARIABLES, ())
+    copy = editor.clone(way, into="copy")
+    assert [variable.op.name for variable in copy.variables] == [f"copy/{name}" for name in VARIABLES]
+    feeds = {"x:0": batch, copy["x:0"]: batch}
+    assert np.array_equal(session.run(copy["net/logits:0"], feeds), before)
+    for variable in copy.variables:
+        fill(variable, 1, session)
+    original, copied = session.run(["net/logits:0", copy["net/logits:0"]], feeds)
+    assert np.array_equal(original, before)
+    assert not np.array_equal(copied, before)
+
+
+def test_of_chosen_ops_each_variable_may_be_shared(editor: GraphEditor) -> None:
+    way = editor.path("x", "net/logits")
+    names = editor.clone(way, into="one", variables={"net/one": "shared"}).variables
+    assert [variable.op.name for variable in names] == ["one/net/two/w", "one/net/two/b"]
+    exactly = editor.preview(way, into="two", variables="shared")
+    assert exactly.ops == way.ops
+    assert [state.name for state in exactly.shared] == VARIABLES
+
+
+def test_a_value_that_is_replaced_brings_no_variable(mlp: tf.Graph, editor: GraphEditor) -> None:
+    with mlp.as_default():
+        halves = tf.fill([3, 4], 0.5)
+    way = editor.path("x", "net/logits")
+    new = editor.preview(way, into="copy", replace={way.inputs[0]: halves}).new
+    assert [state.name for state in new] == VARIABLES[1:]
+
+
+def test_a_lookup_and_a_gather_alone_bring_their_table_and_their_variable() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        words = v1.placeholder(tf.string, [None], name="words")
+        init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [0, 1], value_dtype=tf.int64)
+        ids = tf.lookup.StaticHashTable(init, -1, name="table").lookup(words, name="ids")
+        weights = v1.get_variable("w", [2, 3], use_resource=True)
+        rows = tf.gather(weights, ids, name="rows")
+        tables = v1.tables_initializer()
+    with initialised(graph) as session:
+        session.run(tables)
+        editor = tgw.edit(graph, session=session)
+        chosen = editor.path("words", rows.op.name)
+        preview = editor.preview(chosen, into="copy")
+        assert [state.kind for state in preview.new] == ["hash table", "variable"]
+        assert preview.shared == ()
+        copy = editor.clone(chosen, into="copy")
+        fill(copy.variables[0], 7, session)
+        kept, new = session.run([rows, copy[rows.name]], {words: ["b"], copy["words:0"]: ["b"]})
+    assert (new == 7).all()
+    assert not (kept == 7).any()
+
+
+def test_a_chosen_update_leaves_the_original_variable_alone(
+    mlp: tf.Graph, editor: GraphEditor, session: v1.Session
+) -> None:
+    with mlp.as_default():
+        w = mlp.get_collection("variables")[0]
+        step = v1.assign_add(w, tf.ones_like(w)).op
+    before = read([w], session)[0]
+    copy = editor.clone(editor.ops(step), into="copy")
+    session.run(copy[step.name])
+    assert np.array_equal(read([w], session)[0], before)
+    assert np.array_equal(read(copy.variables, session)[0], before + 1)

@@ -27,7 +27,7 @@ from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.filling import initializers
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state
+from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state, with_state
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.graph.whole import copied_frames, whole
@@ -41,6 +41,9 @@ Pairs = tuple[tuple[str, Any], ...]
 @dataclass(frozen=True)
 class Clone:
     """Copy the ops between `inputs` and `outputs`, or those of `selection`, under the name scope `into`.
+
+    To the ops of a selection come the variables, tables and other state whose values or handles they read, unless
+    `variables` shares all of it: then the selection is copied as it is.
 
     Unless they are in `replace` (tensor -> the tensor that the copies read instead), inputs stay connected to the
     original; `placeholders` makes a placeholder for each instead, under the input's name in `into`, as a copy into
@@ -194,6 +197,8 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
         inside = clone.selection.on(index).ids
         if not inside:
             raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
+        if clone.variables != "shared":
+            inside = with_state(index, inside, given)
     inside = whole(index, inside, cut, grow=clone.selection is None)
     chosen = completed(index, inside, given)
     shared = shared_handles(index, clone, chosen)

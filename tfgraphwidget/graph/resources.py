@@ -45,6 +45,7 @@ _TEMPORARIES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 # They hand on what they read: a handle, or the value of a reference variable.
+_READING = frozenset({"Identity", "ReadVariableOp"})  # what hands the value of a variable on as it is
 _HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
 
 
@@ -146,6 +147,25 @@ def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None) -> Mask:
             if index.types[at] in _HAND_ON:
                 stack += index.input_lists[at]
     return found
+
+
+def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> frozenset[int]:
+    """`ops`, and the state outside of which they read the handle or the value, with the reads on the way there.
+
+    So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `given` is left out.
+    """
+    holds, found, seen = _holders(index), set(ops), {*ops, *given}
+    stack = [(before,) for op in ops for before in index.input_lists[op] if before not in seen]
+    while stack:
+        way = stack.pop()
+        at = way[-1]
+        if at in found:
+            found.update(way)
+        elif holds[at]:
+            found.update(way)
+        elif index.types[at] in _READING and at not in seen:
+            stack.extend((*way, before) for before in index.input_lists[at])
+    return frozenset(found)
 
 
 def users(index: GraphIndex, handle: int) -> list[int]:

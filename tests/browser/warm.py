@@ -1,0 +1,181 @@
+"""Kernels that have TensorFlow loaded already: each is forked from one process that imported it once.
+
+A fresh kernel spends 6 s of CPU on `import tensorflow`, over a hundred times in one run of the tests. Here one process
+imports it with ipykernel and tfgraphwidget, executes nothing, and forks for each kernel. That is sound: after these
+imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no session, no eager context
+and no event loop yet that could be shared. A kernel has for itself what any has: process, group, environment, folder,
+streams, random numbers, `__main__`. Only its modules are loaded sooner: who looks at that, or measures, takes the
+environment's own python3, as tests/lab/test_talk.py does.
+
+Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to the forking process
+over a socket, passes signals on, and ends as the kernel ends. When the stand-in goes, its kernel goes; when the forking
+process goes, all go; and that one goes with pytest.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ipykernel.kernelspec import get_kernel_dict
+
+WARM = b"warm\n"
+LOADED = ("ipykernel.kernelapp", "tensorflow", "tfgraphwidget.editor", "tfgraphwidget.widget")
+STAND_IN = Path(__file__).with_name("stand_in.py")
+
+
+class WarmKernels:
+    """The process that kernels are forked from, as tests see it; it is warm some seconds after it was made."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="warm-")  # pytest's own has too long a path for a socket
+        address = str(Path(self.folder.name, "socket"))
+        stand_in = [sys.executable, "-I", "-S", str(STAND_IN), address, "{connection_file}"]
+        kernelspec = {**get_kernel_dict(), "argv": stand_in}
+        place = Path(self.folder.name, "kernels", "python3")
+        place.mkdir(parents=True)
+        (place / "kernel.json").write_text(json.dumps(kernelspec))
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, address],
+            stdin=subprocess.PIPE,  # ends when pytest ends, however that is
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"},
+            start_new_session=True,  # Ctrl-C is for pytest
+        )
+
+    @property
+    def jupyter_path(self) -> str:
+        """The JUPYTER_PATH of a program whose kernels of the name python3 come from here."""
+        return os.pathsep.join(filter(None, [self.folder.name, os.environ.get("JUPYTER_PATH")]))
+
+    def await_warm(self) -> None:
+        """Wait until kernels can be had."""
+        assert self.process.stdout
+        if self.process.stdout.readline() != WARM:
+            raise RuntimeError(f"There are no warm kernels: {self.process.args} ended with {self.process.wait()}.")
+
+    def stop(self) -> None:
+        """End the process, and the kernels that are left."""
+        self.process.communicate()
+        self.folder.cleanup()
+
+
+@dataclass
+class Order:
+    """What a stand-in was given: all that makes its kernel another than the one before."""
+
+    file: str  # the connection's
+    folder: str
+    environment: dict[str, str]
+    streams: list[int]
+
+
+class Forking:
+    """The other side: the process that has imported everything, and the stand-in of each kernel that it forked."""
+
+    def __init__(self, address: str) -> None:
+        self.kernels: dict[socket.socket, int] = {}
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(address)
+        self.listener.listen()
+        self.ended, self.wake = socket.socketpair()
+        self.wake.setblocking(False)
+        signal.set_wakeup_fd(self.wake.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def fork(self) -> Order | None:
+        """Fork until pytest is gone, then give None; in each kernel, give what its stand-in was given."""
+        while sys.stdin not in (
+            ready := select.select([sys.stdin, self.ended, self.listener, *self.kernels], [], [])[0]
+        ):
+            if self.ended in ready:
+                self.ended.recv(1)
+                self.bury()
+            for line in self.kernels.keys() & ready:
+                told = line.recv(1)
+                os.killpg(self.kernels[line], told[0] if told else signal.SIGKILL)
+            if self.listener in ready:
+                line, _ = self.listener.accept()
+                if (order := taken(line)) and self.is_kernel(line, order):
+                    return order
+        for kernel in self.kernels.values():
+            os.killpg(kernel, signal.SIGKILL)
+        return None
+
+    def is_kernel(self, line: socket.socket, order: Order) -> bool:
+        """Fork; whether this is the new kernel."""
+        self.kernels[line] = os.fork()
+        if self.kernels[line]:
+            os.setpgid(self.kernels[line], 0)
+            for stream in order.streams:
+                os.close(stream)
+            return False
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for held in (self.listener, self.ended, self.wake, *self.kernels):
+            held.close()
+        return True
+
+    def bury(self) -> None:
+        """Tell the stand-in of each kernel that has ended how it ended."""
+        for line, kernel in list(self.kernels.items()):
+            process, status = os.waitpid(kernel, os.WNOHANG)
+            if process:
+                del self.kernels[line]
+                with line, suppress(OSError):  # the stand-in may be gone as well
+                    line.sendall(status.to_bytes(4, "big"))
+
+
+def taken(line: socket.socket) -> Order | None:
+    """What a stand-in was given; None when it is gone already."""
+    _, streams, *_ = socket.recv_fds(line, 1, 3)
+    with line.makefile("rb", buffering=0) as told:  # takes none of the signals that come after
+        given = told.readline()
+    if not given:
+        return None
+    file, folder, environment = json.loads(given)
+    return Order(file, folder, environment, streams)
+
+
+def be_kernel(order: Order) -> None:
+    """Be what `python -m ipykernel_launcher` would be, until the kernel ends."""
+    import ipykernel_launcher
+    import numpy as np
+    from ipykernel.kernelapp import launch_new_instance
+
+    for number, stream in enumerate(order.streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(order.folder)
+    os.environ.clear()
+    os.environ.update(order.environment)
+    sys.argv = [ipykernel_launcher.__file__, "-f", order.file]
+    # Python's own random numbers begin anew after a fork by themselves; NumPy's global ones do not.
+    np.random.seed()  # noqa: NPY002
+    launch_new_instance()
+
+
+def fork(address: str) -> None:
+    """Import, and fork until pytest is gone; returns in each kernel, too, when it ends."""
+    sys.path.pop(0)  # this folder
+    os.environ["JPY_PARENT_PID"] = str(os.getpid())  # ipykernel reads it while it is imported; with us, kernels end
+    for module in LOADED:
+        importlib.import_module(module)
+    forking = Forking(address)
+    os.write(1, WARM)
+    if order := forking.fork():
+        be_kernel(order)
+
+
+if __name__ == "__main__":
+    fork(sys.argv[1])
