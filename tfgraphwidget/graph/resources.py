@@ -159,9 +159,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
     while stack:
         way = stack.pop()
         at = way[-1]
-        if at in found:
-            found.update(way)
-        elif holds[at]:
+        if at in found or holds[at]:
             found.update(way)
         elif index.types[at] in _READING and at not in seen:
             stack.extend((*way, before) for before in index.input_lists[at])
