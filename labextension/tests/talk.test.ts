@@ -11,6 +11,8 @@ class MadeUp {
   info: Promise<object> = Promise.resolve({ language_info: { name: "python" } });
   readonly statusChanged = new Signal<this, string>(this);
   readonly disposed = new Signal<this, void>(this);
+  readonly iopubMessage = new Signal<this, { header: { session: string } }>(this);
+  readonly clientId = "this page";
   readonly code: string[] = [];
   readonly sent: Record<string, unknown>[] = [];
   readonly comm = {
@@ -153,4 +155,18 @@ test("a connection without comms is refused with the way out", async () => {
   const refused = await kernel.talk().catch((reason: unknown) => reason);
   expect(refused).toMatchObject({ kind: "Elsewhere", message: expect.stringContaining("reload the page") });
   expect(kernel.code).toEqual([]);
+});
+
+test("a kernel that another program has restarted is known by what it says", async () => {
+  const kernel = new MadeUp();
+  const talk = await kernel.talk();
+  const gone: boolean[] = [];
+  talk.onGone((isRenewed) => gone.push(isRenewed));
+  const asked = expect(talk.request({ type: "choices" })).rejects.toThrow(Gone);
+  for (const session of ["first", "this page", "first"]) kernel.iopubMessage.emit({ header: { session } });
+  expect(talk.isOpen).toBe(true);
+  for (const session of ["second", "second"]) kernel.iopubMessage.emit({ header: { session } });
+  await asked;
+  expect(gone).toEqual([true]);
+  expect(talk.isOpen).toBe(false);
 });

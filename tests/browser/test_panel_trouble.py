@@ -144,3 +144,16 @@ def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
     panel.bar.locator("jp-button[title*='Look again']").click()
     expect(panel.says("graph is not in the kernel")).to_contain_text("The edit made in it is gone too")
     shoot(notebook.page, "trouble_6_restarted")
+
+
+def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_kernel(
+    notebook: OpenNotebook, jupyter_server: JupyterServer
+) -> None:
+    notebook.run_cell(0)
+    panel = open_panel(notebook)
+    panel.widget()
+    jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
+    notebook.kernel_eval("0")  # that program, at work
+    panel.says("graph is not in the kernel")
+    panel.press("Run all cells")
+    assert panel.widget().number("ops") == notebook.kernel_eval("len(graph.get_operations())")

@@ -144,9 +144,9 @@ export class GraphDocument {
     this.#talk = talk;
     this.#share.take(kernel.id);
     talk.onPush((push) => this.#changed(push));
-    talk.onGone(() => {
+    talk.onGone((isRenewed) => {
       if (isGone(kernel)) this.#look(kernel.status);
-      else if (host && host.kernel !== kernel) void this.#open(); // the other tab was closed
+      else if (isRenewed || (host && host.kernel !== kernel)) void this.#open(); // else the other tab was closed
     });
     this.#rendermime =
       host?.rendermime ?? (await withWidgets(this.#context, this.#around.rendermime, kernel.id));

@@ -121,8 +121,7 @@ export class GraphPanel extends Pane {
 
   #follow(_: unknown, status: Kernel.Status): void {
     if (this.isDisposed) return;
-    // One that starts under an open talk was restarted by another program.
-    if (isEnding(status) || (status === "starting" && this.#talk)) this.#sayGone();
+    if (isEnding(status)) this.#sayGone();
     else if (!this.#talk && this.node.dataset["waits"] === "kernel") void this.#connect();
   }
 
@@ -158,7 +157,7 @@ export class GraphPanel extends Pane {
       }
       this.#talk = talk;
       talk.onPush((push) => this.#edited(push));
-      talk.onGone(() => this.#gone());
+      talk.onGone((isRenewed) => this.#gone(isRenewed));
       await this.#look();
     } catch (error) {
       if (!isOver()) this.#fail(error, kernelOf(context));
@@ -167,11 +166,12 @@ export class GraphPanel extends Pane {
     }
   }
 
-  #gone(): void {
+  #gone(isRenewed = false): void {
     const kernel = kernelOf(this.sessionContext);
     this.#disconnect();
-    if (kernel && !isGone(kernel)) this.say(ended([this.#again]));
+    if (kernel && !isGone(kernel) && !isRenewed) this.say(ended([this.#again]));
     else this.#sayGone();
+    if (isRenewed) void this.#connect();
   }
 
   // What is there
@@ -179,10 +179,8 @@ export class GraphPanel extends Pane {
   /** What the person sees may be a kernel's that another program has restarted, which tells nobody. */
   async #refresh(): Promise<void> {
     const turn = this.#begun;
-    const isKnown = await this.#talk?.isKnown().catch(() => false);
-    if (turn !== this.#begun) return;
-    if (isKnown === false) this.#sayGone();
-    await this.#look();
+    const isKnown = (await this.#talk?.isKnown().catch(() => true)) ?? true;
+    if (isKnown && turn === this.#begun) await this.#look();
   }
 
   /** Ask what there is; open what was open, or the only thing there is, or have the person choose. */

@@ -2,6 +2,7 @@
 // The kernel runs one constant line; names, paths and edits travel as data in a comm and are never put into code.
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject, JSONValue } from "@lumino/coreutils";
+import { renew } from "./renewing";
 
 const TARGET = "tfgraphwidget.lab";
 const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
@@ -45,10 +46,13 @@ export interface Talk {
    */
   request(message: Ask, told?: (working: Working) => void): Promise<Reply>;
   onPush(callback: (push: Push) => void): void;
-  /** Called once, when the kernel has closed the talk or restarts; not after `close`. */
-  onGone(callback: () => void): void;
+  /**
+   * Called once, when the kernel has closed the talk or restarts; not after `close`. `isRenewed` when another program
+   * has restarted it, which is known when the new one says something, whatever it is.
+   */
+  onGone(callback: (isRenewed: boolean) => void): void;
   close(): void;
-  /** Whether the kernel knows of it: one that another program has restarted does not, and never says so. */
+  /** Whether the kernel knows of it; one that does not was restarted by another program, and `onGone` is called. */
   isKnown(): Promise<boolean>;
   readonly isOpen: boolean;
 }
@@ -131,7 +135,9 @@ interface Waiting {
 class CommTalk implements Talk {
   readonly #waiting = new Map<number, Waiting>();
   readonly #pushed: ((push: Push) => void)[] = [];
-  readonly #gone: (() => void)[] = [];
+  readonly #gone: ((isRenewed: boolean) => void)[] = [];
+  /** Each process of a kernel signs what it says with a name of its own. */
+  #speaker = "";
   #next = 1;
   #open = true;
   readonly #comm: Kernel.IComm;
@@ -144,6 +150,7 @@ class CommTalk implements Talk {
     comm.onClose = () => this.#end();
     kernel.statusChanged.connect(this.#look);
     kernel.disposed.connect(this.#look);
+    kernel.iopubMessage.connect(this.#hear);
   }
 
   get isOpen(): boolean {
@@ -161,14 +168,16 @@ class CommTalk implements Talk {
 
   async isKnown(): Promise<boolean> {
     const { content } = await this.#kernel.requestCommInfo({ target_name: TARGET });
-    return content.status === "ok" && this.#comm.commId in content.comms;
+    const isKnown = content.status === "ok" && this.#comm.commId in content.comms;
+    if (!isKnown) await this.#renewed();
+    return isKnown;
   }
 
   onPush(callback: (push: Push) => void): void {
     this.#pushed.push(callback);
   }
 
-  onGone(callback: () => void): void {
+  onGone(callback: (isRenewed: boolean) => void): void {
     this.#gone.push(callback);
   }
 
@@ -182,14 +191,26 @@ class CommTalk implements Talk {
     if (isGone(this.#kernel)) this.#end();
   };
 
-  #end(): void {
+  readonly #hear = (_: unknown, { header: { session } }: KernelMessage.IIOPubMessage): void => {
+    if (session === this.#kernel.clientId) return; // the server's, of the kernel's status
+    if (this.#speaker !== "" && session !== this.#speaker) void this.#renewed();
+    this.#speaker = session;
+  };
+
+  async #renewed(): Promise<void> {
+    await renew(this.#kernel);
+    this.#end(true);
+  }
+
+  #end(isRenewed = false): void {
     if (!this.#open) return;
     this.#open = false;
     this.#kernel.statusChanged.disconnect(this.#look);
     this.#kernel.disposed.disconnect(this.#look);
+    this.#kernel.iopubMessage.disconnect(this.#hear);
     for (const { reject } of this.#waiting.values()) reject(new Gone("The kernel ended before it answered."));
     this.#waiting.clear();
-    for (const callback of this.#gone) callback();
+    for (const callback of this.#gone) callback(isRenewed);
   }
 
   #receive(data: JSONValue): void {
