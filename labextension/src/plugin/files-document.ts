@@ -4,15 +4,23 @@ import type { DocumentRegistry } from "@jupyterlab/docregistry";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
 import { type Message, MessageLoop } from "@lumino/messaging";
-import { preferences } from "../settings";
 import type { Around, FileWidget } from "./files";
 import { createBar } from "./files-bar";
 import { asideWays, Keep, type Kept } from "./files-kept";
 import { type Tab, Tabs } from "./files-tabs";
 import { Left, withWidgets } from "./files-widgets";
-import { hostOf, isBorrowed, revive, whereOf } from "./hosts";
-import { isEnding, isGone, openTalk, type Push, Refusal, type Reply, type Talk } from "./kernel";
-import { Pane, type Way } from "./pane";
+import { directed, hostOf, isBorrowed, revive, whereOf } from "./hosts";
+import {
+  isEnding,
+  isGone,
+  openTalk,
+  type Push,
+  Refusal,
+  type Reply,
+  type Talk,
+  type Working,
+} from "./kernel";
+import { Pane, way } from "./pane";
 import { askToClose, CANCELLED, cancelled, nothingToSave, saveAs } from "./saving";
 import { reload } from "./sentences";
 import { Share } from "./sharing";
@@ -98,10 +106,7 @@ export class GraphDocument {
   async #save(): Promise<void> {
     const talk = this.#talk;
     if (!talk?.isOpen) return nothingToSave();
-    const told = await saveAs(talk, this.#title || this.#path, (line, working) => {
-      this.#tabs.line(line);
-      this.#tabs.show(working);
-    });
+    const told = await saveAs(talk, this.#title || this.#path, this.#tabs.tell);
     if (told === "") throw cancelled();
     this.#tabs.line(told);
     const { commands } = this.#around.app;
@@ -150,11 +155,11 @@ export class GraphDocument {
     });
     this.#rendermime =
       host?.rendermime ?? (await withWidgets(this.#context, this.#around.rendermime, kernel.id));
-    const { direction } = preferences();
     const before = again ? { again } : this.#keep.kept;
-    const seen = direction ? { direction } : {};
     const where = whereOf(this.#around.app, this.#path);
-    const reply = await talk.request({ type: "file", ...where, ...before, ...seen });
+    const told = (working: Working) => this.#tabs.tell(`${working.what} …`, working);
+    const asked = talk.request({ type: "file", ...where, ...before, ...directed() }, told);
+    const reply = await asked.finally(() => this.#tabs.tell("", null));
     if (turn !== this.#turn) return;
     this.#model = String(reply["model_id"]);
     this.#title = String(reply["title"]);
@@ -240,21 +245,16 @@ export class GraphDocument {
     return this.#path.split("/").at(-1) ?? this.#path;
   }
 
-  readonly #again: Way = { label: "Try again", run: () => void this.#open() };
-  readonly #restart: Way = {
-    label: "Restart kernel",
-    run: () =>
-      void revive(this.#context.sessionContext, this.#around.dialogs).catch((error) => this.#fail(error)),
-  };
-  readonly #choose: Way = {
-    label: "Choose a kernel",
-    run: () => void this.#around.dialogs?.selectKernel(this.#context.sessionContext),
-  };
-  readonly #asText: Way = {
-    label: "Open as text",
-    run: () =>
-      void this.#around.app.commands.execute("docmanager:open", { path: this.#path, factory: "Editor" }),
-  };
+  readonly #again = way("Try again", () => this.#open());
+  readonly #restart = way("Restart kernel", () =>
+    revive(this.#context.sessionContext, this.#around.dialogs).catch((error) => this.#fail(error)),
+  );
+  readonly #choose = way("Choose a kernel", () =>
+    this.#around.dialogs?.selectKernel(this.#context.sessionContext),
+  );
+  readonly #asText = way("Open as text", () =>
+    this.#around.app.commands.execute("docmanager:open", { path: this.#path, factory: "Editor" }),
+  );
 
   #wait(title: string, text: string): void {
     this.#tabs.wait(title, text, [this.#again, this.#restart, this.#choose]);

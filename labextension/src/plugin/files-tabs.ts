@@ -63,10 +63,12 @@ export class Tabs {
     for (const { bar } of this.#tabs) bar.say(...line);
   }
 
-  show(working: Working | null): void {
+  /** The same of something long, and how far it is; null when it is over. */
+  readonly tell = (text: string, working: Working | null): void => {
+    this.line(text);
     this.#working = working;
     for (const { bar } of this.#tabs) bar.show(working);
-  }
+  };
 
   /** The editor, in each of them or in one, unless there is something to say; a tab that cannot show it says why. */
   async showEditor(model: string, rendermime: IRenderMimeRegistry, way: Way, only?: Tab): Promise<void> {

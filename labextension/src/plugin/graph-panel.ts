@@ -4,9 +4,8 @@ import type { ISessionContext } from "@jupyterlab/apputils";
 import { type Notebook, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { type ISignal, Signal } from "@lumino/signaling";
-import { preferences } from "../settings";
 import { type Choice, GraphBar, titleOf } from "./graph-bar";
-import { hostOf, kernelOf, openBeside, runAll, runsOn, startKernel } from "./hosts";
+import { directed, hostOf, kernelOf, openBeside, runAll, runsOn, startKernel } from "./hosts";
 import { cellOf, insertCell, type Told, toldIn } from "./inserting";
 import { Gone, isEnding, isGone, openTalk, Refusal, type Reply, type Talk } from "./kernel";
 import { Pane, type Way } from "./pane";
@@ -215,8 +214,7 @@ export class GraphPanel extends Pane {
     this.bar.offer(this.#choices, name);
     this.#remembered.emit();
     try {
-      const { direction } = preferences();
-      const reply = await talk.request({ type: "open", name, ...(direction ? { direction } : {}) });
+      const reply = await talk.request({ type: "open", name, ...directed() });
       clearTimeout(patience); // the view that comes now is not to be replaced
       if (turn !== this.#begun) return;
       this.#entitle();

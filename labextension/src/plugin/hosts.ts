@@ -7,6 +7,7 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
 import type { Widget } from "@lumino/widgets";
+import { preferences } from "../settings";
 import { widgetsOf } from "./owners";
 import type { Around } from "./panels";
 
@@ -48,6 +49,12 @@ export function hostOf(app: JupyterFrontEnd, { id }: Kernel.IKernelConnection): 
 /** As a kernel is told of a file. */
 export function whereOf({ serviceManager }: JupyterFrontEnd, path: string): { path: string; root: string } {
   return { path: serviceManager.contents.localPath(path), root: PageConfig.getOption("serverRoot") };
+}
+
+/** The direction that a drawing of this page begins with, where the settings name one. */
+export function directed(): { direction?: string } {
+  const { direction } = preferences();
+  return direction ? { direction } : {};
 }
 
 /** Whether another session has the same kernel, which then does not end with this one. */

@@ -15,6 +15,7 @@ export interface Way {
   readonly label: string;
   run(): void;
 }
+export const way = (label: string, run: () => unknown): Way => ({ label, run: () => void run() });
 /** Something to choose: a wide button with a name and a few words on it. */
 export interface Row extends Way {
   readonly about: string;
