@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget import protocol as p
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.checks import refusals, why_not
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.walks import mask_of
 from tfgraphwidget.names import listed, split_tensor
@@ -169,6 +170,8 @@ def said(report: Edits) -> str:
 def _words(mend: Any) -> str:
     """A few words for what a mend does."""
     kind, never = getattr(mend, "mend", ""), getattr(mend, "never", ())
+    if isinstance(mend, Clone):
+        return f"Clone into '{mend.into}'"[:_LONGEST]
     if kind:
         return f"Insert a {kind}"
     if isinstance(never, tuple) and never:

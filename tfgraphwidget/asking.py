@@ -9,7 +9,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar
 
 from tfgraphwidget.changing import Changing
-from tfgraphwidget.edits.clone import Clone, Mode
+from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.modes import Mode
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import did_you_mean

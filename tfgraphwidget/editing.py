@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.edits import code
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.command import Command, settled
 from tfgraphwidget.edits.following import Ends, ends_now, renamed_keys
 from tfgraphwidget.edits.patch import Patch
@@ -53,6 +54,11 @@ class Editing(Cloning):
         >>> editor.lines[-1]
         'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
         """
+        if isinstance(command, Clone):  # which has values to fill in, too
+            self.do(command)
+            return Edits.of(self._history.done[-1].patch)
+        if not isinstance(command, Command):
+            raise GraphEditError(f"This cannot be planned beforehand; call {code.line(command)}.")
         site = self.room.site
         command = settled(command, site.index)
         patch = site.fitted(planned(command, site.index))

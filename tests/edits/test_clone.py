@@ -723,3 +723,36 @@ def test_a_chosen_update_leaves_the_original_variable_alone(
     session.run(copy[step.name])
     assert np.array_equal(read([w], session)[0], before)
     assert np.array_equal(read(copy.variables, session)[0], before + 1)
+
+
+def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
+    editor.clone("x:0", "net/logits:0", "copy")
+    with pytest.raises(NameTaken, match="'copy_1' is free") as refused:
+        editor.clone("x:0", "net/logits:0", "copy", init="initial")
+    done = editor.edit(refused.value.mends[0])
+    assert "copy_1/net/logits" in done.added
+    assert editor.lines[-1].startswith("copy_1 = editor.clone(")
+    assert 'init="initial"' in editor.lines[-1]
+    session.run("copy_1/net/logits:0", {"x:0": batch})
+    for refused_too in ({"into": "copy", "times": 0}, {"into": "no scope"}):
+        with pytest.raises(GraphEditError) as plain:
+            editor.clone("x:0", "net/logits:0", **refused_too)
+        assert plain.value.mends == ()
+
+
+def test_a_clone_that_is_done_as_an_edit_has_its_values(
+    editor: GraphEditor, session: v1.Session, batch: np.ndarray
+) -> None:
+    done = editor.edit(editor.command("x:0", "net/logits:0", "copy"))
+    assert "copy/net/one/w" in done.added
+    original, copied = session.run(["net/logits:0", "copy/net/logits:0"], {"x:0": batch})
+    assert np.array_equal(original, copied)
+    editor.undo()
+    assert "copy/net/logits" not in editor.index.ids
+
+
+def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor) -> None:
+    grown = editor.grow("net/logits", tf.nn.relu, into="grown")
+    assert grown
+    with pytest.raises(GraphEditError, match=r"cannot be planned beforehand; call .*editor\.grow\("):
+        editor.edit(editor.history.done[-1].command)

@@ -8,7 +8,7 @@ loop. Control inputs from ops outside the part are kept: the copy waits for what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,10 +16,11 @@ from tfgraphwidget.edits import contexts, runners, seeds
 from tfgraphwidget.edits.copying import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
 from tfgraphwidget.edits.library import carried, keys_in
+from tfgraphwidget.edits.modes import Modes, check_modes, shared_handles
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.places import MOST_COPIES, check_free, check_size, device_of, names_of
+from tfgraphwidget.edits.places import MOST_COPIES, check_free, check_size, device_of, names_of, taken_names
 from tfgraphwidget.edits.preview import Preview, State
-from tfgraphwidget.errors import GraphEditError, NotClonable
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
 from tfgraphwidget.graph.between import between, needed
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
@@ -31,8 +32,8 @@ from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_sta
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.graph.whole import copied_frames, whole
+from tfgraphwidget.names import free_name, is_scope_name
 
-Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
 INITS: tuple[str, ...] = get_args(Init)
 Pairs = tuple[tuple[str, Any], ...]
@@ -62,7 +63,7 @@ class Clone:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     into: str = field(default="", metadata={"always": True})
-    variables: Mode | tuple[tuple[str, Mode], ...] = field(default="own", metadata={"pairs": True})
+    variables: Modes = field(default="own", metadata={"pairs": True})
     init: str | Pairs = field(default="current", metadata={"pairs": True})
     selection: Selection | None = None
     replace: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
@@ -109,14 +110,21 @@ class Clone:
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
         """What is copied, once it is known that the options make sense and the scopes are free."""
         self._check_options()
-        check_free(target, *self.scopes, may_be_root=self.graph is not None)
+        try:
+            check_free(target, *self.scopes, may_be_root=self.graph is not None)
+        except NameTaken as error:
+            error.mends = self._elsewhere(target)
+            raise
         return _part(self, index, target)
 
+    def _elsewhere(self, target: GraphIndex) -> tuple[Clone, ...]:
+        """The same into a scope that is free; nothing where there are several, or the name is no scope's."""
+        if self.into not in self.scopes or not is_scope_name(self.into):
+            return ()
+        return (replace(self, into=free_name(self.into, taken_names(target, self.into))),)
+
     def _check_options(self) -> None:
-        modes = [mode for _, mode in self.variables] if isinstance(self.variables, tuple) else [self.variables]
-        for mode in modes:
-            if mode not in get_args(Mode):
-                raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
+        check_modes(self.variables)
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             known = ", ".join(map(repr, INITS))
             raise GraphEditError(f"init={self.init!r} is not known; it is one of {known}, or the path of a checkpoint.")
@@ -201,30 +209,13 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
             inside = with_state(index, inside, given)
     inside = whole(index, inside, cut, grow=clone.selection is None)
     chosen = completed(index, inside, given)
-    shared = shared_handles(index, clone, chosen)
+    shared = shared_handles(index, clone.variables, chosen)
     if not shared:
         return whole(index, chosen, cut), frozenset()
     none_own = clone.variables == "shared"
     left = without_shared(index, inside, shared) if none_own else completed(index, inside, given, shared)
     copied = whole(index, left, cut)
     return copied, frozenset(chosen) - copied
-
-
-def shared_handles(index: GraphIndex, clone: Clone, chosen: set[int]) -> frozenset[int]:
-    """The state that the copy goes on sharing with the original, of that which lies in the part."""
-    kept = keyed(index)  # a stack of a loop lives for one step, and is each loop's own
-    held = [op for op, _ in resources(index, frozenset(chosen)) if kept[op]]
-    if isinstance(clone.variables, str):
-        return frozenset(held if clone.variables == "shared" else ())
-    mode: dict[int, str] = {}
-    for name, wanted in clone.variables:
-        meant = [i for i in held if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")]
-        if not meant:
-            raise GraphEditError(
-                f"variables names {name!r}, and the part holds no variable of that name or in it.", [name]
-            )
-        mode.update(dict.fromkeys(meant, wanted))
-    return frozenset(i for i, wanted in mode.items() if wanted == "shared")
 
 
 class _Copied:

@@ -155,7 +155,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
     So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `given` is left out.
     """
     holds, found, seen = _holders(index), set(ops), {*ops, *given}
-    stack = [(before,) for op in ops for before in index.input_lists[op] if before not in seen]
+    stack: list[tuple[int, ...]] = [(before,) for op in ops for before in index.input_lists[op] if before not in seen]
     while stack:
         way = stack.pop()
         at = way[-1]
