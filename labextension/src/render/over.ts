@@ -5,6 +5,7 @@ import { areaOf, radiusOf } from "./boxes";
 import { drawLines, lookOf } from "./edges";
 import { drawInscriptions } from "./inscriptions";
 import { drawHeader } from "./labels";
+import { drawBadges } from "./marks";
 import { addBox, grown, type Pen, screenBox } from "./pen";
 import { drawPills } from "./pills";
 import { HEADER, NOMINAL, SIGNPOSTS_BELOW } from "./signposts";
@@ -22,7 +23,9 @@ export function drawOver(pen: Pen): void {
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
   else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
-  drawPills({ ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) });
+  const shown = { ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) };
+  drawPills(shown);
+  drawBadges(shown);
 }
 
 /** A ring around each hit in view; it has a gap, so that no other outline looks like it. */
@@ -70,9 +73,12 @@ function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, colo
   // What is written on the lines was there first.
   for (const _ of drawInscriptions({ ...pen, edges: lines }));
   ctx.setLineDash(dash as number[]);
-  for (const other of new Set(lines.map((edge) => at(ends, edge))))
-    if (isBeside(pen, item, other)) outline(pen, other, colour, 1.75, 1.5);
+  const items = [...new Set(lines.map((edge) => at(ends, edge)))].filter((other) =>
+    isBeside(pen, item, other),
+  );
+  for (const other of items) outline(pen, other, colour, 1.75, 1.5);
   ctx.setLineDash([]);
+  drawBadges({ ...pen, items }); // again, or the lines would lie over them
 }
 
 /** Whether an item is another box, not one around or inside. */
