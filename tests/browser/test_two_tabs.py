@@ -41,6 +41,13 @@ def tabs(page: Page, jupyter_server: JupyterServer, folder: Path) -> Tabs:
     return Tabs(page, jupyter_server, folder)
 
 
+@pytest.fixture
+def plain_tabs(page: Page, jupyter_server: JupyterServer, folder: Path) -> Tabs:
+    """The same as over plain http from another machine, where a browser has no locks."""
+    page.context.add_init_script("delete Navigator.prototype.locks;")
+    return Tabs(page, jupyter_server, folder)
+
+
 def has_ops(widget: Widget, count: int) -> None:
     """The tab shows a graph of that many ops."""
     expect(widget.root).to_have_attribute("data-ops", str(count))
@@ -88,6 +95,23 @@ def test_closing_one_tab_leaves_the_other_its_kernel(tabs: Tabs, jupyter_server:
     expect(tabs.second.dialog).to_contain_text("2 edits of graph.pb would be lost.")
     with tabs.second.page.expect_response(lambda reply: reply.request.method == "DELETE"):
         tabs.second.press("Discard")
+    assert not jupyter_server.sessions()
+
+
+def test_closing_one_tab_over_plain_http_leaves_the_other_its_kernel(
+    plain_tabs: Tabs, jupyter_server: JupyterServer
+) -> None:
+    first, second = plain_tabs.first, plain_tabs.second
+    remove(plain_tabs.one, "net/logits")
+    has_ops(plain_tabs.two, 43)
+    first.dirty.locator(".lm-TabBar-tabCloseIcon").click()
+    expect(first.page.locator(".tfgraphwidget")).to_have_count(0)
+    second.page.bring_to_front()
+    remove(plain_tabs.two, "net/two/out")
+    assert plain_tabs.two.notebook.kernel_eval("len(editor.history.done)") == 2
+    second.dirty.locator(".lm-TabBar-tabCloseIcon").click()
+    with second.page.expect_response(lambda reply: reply.request.method == "DELETE"):
+        second.press("Discard")
     assert not jupyter_server.sessions()
 
 
