@@ -16,6 +16,7 @@ import tensorflow as tf
 from xdist.scheduler import LoadScopeScheduling
 
 import tfgraphwidget as tgw
+from tests.browser.warm import WarmKernels
 from tfgraphwidget.editor import GraphEditor
 
 v1 = tf.compat.v1
@@ -46,6 +47,15 @@ class OneBrowser(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
     """How `pytest --numprocesses 2` deals out the tests."""
     return OneBrowser(config, log)
+
+
+@pytest.fixture(scope="session")
+def warm_kernels() -> Iterator[str]:
+    """A JUPYTER_PATH whose kernel python3 has TensorFlow loaded already."""
+    kernels = WarmKernels()
+    kernels.await_warm()
+    yield kernels.jupyter_path
+    kernels.stop()
 
 
 @pytest.fixture(autouse=True)

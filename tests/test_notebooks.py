@@ -21,11 +21,12 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch):
+def test_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch, warm_kernels):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
     notebook = nbformat.read(copies / path.name, as_version=4)
     NotebookClient(
         notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(copies)}}

@@ -37,20 +37,26 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium; where it comes from is said in chromium.py."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium with a profile, whose one page is blank; where it comes from is said in chromium.py."""
     with sync_playwright() as playwright:
         path = find_chromium(playwright.chromium.executable_path)
-        running = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield running
-        running.close()
+        folder = tmp_path_factory.mktemp("chromium")
+        window = {"width": 1400, "height": 900}
+        profile = playwright.chromium.launch_persistent_context(
+            folder, executable_path=path, args=list(FLAGS), viewport=window
+        )
+        profile.set_default_timeout(30_000)
+        assert profile.browser
+        yield profile.browser
+        profile.close()
 
 
 @pytest.fixture(scope="session")
-def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    """A JupyterLab, with Notebook 7 beside it, in a folder of its own."""
+def jupyter_server(tmp_path_factory: pytest.TempPathFactory, warm_kernels: str) -> Iterator[JupyterServer]:
+    """A JupyterLab, with Notebook 7 beside it, in a folder of its own; its kernels have TensorFlow loaded."""
     home = tmp_path_factory.mktemp("jupyter")
-    server = JupyterServer(home=home, root=home / "root", port=free_port())
+    server = JupyterServer(home, home / "root", free_port(), {"JUPYTER_PATH": warm_kernels})
     server.start()
     yield server
     server.stop()

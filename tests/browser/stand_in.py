@@ -14,12 +14,12 @@ import sys
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def stand_in(address: str, connection_file: str) -> int:
+def stand_in(address: str, *arguments: str) -> int:
     """Stand in until the kernel has ended; its exit code. Dies of the signal that the kernel died of."""
     line = socket.socket(socket.AF_UNIX)
     line.connect(address)
     socket.send_fds(line, [b"!"], [0, 1, 2])
-    order = [connection_file, os.getcwd(), dict(os.environ)]  # noqa: PTH109
+    order = [arguments, os.getcwd(), dict(os.environ)]  # noqa: PTH109
     line.sendall(json.dumps(order).encode() + b"\n")
     for number in PASSED_ON:
         signal.signal(number, lambda number, _frame: line.sendall(bytes([number])))

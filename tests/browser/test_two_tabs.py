@@ -27,11 +27,14 @@ def folder(jupyter_server: JupyterServer, request: pytest.FixtureRequest) -> Pat
 class Tabs:
     """The file in two tabs, each in a workspace of its own."""
 
-    def __init__(self, page: Page, server: JupyterServer, folder: Path) -> None:
+    def __init__(self, page: Page, server: JupyterServer, folder: Path, script: str = "") -> None:
         page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
+        other = page.context.new_page()
+        for each in (page, other):
+            each.add_init_script(script)
         self.first = Files(page, server, folder)
         self.one = self.first.open("graph.pb")
-        self.second = Files(page.context.new_page(), server, folder)
+        self.second = Files(other, server, folder)
         self.two = self.second.open("graph.pb")
 
 
@@ -44,8 +47,7 @@ def tabs(page: Page, jupyter_server: JupyterServer, folder: Path) -> Tabs:
 @pytest.fixture
 def plain_tabs(page: Page, jupyter_server: JupyterServer, folder: Path) -> Tabs:
     """The same as over plain http from another machine, where a browser has no locks."""
-    page.context.add_init_script("delete Navigator.prototype.locks;")
-    return Tabs(page, jupyter_server, folder)
+    return Tabs(page, jupyter_server, folder, "delete Navigator.prototype.locks;")
 
 
 def has_ops(widget: Widget, count: int) -> None:

@@ -1,11 +1,11 @@
 """Kernels that have TensorFlow loaded already: each is forked from one process that imported it once.
 
 A fresh kernel spends 6 s of CPU on `import tensorflow`, over a hundred times in one run of the tests. Here one process
-imports it with ipykernel and tfgraphwidget, executes nothing, and forks for each kernel. That is sound: after these
-imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no session, no eager context
-and no event loop yet that could be shared. A kernel has for itself what any has: process, group, environment, folder,
-streams, random numbers, `__main__`. Only its modules are loaded sooner: who looks at that, or measures, takes the
-environment's own python3, as tests/lab/test_talk.py does.
+imports it, with ipykernel and what else tfgraphwidget needs, executes nothing, and forks for each kernel. That is
+sound: after these imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no
+session, no eager context and no event loop yet that could be shared. A kernel has for itself what any has: process,
+group, environment, folder, streams, random numbers, `__main__`. Only modules of others are loaded sooner: who looks at
+that, or measures it, takes the environment's own python3, as tests/lab/test_talk.py does.
 
 Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to the forking process
 over a socket, passes signals on, and ends as the kernel ends. When the stand-in goes, its kernel goes; when the forking
@@ -28,11 +28,11 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-from ipykernel.kernelspec import get_kernel_dict
+from typing import Any
 
 WARM = b"warm\n"
-LOADED = ("ipykernel.kernelapp", "tensorflow", "tfgraphwidget.editor", "tfgraphwidget.widget")
+# What tfgraphwidget imports, and not itself: a test says that nothing of ours is loaded until it is used.
+LOADED = ("ipykernel.kernelapp", "tensorflow", "anywidget", "scipy.sparse.csgraph", "scipy.sparse.linalg")
 STAND_IN = Path(__file__).with_name("stand_in.py")
 
 
@@ -40,9 +40,12 @@ class WarmKernels:
     """The process that kernels are forked from, as tests see it; it is warm some seconds after it was made."""
 
     def __init__(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="warm-")  # pytest's own has too long a path for a socket
+        from ipykernel.kernelspec import get_kernel_dict
+
+        # Pytest's own folders have too long a path for a socket.
+        self.folder = tempfile.TemporaryDirectory(prefix="warm-", ignore_cleanup_errors=True)
         address = str(Path(self.folder.name, "socket"))
-        stand_in = [sys.executable, "-I", "-S", str(STAND_IN), address, "{connection_file}"]
+        stand_in = [sys.executable, "-I", "-S", str(STAND_IN), address, "-f", "{connection_file}"]
         kernelspec = {**get_kernel_dict(), "argv": stand_in}
         place = Path(self.folder.name, "kernels", "python3")
         place.mkdir(parents=True)
@@ -64,7 +67,7 @@ class WarmKernels:
         """Wait until kernels can be had."""
         assert self.process.stdout
         if self.process.stdout.readline() != WARM:
-            raise RuntimeError(f"There are no warm kernels: {self.process.args} ended with {self.process.wait()}.")
+            raise RuntimeError(f"There are no warm kernels: {__file__} ended with {self.process.wait()}.")
 
     def stop(self) -> None:
         """End the process, and the kernels that are left."""
@@ -76,7 +79,7 @@ class WarmKernels:
 class Order:
     """What a stand-in was given: all that makes its kernel another than the one before."""
 
-    file: str  # the connection's
+    arguments: list[str]
     folder: str
     environment: dict[str, str]
     streams: list[int]
@@ -97,9 +100,7 @@ class Forking:
 
     def fork(self) -> Order | None:
         """Fork until pytest is gone, then give None; in each kernel, give what its stand-in was given."""
-        while sys.stdin not in (
-            ready := select.select([sys.stdin, self.ended, self.listener, *self.kernels], [], [])[0]
-        ):
+        while sys.stdin not in (ready := self.ready()):
             if self.ended in ready:
                 self.ended.recv(1)
                 self.bury()
@@ -113,6 +114,10 @@ class Forking:
         for kernel in self.kernels.values():
             os.killpg(kernel, signal.SIGKILL)
         return None
+
+    def ready(self) -> list[Any]:
+        """Wait for pytest's end, the end of a kernel, a new stand-in, a word from an old one; which of them it is."""
+        return select.select([sys.stdin, self.ended, self.listener, *self.kernels], [], [])[0]
 
     def is_kernel(self, line: socket.socket, order: Order) -> bool:
         """Fork; whether this is the new kernel."""
@@ -143,13 +148,13 @@ def taken(line: socket.socket) -> Order | None:
     _, streams, *_ = socket.recv_fds(line, 1, 3)
     with line.makefile("rb", buffering=0) as told:  # takes none of the signals that come after
         given = told.readline()
-    if not given:
+    if not given.endswith(b"\n"):
         return None
-    file, folder, environment = json.loads(given)
-    return Order(file, folder, environment, streams)
+    arguments, folder, environment = json.loads(given)
+    return Order(arguments, folder, environment, streams)
 
 
-def be_kernel(order: Order) -> None:
+def be_kernel(order: Order, cache: Path) -> None:
     """Be what `python -m ipykernel_launcher` would be, until the kernel ends."""
     import ipykernel_launcher
     import numpy as np
@@ -161,14 +166,17 @@ def be_kernel(order: Order) -> None:
     os.chdir(order.folder)
     os.environ.clear()
     os.environ.update(order.environment)
-    sys.argv = [ipykernel_launcher.__file__, "-f", order.file]
+    sys.argv = [ipykernel_launcher.__file__, *order.arguments]
+    if sys.dont_write_bytecode:  # then tfgraphwidget would be compiled in each kernel: 1 s
+        sys.pycache_prefix = str(cache)
+        sys.dont_write_bytecode = False
     # Python's own random numbers begin anew after a fork by themselves; NumPy's global ones do not.
     np.random.seed()  # noqa: NPY002
     launch_new_instance()
-    # To take TensorFlow's modules apart at the very end would be 1.5 s of work.
+    # Ended as Python ends, but for the taking apart of all modules: 1.4 s of CPU for TensorFlow's.
     atexit._run_exitfuncs()
-    for stream in (sys.__stdout__, sys.__stderr__):
-        stream.flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(0)
 
 
@@ -178,12 +186,11 @@ def fork(address: str) -> None:
     os.environ["JPY_PARENT_PID"] = str(os.getpid())  # ipykernel reads it while it is imported; with us, kernels end
     for module in LOADED:
         importlib.import_module(module)
-    if not os.environ.get("NOFREEZE"):
-        gc.freeze()
+    gc.freeze()  # no collection in a kernel goes through TensorFlow again
     forking = Forking(address)
     os.write(1, WARM)
     if order := forking.fork():
-        be_kernel(order)
+        be_kernel(order, Path(address).with_name("bytecode"))
 
 
 if __name__ == "__main__":
