@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import pytest
 
+import tfgraphwidget as tgw
 from tests.view.checks import graph_of, outside, overlaps
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.view.layout import layered, place
@@ -46,3 +48,24 @@ def test_a_layout_that_fails_is_refused_by_name(layout, why):
     shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), Shown(frozenset()))
     with pytest.raises(GraphEditError, match=why):
         place(shown, layout=layout)
+
+
+def test_a_layout_that_draws_by_lot_or_takes_long_is_asked_once_of_the_same_inside() -> None:
+    asked = []
+
+    def by_lot(graph):
+        asked.append(list(graph))
+        return nx.random_layout(graph)
+
+    editor = tgw.edit(tgw.example().graph, layout=by_lot)
+    editor.close_all()
+    before, calls = editor.scene(), len(asked)
+    assert calls
+    editor.open("net")
+    editor.scene()
+    more = len(asked)
+    assert more > calls
+    editor.close("net")
+    after = editor.scene()
+    assert len(asked) == more
+    assert np.array_equal(before.box, after.box)

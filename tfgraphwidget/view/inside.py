@@ -38,7 +38,8 @@ class Inside:
     `size` float64 (n, 2) is the width and height of every item and `offset` (n, 2) where its inside begins in it, both
     in the drawing's x and y (see Frame). The memo holds, by keys whose first element says what they are: "structure"
     (ranks of a container's inside), "drawn" (drawings by structure, shape and sizes), "kept" (by container's name and
-    structure: the drawings that others of it, with other sizes, are made after), "shape" (by name).
+    structure: the drawings that others of it, with other sizes, are made after), "given" (with the layout that gave
+    it), "shape" (by name).
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class Inside:
         sizes = self.size[a:b]
         whole = ("drawn", key, level, sizes.tobytes(), self.ports[a:b].tobytes())
         if self.layout is not None:
-            drawing = self._new(item, structure, level)
+            drawing = self._given(item, structure, level, whole)
         else:
             drawing = self._after(item, structure, level, whole)
         pinned = self.pins.of(item)
@@ -140,6 +141,15 @@ class Inside:
             return drawing.placed
         placed = self.frame.filled(item, drawing.placed)
         return moved(placed, pinned, sizes, self.lines[self.line[item] : self.line[item + 1]])
+
+    def _given(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
+        """What the given layout says, asked once of the same inside: it may be slow, or draw by lot."""
+        names = self.visible.names[self.first[item] : self.first[item + 1]]
+        key = ("given", self.frame.right, tuple(names), *whole[1:])
+        known: tuple[Any, Drawing] | None = self.memo.get(key)
+        if known is None or known[0] is not self.layout:
+            known = self.memo[key] = self.layout, self._new(item, structure, level)
+        return known[1]
 
     def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
         """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""
