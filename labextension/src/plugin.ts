@@ -14,6 +14,7 @@ import { files } from "./plugin/files";
 import { Owners } from "./plugin/owners";
 import { addPanels } from "./plugin/panels";
 import { answerSettings } from "./plugin/preferences";
+import { renewShown } from "./plugin/renewing";
 import { guardSavedWidgets } from "./plugin/untrusted";
 
 const ID = "tfgraphwidget:plugin";
@@ -42,6 +43,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     registry: ISettingRegistry | null,
   ) => {
     guardSavedWidgets(notebooks);
+    renewShown(notebooks);
     addPanels({ app, notebooks, labShell, restorer, palette, launcher, dialogs });
     listenToEditors(new Owners(app, notebooks));
     if (registry) answerSettings(registry, ID).catch(() => {}); // without them everything is as it was designed

@@ -147,12 +147,21 @@ def test_a_restarted_kernel_leaves_the_last_picture_and_says_the_way_back(
 def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
-    widget = shown(page, jupyter_server, "restarted_elsewhere")
+    widget = shown(page, jupyter_server, "restarted_elsewhere", "import time")
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(widget.notebook.path)}/restart", "POST")
     expect(widget.root).to_have_attribute("data-status", "ready")
     widget.click("x", "Shift")
     expect(widget.root).to_have_attribute("data-status", "gone", timeout=15_000)
     expect(widget.status).to_contain_text(GONE)
+    # JupyterLab does not know that the kernel is another, and would send to threads of the one before.
+    page.keyboard.press("Escape")
+    widget.notebook.kernel_eval("0", before="1")
+    for cell in (2, 0):  # else the first would be [1] again, as it was
+        widget.notebook.run_cell(cell)
+    again = Widget(widget.notebook, widget.notebook.run_cell(1).locator(".tfgraphwidget"))
+    again.click("x", "Shift")
+    again.settled()
+    assert widget.notebook.kernel_eval("editor.inputs") == ["x"]
 
 
 def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:

@@ -2,7 +2,7 @@
 // The kernel runs one constant line; names, paths and edits travel as data in a comm and are never put into code.
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject, JSONValue } from "@lumino/coreutils";
-import { renew } from "./renewing";
+import { listener, renew } from "./renewing";
 
 const TARGET = "tfgraphwidget.lab";
 const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
@@ -136,8 +136,7 @@ class CommTalk implements Talk {
   readonly #waiting = new Map<number, Waiting>();
   readonly #pushed: ((push: Push) => void)[] = [];
   readonly #gone: ((isRenewed: boolean) => void)[] = [];
-  /** Each process of a kernel signs what it says with a name of its own. */
-  #speaker = "";
+  readonly #isAnother = listener();
   #next = 1;
   #open = true;
   readonly #comm: Kernel.IComm;
@@ -191,10 +190,8 @@ class CommTalk implements Talk {
     if (isGone(this.#kernel)) this.#end();
   };
 
-  readonly #hear = (_: unknown, { header: { session } }: KernelMessage.IIOPubMessage): void => {
-    if (session === this.#kernel.clientId) return; // the server's, of the kernel's status
-    if (this.#speaker !== "" && session !== this.#speaker) void this.#renewed();
-    this.#speaker = session;
+  readonly #hear = (_: unknown, said: KernelMessage.IIOPubMessage): void => {
+    if (this.#isAnother(this.#kernel, said)) void this.#renewed();
   };
 
   async #renewed(): Promise<void> {
