@@ -16,7 +16,6 @@ import tensorflow as tf
 from xdist.scheduler import LoadScopeScheduling
 
 import tfgraphwidget as tgw
-from tests.browser.warm import WarmKernels
 from tfgraphwidget.editor import GraphEditor
 
 v1 = tf.compat.v1
@@ -52,6 +51,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneBrowser:
 @pytest.fixture(scope="session")
 def warm_kernels() -> Iterator[str]:
     """A JUPYTER_PATH whose kernel python3 has TensorFlow loaded already."""
+    from tests.browser.warm import WarmKernels  # not there where the loop over the interpreters has its tests
+
     kernels = WarmKernels()
     kernels.await_warm()
     yield kernels.jupyter_path

@@ -39,7 +39,7 @@ ROWS = {
     "draft": 5, "export": 5, "preparing": 5,
     "applying": 4,
     "edits": 3, "view": 3, "sources": 3,
-    "graph": 2, "places": 2,
+    "graph": 2, "writable": 2,
     "names": 1, "errors": 1, "progress": 1, "interrupts": 1,
 }  # fmt: skip
 

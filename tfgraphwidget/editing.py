@@ -7,6 +7,7 @@ itself, or a function's body, of which `function` and `module` then make somethi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget.applying.shaping import shaped
@@ -37,7 +38,7 @@ class Editing(Cloning):
     """Changes a graph in place, with undo and redo."""
 
     def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
-        """Plan a command, carry it out, and remember it; what it did.
+        """Plan a command, carry it out, and remember it; what it did. A `Clone` is done as `clone` does it.
 
         A session goes on running what it has run, so it is renewed in place when ops change that may be among that:
         the caller's own session object then sees the edit, and keeps its values. `renew="never"` leaves it alone.
@@ -57,8 +58,7 @@ class Editing(Cloning):
         if isinstance(command, Clone):  # which has values to fill in, too
             self.do(command)
             return Edits.of(self._history.done[-1].patch)
-        if not isinstance(command, Command):
-            raise GraphEditError(f"This cannot be planned beforehand; call {code.line(command)}.")
+        _check_planned(command)
         site = self.room.site
         command = settled(command, site.index)
         patch = site.fitted(planned(command, site.index))
@@ -132,6 +132,13 @@ class Editing(Cloning):
         site, body = self.room.site, self.room.body
         patches = (step.patch for step in self._history.done if step.place is site)
         return ends_now(body.arguments, body.returns, patches)
+
+
+def _check_planned(command: object) -> None:
+    if hasattr(command, "plan"):
+        return
+    call = code.line(command) if is_dataclass(command) else "a method of the editor, or give editor.command(…)"
+    raise GraphEditError(f"{type(command).__name__!r} cannot be planned beforehand; call {call}.")
 
 
 def planned(command: Command, index: GraphIndex) -> Patch:

@@ -23,7 +23,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.test_replay import seen
-from tfgraphwidget import places
+from tfgraphwidget import writable
 from tfgraphwidget.command import main, server
 from tfgraphwidget.command.bar import Bar
 from tfgraphwidget.editor import GraphEditor
@@ -271,7 +271,7 @@ def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> N
 
 
 def test_the_kinds_known_beforehand_are_those_that_are_written() -> None:
-    assert {*places.FILES, places.SAVED_MODEL} == writing._KINDS.keys()
+    assert {*writable.FILES, writable.SAVED_MODEL} == writing._KINDS.keys()
 
 
 def test_outputs_are_asked_for_in_words_of_the_command_line(model: Path, capsys: pytest.CaptureFixture[str]) -> None:

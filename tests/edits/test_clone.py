@@ -712,6 +712,34 @@ def test_a_lookup_and_a_gather_alone_bring_their_table_and_their_variable() -> N
     assert not (kept == 7).any()
 
 
+def test_an_identity_between_chosen_ops_is_no_state_and_stays_with_the_original() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        a = tf.nn.relu(v1.placeholder(tf.float32, [2], name="x"), name="a")
+        tf.tanh(tf.identity(a, name="between"), name="c")
+    editor = tgw.edit(graph)
+    assert editor.preview(editor.ops("a", "c"), into="copy").ops == ("a", "c")
+
+
+def test_identities_that_read_themselves_or_are_many_end() -> None:
+    nodes = [("loop", "Identity", "loop"), ("reads", "Relu", "loop"), ("first", "Placeholder", "")]
+    nodes += [(f"i{k}", "Identity", f"i{k - 1}" if k else "first") for k in range(10_000)]
+    definition = v1.GraphDef()
+    for name, kind, before in (*nodes, ("last", "Relu", "i9999")):
+        node = definition.node.add(name=name, op=kind, input=[before] if before else [])
+        node.attr["dtype" if kind == "Placeholder" else "T"].type = tf.float32.as_datatype_enum
+    editor = tgw.edit(definition)
+    assert editor.preview(editor.ops("reads", "last"), into="copy").ops == ("reads", "last")
+
+
+def test_a_read_between_a_chosen_variable_and_a_chosen_op_comes_along(editor: GraphEditor) -> None:
+    way = editor.path("x", "net/one/out")
+    read = way.inputs[0].partition(":")[0]
+    preview = editor.preview(way | editor.ops("net/one/w"), into="copy")
+    assert read in preview.ops
+    assert preview.shared == ()
+
+
 def test_a_chosen_update_leaves_the_original_variable_alone(
     mlp: tf.Graph, editor: GraphEditor, session: v1.Session
 ) -> None:
@@ -734,10 +762,13 @@ def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session
     assert editor.lines[-1].startswith("copy_1 = editor.clone(")
     assert 'init="initial"' in editor.lines[-1]
     session.run("copy_1/net/logits:0", {"x:0": batch})
-    for refused_too in ({"into": "copy", "times": 0}, {"into": "no scope"}):
+    for refused_too in ({"into": "copy", "times": 0}, {"into": "no scope"}, {"into": "x" * 1001}):
         with pytest.raises(GraphEditError) as plain:
             editor.clone("x:0", "net/logits:0", **refused_too)
         assert plain.value.mends == ()
+    with pytest.raises(NameTaken) as no_way:
+        editor.clone("net/logits:0", "x:0", "copy")  # under no name is there a path
+    assert no_way.value.mends == ()
 
 
 def test_a_clone_that_is_done_as_an_edit_has_its_values(
@@ -754,5 +785,7 @@ def test_a_clone_that_is_done_as_an_edit_has_its_values(
 def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor) -> None:
     grown = editor.grow("net/logits", tf.nn.relu, into="grown")
     assert grown
-    with pytest.raises(GraphEditError, match=r"cannot be planned beforehand; call .*editor\.grow\("):
+    with pytest.raises(GraphEditError, match=r"'Grow' cannot be planned beforehand; call .*editor\.grow\("):
         editor.edit(editor.history.done[-1].command)
+    with pytest.raises(GraphEditError, match=r"'str' cannot be planned beforehand; call a method of the editor"):
+        editor.edit("clone")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfgraphwidget.command.info import file_of
-from tfgraphwidget.places import check_place, kind_of, unwritable
+from tfgraphwidget.writable import check_place, kind_of, unwritable
 
 
 def check_there(*files: str) -> None:

@@ -8,6 +8,7 @@ loop. Control inputs from ops outside the part are kept: the copy waits for what
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -113,15 +114,20 @@ class Clone:
         try:
             check_free(target, *self.scopes, may_be_root=self.graph is not None)
         except NameTaken as error:
-            error.mends = self._elsewhere(target)
+            error.mends = self._elsewhere(index, target)
             raise
         return _part(self, index, target)
 
-    def _elsewhere(self, target: GraphIndex) -> tuple[Clone, ...]:
-        """The same into a scope that is free; nothing where there are several, or the name is no scope's."""
+    def _elsewhere(self, index: GraphIndex, target: GraphIndex) -> tuple[Clone, ...]:
+        """The same into a scope that is free, if that can be done; nothing for several copies."""
         if self.into not in self.scopes or not is_scope_name(self.into):
             return ()
-        return (replace(self, into=free_name(self.into, taken_names(target, self.into))),)
+        mend = replace(self, into=free_name(self.into, taken_names(target, self.into)))
+        with suppress(GraphEditError):
+            if mend.into != self.into:  # else it was refused for something else
+                mend._part(index, target)
+                return (mend,)
+        return ()
 
     def _check_options(self) -> None:
         check_modes(self.variables)

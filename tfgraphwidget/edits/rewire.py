@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 
 
-class Rewire:
+class Rewire(ABC):
     """A command that moves edges.
 
     `mend` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
@@ -28,9 +29,9 @@ class Rewire:
         """Whether it may add ops."""
         return bool(self.mend)
 
+    @abstractmethod
     def wires(self, index: GraphIndex) -> Wires:
         """The edges to move, not checked yet."""
-        raise NotImplementedError
 
     def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
         """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tfgraphwidget import places
+from tfgraphwidget import writable
 from tfgraphwidget.export.drawn import write_code, write_dot, write_edits, write_graphml, write_picture
 from tfgraphwidget.export.frozen import write_frozen
 from tfgraphwidget.export.graph_defs import write_graph_def
@@ -14,19 +14,19 @@ from tfgraphwidget.export.meta_graphs import check_beside, siblings, write_meta_
 from tfgraphwidget.export.pages import write_page
 from tfgraphwidget.export.saved_models import write_saved_model
 from tfgraphwidget.export.what import Export
-from tfgraphwidget.places import check_place, kind_of, unwritable
+from tfgraphwidget.writable import check_place, kind_of, unwritable
 
 Write = Callable[[Path, Export], None]
 _KINDS: dict[str, Write] = {
-    **dict.fromkeys(places.GRAPH_DEFS, write_graph_def),
+    **dict.fromkeys(writable.GRAPH_DEFS, write_graph_def),
     ".meta": write_meta_graph,
     ".dot": write_dot,
     ".graphml": write_graphml,
-    **dict.fromkeys(places.PICTURES, write_picture),
+    **dict.fromkeys(writable.PICTURES, write_picture),
     ".html": write_page,
     ".py": write_code,
     ".json": write_edits,
-    places.SAVED_MODEL: write_saved_model,
+    writable.SAVED_MODEL: write_saved_model,
 }
 
 

@@ -44,8 +44,8 @@ _KINDS = tuple(
 _TEMPORARIES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
+_READING = frozenset({"Identity", "ReadVariableOp"})  # they hand the value of a variable on as it is
 # They hand on what they read: a handle, or the value of a reference variable.
-_READING = frozenset({"Identity", "ReadVariableOp"})  # what hands the value of a variable on as it is
 _HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
 
 
@@ -154,15 +154,27 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
 
     So who chooses the ops of a layer alone has its variables too. What comes in by way of the ops `given` is left out.
     """
-    holds, found, seen = _holders(index), set(ops), {*ops, *given}
-    stack: list[tuple[int, ...]] = [(before,) for op in ops for before in index.input_lists[op] if before not in seen]
+    holds, types = _holders(index), index.types
+    behind: set[int] = set()
+    stack = [before for op in ops for before in index.input_lists[op]]
     while stack:
-        way = stack.pop()
-        at = way[-1]
-        if at in found or holds[at]:
-            found.update(way)
-        elif index.types[at] in _READING and at not in seen:
-            stack.extend((*way, before) for before in index.input_lists[at])
+        at = stack.pop()
+        if at in behind or at in given:
+            continue
+        if holds[at] and kind_of(types[at]) not in _WITHOUT_HANDLE:
+            behind.add(at)
+        elif types[at] in _READING:
+            behind.add(at)
+            stack += index.input_lists[at]
+    # Of the reads, those that have a state behind them: another Identity is an op that nobody chose.
+    found, stack = set(ops), [at for at in behind if holds[at]]
+    done = set(stack)
+    while stack:
+        at = stack.pop()
+        found.add(at)
+        new = behind.intersection(index.consumer_lists[at]) - done
+        done |= new
+        stack += new
     return frozenset(found)
 
 
