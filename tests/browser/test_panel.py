@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -169,6 +171,20 @@ def test_a_busy_kernel_is_said_to_be_busy_and_can_be_interrupted(empty: OpenNote
     shoot(empty.page, "panel_no_graph")
 
 
+def test_a_kernel_that_takes_a_cell_late_is_said_to_be_busy_then(empty: OpenNotebook) -> None:
+    """As one that is starting still, and has the cell to run as soon as it can."""
+    kernel = empty.kernel_eval("__import__('os').getpid()")
+    os.kill(kernel, signal.SIGSTOP)
+    empty.cell(0).locator(".cm-content").click()
+    empty.page.keyboard.press("Shift+Enter")
+    panel = open_panel(empty)
+    panel.says("Waiting for the kernel …")
+    os.kill(kernel, signal.SIGCONT)
+    panel.says("The kernel is busy")
+    panel.press("Interrupt the kernel")
+    panel.says("There is no graph yet")
+
+
 def test_without_a_kernel_the_panel_starts_one(empty: OpenNotebook) -> None:
     panel = open_panel(empty)
     panel.says("There is no graph yet")
@@ -177,6 +193,7 @@ def test_without_a_kernel_the_panel_starts_one(empty: OpenNotebook) -> None:
     shoot(empty.page, "panel_no_kernel")
     panel.press("Start the kernel")
     panel.says("There is no graph yet")
+    assert empty.server.kernel_of(empty.path)
 
 
 def test_an_editor_may_ask_who_interrupts_and_have_its_line_inserted(empty: OpenNotebook) -> None:

@@ -56,6 +56,7 @@ def test_the_panel_opens_where_a_page_is_not_secure(page: Page, jupyter_server: 
     # Over http from another machine a browser has none of these.
     page.add_init_script("delete Crypto.prototype.randomUUID; delete Navigator.prototype.locks;")
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "insecure.ipynb", ["1"]))
+    assert page.evaluate("'locks' in navigator || 'randomUUID' in crypto") is False
     open_panel(notebook).says("There is no graph yet")
 
 

@@ -12,7 +12,7 @@ import { Pane, type Way } from "./pane";
 import type { Around } from "./panels";
 import { busy, closed, dead, ended, failed, noKernel, restarting, toChoose, waiting } from "./sentences";
 
-/** Milliseconds before waiting is talked of. */
+/** Milliseconds before waiting is talked of, and after which it is said anew what is waited for. */
 const PATIENCE = 300;
 
 export class GraphPanel extends Pane {
@@ -161,7 +161,7 @@ export class GraphPanel extends Pane {
     } catch (error) {
       if (!isOver()) this.#fail(error, kernelOf(context));
     } finally {
-      clearTimeout(patience);
+      clearInterval(patience);
     }
   }
 
@@ -215,7 +215,7 @@ export class GraphPanel extends Pane {
     this.#remembered.emit();
     try {
       const reply = await talk.request({ type: "open", name, ...directed() });
-      clearTimeout(patience); // the view that comes now is not to be replaced
+      clearInterval(patience); // the view that comes now is not to be replaced
       if (turn !== this.#begun) return;
       this.#entitle();
       this.#edited(reply);
@@ -224,7 +224,7 @@ export class GraphPanel extends Pane {
     } catch (error) {
       if (turn === this.#begun) this.#fail(error);
     } finally {
-      clearTimeout(patience);
+      clearInterval(patience);
     }
   }
 
@@ -270,13 +270,16 @@ export class GraphPanel extends Pane {
     run: () => void (this.sessionContext && this.#around.dialogs?.selectKernel(this.sessionContext)),
   };
 
-  /** When waiting takes a while: what is waited for, and how to end that. Gives the timer. */
+  /** When waiting takes a while: what is waited for now, and how to end that. Gives the timer. */
   #impatient(isOver: () => boolean): number {
-    return window.setTimeout(() => {
-      if (isOver() || this.isDisposed) return;
+    let said: boolean | undefined;
+    return window.setInterval(() => {
       const kernel = kernelOf(this.sessionContext);
+      const isBusy = kernel?.status === "busy"; // a kernel that starts is not busy yet with what waits for it
+      if (isOver() || this.isDisposed || said === isBusy) return;
+      said = isBusy;
       const interrupt = () => void kernel?.interrupt().catch(() => {});
-      this.say(kernel?.status === "busy" ? busy(interrupt) : waiting([this.#choose]));
+      this.say(isBusy ? busy(interrupt) : waiting([this.#choose]));
     }, PATIENCE);
   }
 
