@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 20_000  # characters of an expression
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
+_MOST_FORESEEN = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 
 Answer = tuple[p.Reply, list[bytes]]
 
@@ -69,8 +71,8 @@ class Answers:
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
                 return self._examining.answer(name), []
-            case p.Picture() | p.Ping():
-                return self._pictured(request)
+            case p.Foresee() | p.Picture() | p.Ping():
+                return self._beside(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
@@ -79,11 +81,14 @@ class Answers:
             case _:
                 return self._moved(request)
 
-    def _pictured(self, asked: p.Picture | p.Ping) -> Answer:
-        if isinstance(asked, p.Ping):
-            return p.There(self.revision), []
-        told, data = pictured(self._editor, asked)
-        return told, [data]
+    def _beside(self, asked: p.Foresee | p.Picture | p.Ping) -> Answer:
+        match asked:
+            case p.Foresee(scope):
+                return self._foreseen(scope)
+            case p.Picture():
+                told, data = pictured(self._editor, asked)
+                return told, [data]
+        return p.There(self.revision), []
 
     def _choose(self, request: p.Choose) -> None:
         match request:
@@ -103,8 +108,9 @@ class Answers:
     def _moved(self, request: p.Look) -> Answer:
         editor = self._editor
         match request:
-            case p.Toggle(scope, deep):
+            case p.Toggle(scope, deep, seen):
                 (editor.close if scope in editor.room.opened else editor.open)(scope, deep=deep)
+                return self._drawn(seen=seen)
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))
             case p.Gather():
@@ -170,10 +176,19 @@ class Answers:
         # The clone of a function's body stands in no graph.
         return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
 
-    def _drawn(self, focus: str = "", notice: str = "") -> Answer:
+    def _foreseen(self, scope: str) -> Answer:
+        scene = self._editor.foresee(scope)
+        if scene is None or len(scene) > _MOST_FORESEEN:
+            return p.Foreseen(), []
+        fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
+        return p.Foreseen(_stamp(scene), _fields(fields)), [data]
+
+    def _drawn(self, focus: str = "", notice: str = "", seen: str = "") -> Answer:
         editor = self._editor
         self._asked.follow()
         self._scene = scene = editor.scene()
+        if seen and seen == _stamp(scene):
+            return self._painted()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Drawn(self._state(notice), _fields(fields), focus), [data]
 
@@ -245,6 +260,11 @@ class Answers:
     def _door(self, door: Door) -> p.Door:
         body = self._editor.room.body.function(door.function)
         return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
+
+
+def _stamp(scene: scenes.Scene) -> str:
+    """The same for two scenes when everything stands at the same place in both."""
+    return hashlib.blake2b(scenes.to_bytes(scene.arrays())[1], digest_size=12).hexdigest()
 
 
 def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:

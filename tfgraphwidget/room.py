@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -158,16 +159,16 @@ class Room:
         whole = select.scope(self.index, *scopes)
         return whole | select.ops(self.index, *ops) if ops else whole
 
-    def open(self, scopes: Iterable[str], *, deep: bool = False) -> None:
-        """Open name scopes and groups in the drawing, and those around them; `deep`: and all inside."""
+    def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> Shown:
+        """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.around(node)]
-        self.opened |= self._names([*nodes, *around, *(self._inside(nodes) if deep else ())])
+        return replace(self.shown, opened=self.opened | self._names(around + (self._inside(nodes) if deep else nodes)))
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
-        self.opened -= self._names([*nodes, *(self._inside(nodes) if deep else ())])
+        self.opened -= self._names(self._inside(nodes) if deep else nodes)
 
     def open_all(self) -> None:
         """Open every name scope and group."""

@@ -13,8 +13,8 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
-from tfgraphwidget.view import ahead
 from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.view.ahead import Ahead, drawn
 from tfgraphwidget.view.shown import Direction
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Seeing(Looking):
 
     def __init__(self, first: Room, source: Source, layout: Any) -> None:
         self._layout = layout
-        self._ahead: tuple[Any, list[str]] = None, []
+        self._ahead = Ahead()
         super().__init__(first, source)
 
     @property
@@ -52,7 +52,7 @@ class Seeing(Looking):
         >>> "net/hidden/Relu" in editor.scene().names
         True
         """
-        self.room.open(scopes, deep=deep)
+        self.room.opened = self.room.with_open(scopes, deep=deep).opened
         self.changed()
 
     def close(self, *scopes: str, deep: bool = False) -> None:
@@ -229,15 +229,24 @@ class Seeing(Looking):
 
     def look_ahead(self) -> bool:
         """Lay out one large scope of the drawing that is closed, so that it opens at once; whether there was one."""
-        room, now = self.room, (self.room, self.room.index, self.room.shown)
+        room = self.room
+        return self._layout is None and self._ahead.step(room.index, room.shown, room.memo)
+
+    def foresee(self, scope: str) -> scenes.Scene | None:
+        """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
+
+        None with a layout of one's own, which is not to be asked for what nobody may want to see.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.close_all()
+        >>> "net/hidden" in editor.foresee("net").names, "net" in editor.opened
+        (True, False)
+        """
+        room = self.room
         if self._layout is not None:
-            return False
-        if self._ahead[0] != now:
-            self._ahead = now, ahead.candidates(room.index, room.shown)
-        waiting = self._ahead[1]
-        if waiting:
-            ahead.lay_out(room.index, room.shown, waiting.pop(0), room.memo)
-        return bool(waiting)
+            return None
+        return drawn(room.index, room.with_open([scope]), room.memo)
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary and the last edit, per item of a scene."""

@@ -1,6 +1,7 @@
 // From gesture to store or request. Edits go one after another, so that each starts from the state the last one left.
 import type { Answer, Channel } from "./channel";
 import { Edits } from "./edits";
+import { Foresight } from "./foresight";
 import type {
   CloneRequest,
   ColourRequest,
@@ -9,6 +10,7 @@ import type {
   PictureRequest,
   PinRequest,
   SelectRequest,
+  State,
   TurnRequest,
   UnfoldRequest,
   UnpinRequest,
@@ -44,6 +46,7 @@ export class Actions {
   readonly edits: Edits;
   readonly #store: Store;
   readonly #turns: Turns;
+  readonly #foresight: Foresight;
   #searching = new AbortController();
   #examining = new AbortController();
 
@@ -51,6 +54,7 @@ export class Actions {
     this.#store = store;
     this.#turns = new Turns(store, channel, stage, () => void this.open());
     this.edits = new Edits(store, this.#turns);
+    this.#foresight = new Foresight(store, this.#turns, stage);
   }
 
   /** No answer is waited for any more. */
@@ -76,10 +80,21 @@ export class Actions {
     return this.#turns.take(() => ({ type: "refresh" }));
   }
 
-  toggle(item: number, anchor?: Anchor, deep = false): Promise<void> {
+  async toggle(item: number, anchor?: Anchor, deep = false): Promise<void> {
     const { scene } = this.#store.value;
-    if (!scene || item <= 0 || !isScope(at(scene.kind, item))) return Promise.resolve();
-    return this.#turns.take(() => ({ type: "toggle", scope: scene.names[item] ?? "", deep }), { anchor });
+    if (!scene || item <= 0 || !isScope(at(scene.kind, item))) return;
+    const scope = scene.names[item] ?? "";
+    let shown: State | null = null;
+    await this.#turns.take(
+      () => {
+        const seen = deep ? "" : this.#foresight.show(scope, { anchor });
+        shown = seen ? this.#store.value.state : null;
+        return { type: "toggle", scope, deep, seen };
+      },
+      { anchor },
+    );
+    // The kernel did not agree, so what is shown is not what there is.
+    if (shown && shown === this.#store.value.state) await this.open();
   }
 
   /** Change what is drawn, and how. */

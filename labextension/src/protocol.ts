@@ -142,6 +142,7 @@ export interface ToggleRequest {
   type: "toggle";
   scope: string;
   deep: boolean;
+  seen: string;
 }
 
 /** Open every scope and group, or close them all. */
@@ -245,6 +246,12 @@ export interface ProbeRequest {
 export interface ColourRequest {
   type: "colour";
   by: string;
+}
+
+/** Send the drawing as it will be once a closed scope or group is opened; nothing changes. */
+export interface ForeseeRequest {
+  type: "foresee";
+  scope: string;
 }
 
 /** Everything about one op or scope. */
@@ -368,6 +375,13 @@ export interface Painted {
   fields: Field[];
 }
 
+/** The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told. */
+export interface Foreseen {
+  type: "foreseen";
+  stamp: string;
+  fields: Field[];
+}
+
 /** Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost. */
 export interface Inspected {
   type: "inspected";
@@ -488,6 +502,7 @@ export type Request =
   | CompareRequest
   | ProbeRequest
   | ColourRequest
+  | ForeseeRequest
   | InspectRequest
   | SearchRequest
   | PreviewRequest
@@ -506,6 +521,7 @@ export type Request =
 export type Reply =
   | Drawn
   | Painted
+  | Foreseen
   | Inspected
   | Examined
   | Found

@@ -24,10 +24,11 @@ export class Replies {
     this.#reopen = reopen;
   }
 
-  accept(answer: Answer, arrival: Arrival): void {
+  /** `isAsked`: by the person, who has read what was said before. */
+  accept(answer: Answer, arrival: Arrival, isAsked = true): void {
     switch (answer.type) {
       case "drawn":
-        this.#draw(answer, arrival);
+        this.#draw(answer, arrival, isAsked);
         break;
       case "painted":
         this.#paint(answer);
@@ -48,6 +49,7 @@ export class Replies {
       case "refused":
         this.#store.set({ status: refusal(answer), warned: answer.ops });
         break;
+      case "foreseen":
       case "targeted":
       case "scripted":
       case "pictured":
@@ -58,11 +60,12 @@ export class Replies {
     }
   }
 
-  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival): void {
+  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival, isAsked: boolean): void {
     const scene = decodeScene(answer.fields, answer.buffer);
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = moved(this.#store.value, answer.state);
-    const change = { paint, state: answer.state, ...room?.change, ...spoken(answer.state.notice) };
+    const said = isAsked ? spoken(answer.state.notice) : {};
+    const change = { paint, state: answer.state, ...room?.change, ...said };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, entrance: room?.entrance });
   }
 

@@ -53,7 +53,8 @@ export class Turns {
 
   ask(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
     return this.#send(message, signal, {
-      accept: (answer) => this.#replies.accept(answer, arrival),
+      // A view opens again by itself, to catch up.
+      accept: (answer) => this.#replies.accept(answer, arrival, message.type !== "open"),
       fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
     });
   }

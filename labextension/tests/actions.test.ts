@@ -80,7 +80,7 @@ describe("edits", () => {
     const { actions, sent } = await opened(drawn());
     await actions.toggle(CLOSED_SCOPE);
     await actions.toggle(INPUT);
-    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false }]);
+    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false, seen: "" }]);
   });
 
   test("an edit that failed does not stop the next", async () => {
@@ -102,6 +102,16 @@ describe("following the kernel", () => {
     expect(sent).toEqual([]);
     await actions.catchUp(() => 2);
     expect(sent).toEqual([{ type: "open" }]);
+  });
+
+  test("what was refused is said until the person does something, though the view catches up", async () => {
+    const no = "Cancelled; nothing has changed.";
+    const { actions, store } = await opened(refused(no), drawn({ revision: 5 }), drawn({ revision: 6 }));
+    await actions.toggle(CLOSED_SCOPE);
+    await actions.catchUp(() => 5);
+    expect(store.value).toMatchObject({ status: { kind: "refused", text: no }, state: { revision: 5 } });
+    await actions.toggle(CLOSED_SCOPE);
+    expect(store.value).toMatchObject({ status: null, state: { revision: 6 } });
   });
 
   test("a selection for another drawing makes the view ask for the drawing", async () => {

@@ -158,12 +158,12 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
     const scope = names[item] ?? "";
-    const opened = answer(room, { type: "toggle", scope, deep: false });
+    const opened = answer(room, { type: "toggle", scope, deep: false, seen: "" });
     const there = opened.scene.byKey.get(`${scope}/`) ?? -1;
     expect(opened.scene.kind[there]).toBe(OPEN);
     expect([...opened.scene.parent].filter((parent) => parent === there).length).toBeGreaterThan(0);
     expect(opened.scene.length).toBeGreaterThan(names.length);
-    const closed = answer(room, { type: "toggle", scope, deep: false });
+    const closed = answer(room, { type: "toggle", scope, deep: false, seen: "" });
     expect([...closed.scene.box]).toEqual([...box]);
   });
 

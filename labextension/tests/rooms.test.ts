@@ -21,7 +21,7 @@ describe("going in and out", () => {
     await actions.activate(INPUT);
     expect(sent).toEqual([
       { type: "enter", op: "net", label: "" },
-      { type: "toggle", scope: "net/dense", deep: false },
+      { type: "toggle", scope: "net/dense", deep: false, seen: "" },
     ]);
   });
 

@@ -128,6 +128,7 @@ MAKERS: dict[str, Callable[[], v1.GraphDef]] = {
     "g100": lambda: stages(3),
     "g3k": resnet,
     "g10k": lambda: stages(303),
+    "g14k": lambda: stages(420),
     "g50k": lambda: stages(1515),
     "g100k": lambda: stages(3030),
     "tangles": lambda: tangles(20, 500),

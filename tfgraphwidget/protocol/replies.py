@@ -28,6 +28,14 @@ class Painted:
 
 
 @dataclasses.dataclass(frozen=True)
+class Foreseen:
+    """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told."""
+
+    stamp: str = ""
+    fields: tuple[Field, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
 class Hit:
     """One op found."""
 
@@ -157,4 +165,17 @@ class Working:
     total: int
 
 
-Reply = Drawn | Painted | Inspected | Examined | Found | Previewed | Targeted | Scripted | Pictured | Refused | There
+Reply = (
+    Drawn
+    | Painted
+    | Foreseen
+    | Inspected
+    | Examined
+    | Found
+    | Previewed
+    | Targeted
+    | Scripted
+    | Pictured
+    | Refused
+    | There
+)

@@ -5,66 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from tfgraphwidget.protocol.looks import Foresee, Look
+
 Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Open:
-    """Send the scene; the first thing a view says."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Toggle:
-    """Open the scope or group if it is closed, else close it; `deep`: with all that is inside."""
-
-    scope: str
-    deep: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class Unfold:
-    """Open every scope and group, or close them all."""
-
-    everything: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Hide:
-    """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more ("nothing")."""
-
-    verb: Literal["hide", "only", "nothing"]
-    names: tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True)
-class Turn:
-    """Lay out so that tensors flow down or to the right."""
-
-    direction: Literal["down", "right"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Pin:
-    """Keep an item's centre at this place of the drawing, in pixels of the scene."""
-
-    name: str
-    x: float
-    y: float
-
-
-@dataclasses.dataclass(frozen=True)
-class Unpin:
-    """Let the layout decide again where an item stands; "" means all items."""
-
-    name: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Reveal:
-    """Open the scopes around an op, a tensor or a scope, so that it can be seen."""
-
-    name: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,14 +35,6 @@ class Search:
 
 
 @dataclasses.dataclass(frozen=True)
-class Gather:
-    """Select all ops that fit a query, add them to the selection, hide them, or show only them."""
-
-    text: str
-    use: Literal["select", "add", "hide", "only"]
-
-
-@dataclasses.dataclass(frozen=True)
 class Select:
     """Make these ops and scopes the selection, add them to it, or remove them.
 
@@ -122,26 +58,6 @@ class Derive:
     verb: Literal[
         "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "whole", "invert", "clear", "boundary"
     ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Enter:
-    """Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first."""
-
-    op: str
-    label: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Leave:
-    """Go back out to the room at this place of the path; 0 is the graph itself."""
-
-    depth: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Refresh:
-    """Read the graph anew."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -293,7 +209,6 @@ class Ping:
 
 
 Edit = Clone | Undo | Redo | Change | Mend | Jump
-Question = Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
-Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
+Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
 Choose = Boundary | Select | Derive | Compare | Probe | Colour
 Request = Look | Choose | Question | Edit

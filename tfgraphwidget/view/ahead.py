@@ -20,6 +20,22 @@ _AT_MOST = 6  # containers of one drawing
 _OF_THE_STATE = ("kept", "shape")  # what drawings look like those before them by: nothing was drawn before here
 
 
+class Ahead:
+    """What waits to be laid out while nothing else is asked."""
+
+    def __init__(self) -> None:
+        self._now: tuple[GraphIndex, Shown] | None = None
+        self._waiting: list[str] = []
+
+    def step(self, index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> bool:
+        """Lay out one large scope of the drawing that is closed; whether there are more."""
+        if self._now is None or self._now[0] is not index or self._now[1] != shown:
+            self._now, self._waiting = (index, shown), candidates(index, shown)
+        if self._waiting:
+            drawn(index, replace(shown, opened=shown.opened | {self._waiting.pop(0)}), memo)
+        return bool(self._waiting)
+
+
 def candidates(index: GraphIndex, shown: Shown) -> list[str]:
     """The closed scopes and groups of the drawing whose insides take a while to lay out, the largest first."""
     seen = visible(index, shown)
@@ -34,8 +50,9 @@ def candidates(index: GraphIndex, shown: Shown) -> list[str]:
     return [name for _, name in sorted(found)[:_AT_MOST]]
 
 
-def lay_out(index: GraphIndex, shown: Shown, name: str, memo: dict[Any, Any]) -> None:
-    """Put into `memo` what the drawing with the container `name` open is made of; drawings to come stay the same."""
+def drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scene:
+    """A drawing that may come; what it is made of is put into `memo`, and drawings to come stay the same."""
     own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
-    scenes.build(index, replace(shown, opened=shown.opened | {name}), memo=own)
+    scene = scenes.build(index, shown, memo=own)
     memo.update((key, value) for key, value in own.items() if key[0] not in _OF_THE_STATE and key not in memo)
+    return scene

@@ -6,7 +6,6 @@ import { element, setAttributes } from "../dom";
 import { chordOf } from "../keys";
 import { withControl } from "../render/pointer";
 import { at, CLOSED, isScope, keyOf, labelOf, OPEN, type Scene } from "../scene";
-import type { Screen } from "../store";
 import { aboutText, paintText, type Tree, treeOf } from "../telling";
 import type { Parts } from "./parts";
 
@@ -65,6 +64,8 @@ class Outline {
     "aria-multiselectable": "true",
   });
   readonly parts: Parts;
+  /** The drawing that the entries are of. */
+  #shown: Scene | null = null;
   #tree: Tree = treeOf(null);
   #entries: HTMLElement[] = [];
   #start = 0;
@@ -75,8 +76,9 @@ class Outline {
 
   constructor(parts: Parts) {
     this.parts = parts;
-    parts.store.watch(["scene"], ({ scene }) => this.#show(scene));
-    parts.store.watch(["paint"], (screen) => this.#paint(screen));
+    // When the drawing is there, or at once when somebody is in here.
+    parts.store.watch(["scene", "drawn"], ({ drawn }) => (drawn || this.#hasFocus) && this.#show());
+    parts.store.watch(["paint"], () => this.#paint());
     parts.store.watch(["state"], ({ state }) => {
       const hidden = state?.hidden ? `, ${state.hidden.toLocaleString("en")} ops hidden` : "";
       this.root.setAttribute("aria-label", `Visible ops and scopes${hidden}`);
@@ -86,6 +88,7 @@ class Outline {
     this.root.addEventListener("focusin", ({ target }) => {
       const entry = entryOf(target);
       if (!entry) return;
+      if (this.#shown !== this.#scene) return this.#show();
       this.#hold(entry);
       parts.store.set({ hover: itemOf(entry) });
     });
@@ -98,6 +101,10 @@ class Outline {
 
   get #scene(): Scene | null {
     return this.parts.store.value.scene;
+  }
+
+  get #hasFocus(): boolean {
+    return this.root.contains(document.activeElement);
   }
 
   kind(item: number): number {
@@ -174,9 +181,11 @@ class Outline {
     return place >= this.#start && place < this.#start + this.#entries.length;
   }
 
-  #show(scene: Scene | null): void {
-    if (!scene || !this.parts.store.value.paint) return;
-    const had = this.root.contains(document.activeElement);
+  #show(): void {
+    const { scene, paint } = this.parts.store.value;
+    if (!scene || !paint || scene === this.#shown) return;
+    this.#shown = scene;
+    const had = this.#hasFocus;
     this.#tree = treeOf(scene);
     const item = scene.byKey.get(this.#focused) ?? -1;
     const place = Math.max(item > 0 ? this.#tree.order.indexOf(item) : 0, 0);
@@ -192,7 +201,7 @@ class Outline {
     this.#start = Math.max(0, Math.min(Math.floor(from), order.length - WINDOW));
     const end = Math.min(this.#start + WINDOW, order.length);
     this.#entries = [...order.slice(this.#start, end)].map((item) => makeEntry(scene, this.#tree, item));
-    this.#paint(this.parts.store.value);
+    this.#paint();
     const space = (rows: number) => element("li", { role: "presentation", style: `height: ${rows * ROW}px` });
     const [above, below] = [this.#start, order.length - end];
     this.root.replaceChildren(
@@ -218,13 +227,14 @@ class Outline {
       (this.#has(place) && this.#has(Math.min(place + 30, this.#tree.order.length - 1)))
     )
       return;
-    const had = this.root.contains(document.activeElement);
+    const had = this.#hasFocus;
     this.#render(place - WINDOW / 2, place);
     if (had) this.#entries[place - this.#start]?.focus({ preventScroll: true });
   }
 
-  #paint({ scene, paint }: Screen): void {
-    if (!scene || paint?.coverage.length !== scene.length) return;
+  #paint(): void {
+    const { scene, paint } = this.parts.store.value;
+    if (!paint || scene !== this.#shown) return;
     for (const entry of this.#entries) {
       const item = itemOf(entry);
       const said = paintText(paint, item);

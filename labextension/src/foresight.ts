@@ -1,0 +1,73 @@
+// Foresight: the drawing with that scope open which a hand is over, asked for beforehand, so that it stands there at once.
+import type { Answer } from "./channel";
+import type { Arrival } from "./render/arrival";
+import type { Show } from "./replies";
+import { at, CLOSED, decodePaint, decodeScene, type Paint, type Scene } from "./scene";
+import type { Store } from "./store";
+import type { Turns } from "./turns";
+
+/** Milliseconds that a hand is over a scope before somebody thinks of its inside. */
+const REST = 60;
+/** A drawing of more boxes is too much to send for what may never be asked. */
+const MOST = 2500;
+
+/** What opening a scope of the present drawing shows; null when there is nothing to know. */
+type Known = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
+
+export class Foresight {
+  readonly #store: Store;
+  readonly #turns: Turns;
+  readonly #stage: Show;
+  readonly #known = new Map<string, Known>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asks = false;
+
+  constructor(store: Store, turns: Turns, stage: Show) {
+    this.#store = store;
+    this.#turns = turns;
+    this.#stage = stage;
+    store.watch(["scene", "paint"], () => this.#known.clear());
+    store.watch(["hover", "picked", "pending", "drawn"], () => this.#think());
+  }
+
+  /** Show what opening a scope shows, if that is known: its stamp, else "". */
+  show(scope: string, arrival: Arrival): string {
+    const known = this.#known.get(scope);
+    if (!known) return "";
+    this.#stage.show(known.scene, { paint: known.paint }, arrival);
+    return known.stamp;
+  }
+
+  #think(): void {
+    clearTimeout(this.#timer);
+    if (this.#scope()) this.#timer = setTimeout(() => void this.#look(), REST);
+  }
+
+  async #look(): Promise<void> {
+    const { scene, paint } = this.#store.value;
+    const scope = this.#scope();
+    if (!scope) return;
+    this.#asks = true;
+    const answer = await this.#turns.question({ type: "foresee", scope }).catch(() => null);
+    this.#asks = false;
+    const now = this.#store.value;
+    if (now.scene === scene && now.paint === paint) this.#known.set(scope, decoded(answer));
+    this.#think();
+  }
+
+  /** The closed scope that is under the pointer, or looked at, and not known, when nothing else is going on; or "". */
+  #scope(): string {
+    const { scene, hover, picked, pending, drawn, gone } = this.#store.value;
+    if (this.#asks || !scene || pending > 0 || !drawn || gone || scene.length > MOST) return "";
+    const [item = 0] = [hover, scene.byKey.get(picked) ?? 0].filter((one) => at(scene.kind, one) === CLOSED);
+    const scope = scene.names[item] ?? "";
+    return this.#known.has(scope) ? "" : scope;
+  }
+}
+
+function decoded(answer: Answer | null): Known {
+  if (answer?.type !== "foreseen" || !answer.stamp) return null;
+  const { stamp, fields, buffer } = answer;
+  const scene = decodeScene(fields, buffer);
+  return { stamp, scene, paint: decodePaint(fields, buffer, scene.length) };
+}

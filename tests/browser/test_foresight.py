@@ -1,0 +1,74 @@
+"""A scope that the pointer rests on is known before it is opened; what is shown at once is what the kernel draws."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.hands import Widget
+from tests.browser.lab import shoot
+from tests.browser.server import JupyterServer
+from tests.browser.test_widget import shown
+
+NOTED = """
+said = []
+send = editor.widget.send
+def noted(content, buffers=None):
+    said.append(content["type"])
+    send(content, buffers)
+editor.widget.send = noted
+"""
+ALIKE = "editor.close_all(); editor.open('one … three')"
+INSIDE = ("two/product", "two/out")
+
+
+def apart(widget: Widget) -> tuple[float, float]:
+    """How far two ops inside are from each other on the page, in pixels at zoom 1."""
+    (x, y), (to_x, to_y) = map(widget.place, INSIDE)
+    zoom = widget.number("zoom")
+    return (to_x - x) / zoom, (to_y - y) / zoom
+
+
+def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    widget = shown(page, jupyter_server, "foresight")
+    notebook = widget.notebook
+    notebook.kernel_eval("0", before=ALIKE)
+    widget.settled()
+    notebook.kernel_eval("0", before=NOTED)
+    page.mouse.move(*widget.place("two"))
+    page.wait_for_timeout(500)
+    assert notebook.kernel_eval("said") == ["foreseen"]
+    assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three"]
+
+    widget.click("two", double=True)
+    widget.settled()
+    assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three", "two"]
+    said = notebook.kernel_eval("said")
+    assert "painted" in said
+    assert "drawn" not in said
+    assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")
+    seen = apart(widget)
+    shoot(widget.root, "foresight")
+    # What a view that has it from the kernel shows.
+    notebook.kernel_eval("0", before=f"{ALIKE}; editor.open('two')")
+    expect(widget.root).to_have_attribute("data-revision", str(notebook.kernel_eval("editor.widget.revision")))
+    widget.settled()
+    assert apart(widget) == pytest.approx(seen, abs=2)
+
+
+def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "foresight_changed")
+    notebook = widget.notebook
+    notebook.kernel_eval("0", before=ALIKE)
+    widget.settled()
+    page.mouse.move(*widget.place("two"))
+    page.wait_for_timeout(500)
+    # No revision is told: as if the word of it were still on its way.
+    notebook.kernel_eval("0", before="editor.room.hide(('two/product',))")
+    widget.click("two", double=True)
+    widget.settled()
+    assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/product')") is None
+    assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/out')")
+    assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")

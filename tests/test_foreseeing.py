@@ -1,0 +1,88 @@
+"""What a view shows before it has asked for it is what it would get; nothing changes by that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tests.models import NAMES, written
+from tfgraphwidget import answer as answering
+from tfgraphwidget import protocol as p
+from tfgraphwidget.answer import Answers
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.view.visible import CLOSED
+
+Arrays = dict[str, np.ndarray]
+
+
+def read(answer: answering.Answer) -> Arrays:
+    """The arrays of a reply."""
+    reply, (data,) = answer
+    assert isinstance(reply, p.Drawn | p.Painted | p.Foreseen)
+    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
+
+
+def same(some: Arrays, other: Arrays) -> bool:
+    """Whether all is the same to the byte."""
+    return some.keys() == other.keys() and all(some[key].tobytes() == other[key].tobytes() for key in some)
+
+
+def closed(editor: GraphEditor) -> list[str]:
+    """The closed scopes and groups of the drawing."""
+    scene = editor.scene()
+    return [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> None:
+    file = written(name, tmp_path)
+    editor = tgw.edit(file)
+    answers, without = Answers(editor), Answers(tgw.edit(file))
+    chosen = p.Select("set", tuple(editor.index.names[::7]), ())
+    for each in (answers, without):
+        each.to(p.Open())
+        each.to(chosen)
+    for scope in closed(editor)[:12]:
+        before, revision = editor.opened, answers.revision
+        foreseen, data = answers.to(p.Foresee(scope))
+        assert isinstance(foreseen, p.Foreseen)
+        assert (editor.opened, answers.revision) == (before, revision)
+        # Whoever looked ahead gets no other drawing than who did not.
+        plain = without.to(p.Toggle(scope))
+        assert same(read((foreseen, data)), read(plain)), scope
+        toggled = answers.to(p.Toggle(scope, seen=foreseen.stamp))
+        assert isinstance(toggled[0], p.Painted)
+        assert scope in editor.opened
+        painted = read(toggled)
+        assert all(painted[field].tobytes() == read(plain)[field].tobytes() for field in painted)
+        for each in (answers, without):
+            assert isinstance(each.to(p.Toggle(scope))[0], p.Drawn)
+
+
+def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor) -> None:
+    answers = Answers(editor)
+    editor.close_all()
+    answers.to(p.Open())
+    foreseen, _ = answers.to(p.Foresee("net"))
+    assert isinstance(foreseen, p.Foreseen)
+    editor.hide("net/one")  # by another view, or by a cell
+    toggled = answers.to(p.Toggle("net", seen=foreseen.stamp))
+    assert isinstance(toggled[0], p.Drawn)
+    assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
+    assert isinstance(answers.to(p.Toggle("net", seen="no stamp"))[0], p.Drawn)
+
+
+def test_nothing_is_foreseen_with_a_layout_of_ones_own_or_of_what_is_too_large(
+    editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
+    assert Answers(own).to(p.Foresee("net")) == (p.Foreseen(), [])
+    monkeypatch.setattr(answering, "_MOST_FORESEEN", 3)
+    assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])
+    with pytest.raises(UnknownName):
+        Answers(editor).to(p.Foresee("nowhere"))
