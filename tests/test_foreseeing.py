@@ -14,6 +14,7 @@ from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.view import ahead
 from tfgraphwidget.view import scene as scenes
 from tfgraphwidget.view.visible import CLOSED
 
@@ -77,12 +78,20 @@ def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor
     assert isinstance(answers.to(p.Toggle("net", seen="no stamp"))[0], p.Drawn)
 
 
-def test_nothing_is_foreseen_with_a_layout_of_ones_own_or_of_what_is_too_large(
-    editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
     own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
     assert Answers(own).to(p.Foresee("net")) == (p.Foreseen(), [])
-    monkeypatch.setattr(answering, "_MOST_FORESEEN", 3)
-    assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])
     with pytest.raises(UnknownName):
-        Answers(editor).to(p.Foresee("nowhere"))
+        Answers(own).to(p.Foresee("nowhere"))
+
+
+@pytest.mark.parametrize("bound", ["_MOST", "_LARGEST"])
+def test_what_takes_long_or_is_large_is_not_foreseen(
+    editor: GraphEditor, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor.close_all()
+    before, after = len(editor.scene()), len(editor.foresee("net") or ())
+    monkeypatch.setattr(ahead, bound, after - before if bound == "_MOST" else after)
+    assert editor.foresee("net") is not None
+    monkeypatch.setattr(ahead, bound, getattr(ahead, bound) - 1)
+    assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 20_000  # characters of an expression
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
-_MOST_FORESEEN = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 
 Answer = tuple[p.Reply, list[bytes]]
 
@@ -178,7 +177,7 @@ class Answers:
 
     def _foreseen(self, scope: str) -> Answer:
         scene = self._editor.foresee(scope)
-        if scene is None or len(scene) > _MOST_FORESEEN:
+        if scene is None:
             return p.Foreseen(), []
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
         return p.Foreseen(_stamp(scene), _fields(fields)), [data]

@@ -14,7 +14,7 @@ from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
 from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.ahead import Ahead, drawn
+from tfgraphwidget.view.ahead import Ahead, foreseen
 from tfgraphwidget.view.shown import Direction
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Seeing(Looking):
     def foresee(self, scope: str) -> scenes.Scene | None:
         """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
 
-        None with a layout of one's own, which is not to be asked for what nobody may want to see.
+        None where that takes a while: of more than a thousand boxes, or with a layout of one's own.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -244,9 +244,8 @@ class Seeing(Looking):
         (True, False)
         """
         room = self.room
-        if self._layout is not None:
-            return None
-        return drawn(room.index, room.with_open([scope]), room.memo)
+        after = room.with_open([scope])
+        return foreseen(room.index, room.shown, after, room.memo) if self._layout is None else None
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary and the last edit, per item of a scene."""

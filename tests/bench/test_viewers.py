@@ -21,7 +21,15 @@ from tests.browser.server import JupyterServer
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 BUNDLE = Path(tfgraphwidget.__file__).parent / "static" / "widget.js"
-PATIENCE = {"g3k": 90.0, "g10k": 120.0, "g14k": 120.0, "g50k": 180.0, "g100k": 240.0, "tangles": 60.0, "slices": 60.0}  # seconds
+PATIENCE = {
+    "g3k": 90.0,
+    "g10k": 120.0,
+    "g14k": 120.0,
+    "g50k": 180.0,
+    "g100k": 240.0,
+    "tangles": 60.0,
+    "slices": 60.0,
+}  # seconds
 OPEN_LIMIT = {"g3k": 1.0, "g10k": 1.2, "g50k": 3.0}
 UNFOLD_LIMIT = {"g3k": 2.0, "g10k": 3.0, "g50k": 8.0}
 FRAME_LIMIT = {"g14k": 33, "g100k": 50}  # ms; 10,000 boxes in view, and 73,000

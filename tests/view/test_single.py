@@ -87,9 +87,9 @@ def editor():
 def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
     room = editor.room
     room.close_all()
-    room.open([name])
+    editor.open(name)
     assert "net/out/deep/down/a" in seen(room).names
-    room.close([name])
+    editor.close(name)
     assert "net/out/deep/down/a" not in seen(room).names
     assert room.reveal(f"{name}/") == "net/out"
     assert room.holding(name).ops == ("net/out/deep/down/a", "net/out/deep/down/b")

@@ -17,6 +17,7 @@ from tfgraphwidget.view.visible import CLOSED, visible
 # whoever starts a cell just then.
 _FEWEST, _MOST = 60, 1_200
 _AT_MOST = 6  # containers of one drawing
+_LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 _OF_THE_STATE = ("kept", "shape")  # what drawings look like those before them by: nothing was drawn before here
 
 
@@ -48,6 +49,14 @@ def candidates(index: GraphIndex, shown: Shown) -> list[str]:
         if node and _FEWEST <= inside <= _MOST:
             found.append((-inside, seen.names[item]))
     return [name for _, name in sorted(found)[:_AT_MOST]]
+
+
+def foreseen(index: GraphIndex, shown: Shown, after: Shown, memo: dict[Any, Any]) -> scenes.Scene | None:
+    """The drawing as it will be with more open than now; None where that takes too long, or is too large to be sent."""
+    boxes = len(visible(index, after))
+    if boxes > _LARGEST or boxes - len(visible(index, shown)) > _MOST:
+        return None
+    return drawn(index, after, memo)
 
 
 def drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scene:
