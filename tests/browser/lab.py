@@ -25,6 +25,8 @@ KERNEL_IS_IDLE = """() => {
     return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
 TRACEBACK = "Traceback (most recent call last)"
+# Where JupyterLab keeps the theme that was chosen last.
+THEME = "config/lab/user-settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
 # What Chromium keeps of a site for its pages; not what it keeps for itself, the cache of files and of compiled code.
 LEFT_BEHIND = "cookies,local_storage,indexeddb,cache_storage,service_workers,file_systems,storage_buckets"
 KERNEL_SPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
@@ -143,6 +145,7 @@ def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
     of its own would cost each test two seconds. So all that a page can leave behind is cleared away before the next.
     """
     already = server.sessions()
+    (server.home / THEME).unlink(missing_ok=True)
     profile = browser.contexts[0]
     cleaner = profile.new_cdp_session(profile.pages[0])
     cleaner.send("Storage.clearDataForOrigin", {"origin": server.url, "storageTypes": LEFT_BEHIND})

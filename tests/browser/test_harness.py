@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.lab import open_notebook, set_theme, watched_page, write_notebook
 
@@ -29,7 +30,16 @@ def test_a_click_reaches_the_kernel_in_jupyterlab(page, jupyter_server):
     notebook.output(1).locator("[data-status=ready]").click()
     assert notebook.kernel_eval("[counter.clicks, extra]", before="extra = 'before ran'") == [1, "before ran"]
     assert notebook.run_cell(0).inner_text().endswith("2")
-    set_theme(page, dark=False)
+
+
+def test_a_page_is_light_whatever_the_test_before_chose(browser, jupyter_server):
+    path = write_notebook(jupyter_server, "light.ipynb", ["1"])
+    with watched_page(browser, jupyter_server) as page:
+        open_notebook(page, jupyter_server, path)
+        set_theme(page, dark=True)
+    with watched_page(browser, jupyter_server) as page:
+        open_notebook(page, jupyter_server, path)
+        expect(page.locator("body")).to_have_attribute("data-jp-theme-name", "JupyterLab Light")
 
 
 def test_a_click_reaches_the_kernel_in_notebook_7(page, jupyter_server):
