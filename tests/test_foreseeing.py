@@ -75,7 +75,13 @@ def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor
     toggled = answers.to(p.Toggle("net", seen=foreseen.stamp))
     assert isinstance(toggled[0], p.Drawn)
     assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
-    assert isinstance(answers.to(p.Toggle("net", seen="no stamp"))[0], p.Drawn)
+    assert "net" in editor.opened
+    # Another view has opened it, and what this one sees is that.
+    again = answers.to(p.Foresee("net/two"))[0]
+    assert isinstance(again, p.Foreseen)
+    editor.open("net/two")
+    assert isinstance(answers.to(p.Toggle("net/two", seen=again.stamp))[0], p.Painted)
+    assert "net/two" in editor.opened
 
 
 def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:

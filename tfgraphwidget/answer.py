@@ -108,7 +108,8 @@ class Answers:
         editor = self._editor
         match request:
             case p.Toggle(scope, deep, seen):
-                (editor.close if scope in editor.room.opened else editor.open)(scope, deep=deep)
+                # Who has seen it open means to open it, also when another view was quicker.
+                (editor.close if scope in editor.room.opened and not seen else editor.open)(scope, deep=deep)
                 return self._drawn(seen=seen)
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))

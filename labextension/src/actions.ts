@@ -93,8 +93,8 @@ export class Actions {
       },
       { anchor },
     );
-    // The kernel did not agree, so what is shown is not what there is.
-    if (shown && shown === this.#store.value.state) await this.open();
+    // Where the kernel has not agreed, what is shown is not what there is.
+    await this.#turns.take(() => (shown && shown === this.#store.value.state ? { type: "open" } : null));
   }
 
   /** Change what is drawn, and how. */

@@ -8,7 +8,7 @@ import type { Turns } from "./turns";
 
 /** Milliseconds that a hand is over a scope before somebody thinks of its inside. */
 const REST = 60;
-/** A drawing of more boxes is too much to send for what may never be asked. */
+/** Of a drawing of more boxes the kernel tells nothing beforehand. */
 const MOST = 2500;
 
 /** What opening a scope of the present drawing shows; null when there is nothing to know. */
@@ -21,12 +21,17 @@ export class Foresight {
   readonly #known = new Map<string, Known>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asks = false;
+  #isNew = false;
 
   constructor(store: Store, turns: Turns, stage: Show) {
     this.#store = store;
     this.#turns = turns;
     this.#stage = stage;
     store.watch(["scene", "paint"], () => this.#known.clear());
+    // Once for each scope that a hand comes to, not for each selection that is made while it stays.
+    store.watch(["hover", "picked"], () => {
+      this.#isNew = true;
+    });
     store.watch(["hover", "picked", "pending", "drawn"], () => this.#think());
   }
 
@@ -48,6 +53,7 @@ export class Foresight {
     const scope = this.#scope();
     if (!scope) return;
     this.#asks = true;
+    this.#isNew = false;
     const answer = await this.#turns.question({ type: "foresee", scope }).catch(() => null);
     this.#asks = false;
     const now = this.#store.value;
@@ -57,8 +63,9 @@ export class Foresight {
 
   /** The closed scope that is under the pointer, or looked at, and not known, when nothing else is going on; or "". */
   #scope(): string {
-    const { scene, hover, picked, pending, drawn, gone } = this.#store.value;
-    if (this.#asks || !scene || pending > 0 || !drawn || gone || scene.length > MOST) return "";
+    const { scene, hover, picked, pending, drawn, gone, aim } = this.#store.value;
+    const isBusy = this.#asks || pending > 0 || !drawn || gone || aim;
+    if (isBusy || !this.#isNew || !scene || scene.length > MOST) return "";
     const [item = 0] = [hover, scene.byKey.get(picked) ?? 0].filter((one) => at(scene.kind, one) === CLOSED);
     const scope = scene.names[item] ?? "";
     return this.#known.has(scope) ? "" : scope;

@@ -24,7 +24,7 @@ export class Replies {
     this.#reopen = reopen;
   }
 
-  /** `isAsked`: by the person, who has read what was said before. */
+  /** `isAsked`: by the person, who has read what was refused before. */
   accept(answer: Answer, arrival: Arrival, isAsked = true): void {
     switch (answer.type) {
       case "drawn":
@@ -64,7 +64,8 @@ export class Replies {
     const scene = decodeScene(answer.fields, answer.buffer);
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = moved(this.#store.value, answer.state);
-    const said = isAsked ? spoken(answer.state.notice) : {};
+    const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
+    const said = isToRead ? {} : spoken(answer.state.notice);
     const change = { paint, state: answer.state, ...room?.change, ...said };
     this.#stage.show(scene, change, { ...arrival, focus: answer.focus, entrance: room?.entrance });
   }

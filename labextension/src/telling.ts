@@ -24,7 +24,7 @@ export function treeOf(scene: Scene | null): Tree {
   const order = new Int32Array(Math.max(length - 1, 0));
   if (!scene) return { order, children, position };
   // Parents come before their children: sizes from the back, then places from the front. Written without at(), since
-  // this runs once, cold, between a gesture and the picture.
+  // this runs once, cold, for each drawing.
   const { parent } = scene;
   const size = new Uint32Array(length).fill(1);
   for (let item = length - 1; item > 0; item--) {

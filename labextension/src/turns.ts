@@ -39,8 +39,8 @@ export class Turns {
   /** Send what `request` says once all earlier ones are answered; nothing when it says null. */
   take(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
     this.#last = this.#last.then(async () => {
-      const message = request();
-      if (!message || this.#closed.signal.aborted) return;
+      const message = this.#closed.signal.aborted ? null : request();
+      if (!message) return;
       const { scene, state } = this.#store.value;
       await this.ask(message, this.#closed.signal, arrival);
       // Whoever reveals an op looks at that one next; a run has values to show of what is looked at.

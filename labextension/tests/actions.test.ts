@@ -114,6 +114,16 @@ describe("following the kernel", () => {
     expect(store.value).toMatchObject({ status: null, state: { revision: 6 } });
   });
 
+  test("an error that is over is not said any more once the view has caught up", async () => {
+    const { actions, store } = await opened(
+      new Error("The kernel has not answered."),
+      drawn({ revision: 5 }),
+    );
+    await actions.toggle(CLOSED_SCOPE);
+    await actions.catchUp(() => 5);
+    expect(store.value).toMatchObject({ status: null, state: { revision: 5 } });
+  });
+
   test("a selection for another drawing makes the view ask for the drawing", async () => {
     const { actions, sent, store } = await opened(
       painted({ inputs: ["input"] }, [0, 0]),

@@ -47,6 +47,22 @@ describe("asking", () => {
     expect(sent).toEqual([ASKED]);
   });
 
+  test("a selection that is made meanwhile asks for nothing, until a hand comes again", async () => {
+    const { actions, sent, store } = await over(
+      foreseen(),
+      painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]),
+      foreseen("def"),
+    );
+    await actions.mark(INPUT, "inputs");
+    store.set({ drawn: true });
+    await rested();
+    expect(sent).toHaveLength(2);
+    store.set({ hover: INPUT });
+    store.set({ hover: CLOSED_SCOPE });
+    await rested();
+    expect(sent[2]).toEqual(ASKED);
+  });
+
   test("a hand that passes by, and one that waits for something else, ask nothing", async () => {
     const { sent, store } = await opened(foreseen());
     store.set({ drawn: true, hover: CLOSED_SCOPE });

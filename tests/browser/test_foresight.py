@@ -49,6 +49,8 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     assert "painted" in said
     assert "drawn" not in said
     assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")
+    for name in INSIDE:  # the tree for screen readers, too
+        expect(widget.root.locator(f"[role=treeitem][data-name='{name}']")).to_have_count(1)
     seen = apart(widget)
     shoot(widget.root, "foresight")
     # What a view that has it from the kernel shows.

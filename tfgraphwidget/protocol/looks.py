@@ -15,7 +15,8 @@ class Open:
 class Toggle:
     """Open the scope or group if it is closed, else close it; `deep`: with all that is inside.
 
-    `seen` is the stamp of the drawing that the view shows already (see Foreseen), or "".
+    `seen` is the stamp of the drawing with it open that the view shows already (see Foreseen), which then is what is
+    meant; or "".
     """
 
     scope: str

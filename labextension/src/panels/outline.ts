@@ -88,14 +88,14 @@ class Outline {
     this.root.addEventListener("focusin", ({ target }) => {
       const entry = entryOf(target);
       if (!entry) return;
-      if (this.#shown !== this.#scene) return this.#show();
       this.#hold(entry);
+      if (this.#isStale) return this.#show(); // which holds the same one
       parts.store.set({ hover: itemOf(entry) });
     });
     this.root.addEventListener("click", (event) => {
       const entry = entryOf(event.target);
       entry?.focus();
-      if (entry && withControl(event)) void parts.actions.toggleSelected(itemOf(entry));
+      if (entry?.isConnected && withControl(event)) void parts.actions.toggleSelected(itemOf(entry));
     });
   }
 
@@ -103,8 +103,14 @@ class Outline {
     return this.parts.store.value.scene;
   }
 
+  /** Whether the entries are of the drawing before: their numbers are not to be used. */
+  get #isStale(): boolean {
+    return this.#shown !== this.#scene;
+  }
+
   get #hasFocus(): boolean {
-    return this.root.contains(document.activeElement);
+    // Some front ends put widgets into a shadow root, of which the document knows nothing.
+    return this.root.contains((this.root.getRootNode() as Document).activeElement);
   }
 
   kind(item: number): number {
@@ -160,7 +166,7 @@ class Outline {
 
   #press(event: KeyboardEvent): void {
     const entry = entryOf(event.target);
-    if (!entry) return;
+    if (!entry || this.#isStale) return;
     const chord = chordOf(event);
     const typing = performance.now() - this.#typedAt < PAUSE;
     const plain = !withControl(event) && !event.altKey && LETTER.test(event.key);
@@ -223,6 +229,7 @@ class Outline {
   #scroll(): void {
     const place = Math.floor(this.root.scrollTop / ROW);
     if (
+      this.#isStale ||
       this.#entries.length === 0 ||
       (this.#has(place) && this.#has(Math.min(place + 30, this.#tree.order.length - 1)))
     )
