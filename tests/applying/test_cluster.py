@@ -188,9 +188,13 @@ def test_a_server_that_stands_still_is_no_hang(cluster: Cluster) -> None:
     session.run(init)
     sync = sync_on(graph, session, a, b, patience=5)
     sync.sync()
-    os.kill(cluster.processes[1].pid, signal.SIGSTOP)
-    refused_in_time(sync.sync)
-    os.kill(cluster.processes[1].pid, signal.SIGCONT)
+    server = cluster.processes[1].pid
+    os.kill(server, signal.SIGSTOP)
+    try:
+        os.waitpid(server, os.WUNTRACED)  # it may run on for a moment
+        refused_in_time(sync.sync)
+    finally:
+        os.kill(server, signal.SIGCONT)
     fill(a, [3.0, 3.0], session)
     sync.sync()
     assert sync.drift() == {"a:0": 0.0}

@@ -29,6 +29,16 @@ def apart(widget: Widget) -> tuple[float, float]:
     return (to_x - x) / zoom, (to_y - y) / zoom
 
 
+def rest_on(widget: Widget, name: str) -> None:
+    """Let the pointer rest until the kernel has said what there is to know, and the page has heard it."""
+    widget.page.mouse.move(*widget.place(name))
+    for _ in range(300):
+        if "foreseen" in widget.notebook.kernel_eval("said"):
+            break
+        widget.page.wait_for_timeout(100)
+    widget.page.wait_for_timeout(1000)
+
+
 def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
@@ -37,8 +47,7 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     notebook.kernel_eval("0", before=ALIKE)
     widget.settled()
     notebook.kernel_eval("0", before=NOTED)
-    page.mouse.move(*widget.place("two"))
-    page.wait_for_timeout(500)
+    rest_on(widget, "two")
     assert notebook.kernel_eval("said") == ["foreseen"]
     assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three"]
 
@@ -65,8 +74,8 @@ def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server
     notebook = widget.notebook
     notebook.kernel_eval("0", before=ALIKE)
     widget.settled()
-    page.mouse.move(*widget.place("two"))
-    page.wait_for_timeout(500)
+    notebook.kernel_eval("0", before=NOTED)
+    rest_on(widget, "two")
     # No revision is told: as if the word of it were still on its way.
     notebook.kernel_eval("0", before="editor.room.hide(('two/product',))")
     widget.click("two", double=True)

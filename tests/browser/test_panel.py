@@ -175,11 +175,13 @@ def test_a_kernel_that_takes_a_cell_late_is_said_to_be_busy_then(empty: OpenNote
     """As one that is starting still, and has the cell to run as soon as it can."""
     kernel = empty.kernel_eval("__import__('os').getpid()")
     os.kill(kernel, signal.SIGSTOP)
-    empty.cell(0).locator(".cm-content").click()
-    empty.page.keyboard.press("Shift+Enter")
-    panel = open_panel(empty)
-    panel.says("Waiting for the kernel …")
-    os.kill(kernel, signal.SIGCONT)
+    try:
+        empty.cell(0).locator(".cm-content").click()
+        empty.page.keyboard.press("Shift+Enter")
+        panel = open_panel(empty)
+        panel.says("Waiting for the kernel …")
+    finally:
+        os.kill(kernel, signal.SIGCONT)
     panel.says("The kernel is busy")
     panel.press("Interrupt the kernel")
     panel.says("There is no graph yet")
