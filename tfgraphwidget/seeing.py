@@ -228,7 +228,7 @@ class Seeing(Looking):
         return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
 
     def look_ahead(self) -> bool:
-        """Lay out one large scope of the drawing that is closed, so that it opens at once; whether there was one."""
+        """Lay out one large scope of the drawing that is closed, so that it opens at once; whether there are more."""
         room = self.room
         return self._layout is None and self._ahead.step(room.index, room.shown, room.memo)
 

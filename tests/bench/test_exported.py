@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 import tfgraphwidget as tgw
 from tests.bench.peers import EXPLORER, NETRON, Peer
@@ -41,5 +41,6 @@ def test_an_exported_file_opens(peer: Peer, name: str, folder: Path, browser: Br
     with peer.served(file) as url, browser.new_context(bypass_csp=True) as context:
         page, seconds = peer.open(context, url, SECONDS)
         if peer is NETRON:  # Model Explorer draws with WebGL: what is in its picture cannot be asked
-            page.locator('[id="node-name-copy/net/logits"]').wait_for(state="attached")
+            expect(page.locator('[id="node-name-copy/net/logits"]')).to_be_attached()
+    assert seconds <= SECONDS
     print(f"\nexported     {name:22} {peer.name:16} drawn in {seconds:.1f} s", flush=True)

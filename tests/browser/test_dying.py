@@ -59,11 +59,12 @@ def is_back(notebook: OpenNotebook, panel: Panel) -> None:
 def test_the_panel_says_what_died_and_brings_it_back(notebook: OpenNotebook) -> None:
     panel = open_panel(notebook)
     panel.widget()
-    kill_kernel(notebook)
+    was = kill_kernel(notebook)
     dismiss_news(notebook.page)
     panel.says("graph is not in the kernel")
     shoot(notebook.page, "dying_1_panel")
     is_back(notebook, panel)
+    assert notebook.kernel_eval("__import__('os').getpid()") != was
     # And once more, with the page reloaded while the new kernel has nothing yet.
     notebook.page.evaluate(f"() => {NOTEBOOK_PANEL}.context.save()")
     notebook.page.evaluate(f"() => void {NOTEBOOK_PANEL}.sessionContext.restartKernel()")

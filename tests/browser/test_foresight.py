@@ -29,26 +29,34 @@ def apart(widget: Widget) -> tuple[float, float]:
     return (to_x - x) / zoom, (to_y - y) / zoom
 
 
-def rest_on(widget: Widget, name: str) -> None:
-    """Let the pointer rest until the kernel has said what there is to know, and the page has heard it."""
-    widget.page.mouse.move(*widget.place(name))
+def caught_up(widget: Widget) -> None:
+    """Wait until the view shows all that the kernel knows."""
+    expect(widget.root).to_have_attribute("data-revision", str(widget.notebook.kernel_eval("editor.widget.revision")))
+    widget.settled()
+
+
+def resting(page: Page, server: JupyterServer, name: str) -> Widget:
+    """The pointer is on the closed scope "two"; the kernel has said what opening it shows, the page has heard it."""
+    widget = shown(page, server, name)
+    notebook = widget.notebook
+    notebook.kernel_eval("0", before=ALIKE)
+    caught_up(widget)
+    notebook.kernel_eval("0", before=NOTED)
+    page.mouse.move(*widget.place("two"))
     for _ in range(300):
-        if "foreseen" in widget.notebook.kernel_eval("said"):
+        if "foreseen" in notebook.kernel_eval("said"):
             break
-        widget.page.wait_for_timeout(100)
-    widget.page.wait_for_timeout(1000)
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(1000)
+    assert notebook.kernel_eval("said") == ["foreseen"]
+    return widget
 
 
 def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     page: Page, jupyter_server: JupyterServer
 ) -> None:
-    widget = shown(page, jupyter_server, "foresight")
+    widget = resting(page, jupyter_server, "foresight")
     notebook = widget.notebook
-    notebook.kernel_eval("0", before=ALIKE)
-    widget.settled()
-    notebook.kernel_eval("0", before=NOTED)
-    rest_on(widget, "two")
-    assert notebook.kernel_eval("said") == ["foreseen"]
     assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three"]
 
     widget.click("two", double=True)
@@ -64,18 +72,13 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     shoot(widget.root, "foresight")
     # What a view that has it from the kernel shows.
     notebook.kernel_eval("0", before=f"{ALIKE}; editor.open('two')")
-    expect(widget.root).to_have_attribute("data-revision", str(notebook.kernel_eval("editor.widget.revision")))
-    widget.settled()
+    caught_up(widget)
     assert apart(widget) == pytest.approx(seen, abs=2)
 
 
 def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server: JupyterServer) -> None:
-    widget = shown(page, jupyter_server, "foresight_changed")
+    widget = resting(page, jupyter_server, "foresight_changed")
     notebook = widget.notebook
-    notebook.kernel_eval("0", before=ALIKE)
-    widget.settled()
-    notebook.kernel_eval("0", before=NOTED)
-    rest_on(widget, "two")
     # No revision is told: as if the word of it were still on its way.
     notebook.kernel_eval("0", before="editor.room.hide(('two/product',))")
     widget.click("two", double=True)

@@ -30,6 +30,7 @@ def test_a_click_reaches_the_kernel_in_jupyterlab(page, jupyter_server):
     notebook.output(1).locator("[data-status=ready]").click()
     assert notebook.kernel_eval("[counter.clicks, extra]", before="extra = 'before ran'") == [1, "before ran"]
     assert notebook.run_cell(0).inner_text().endswith("2")
+    set_theme(page, dark=False)
 
 
 def test_a_page_is_light_whatever_the_test_before_chose(browser, jupyter_server):

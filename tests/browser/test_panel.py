@@ -185,6 +185,8 @@ def test_a_kernel_that_takes_a_cell_late_is_said_to_be_busy_then(empty: OpenNote
     panel.says("The kernel is busy")
     panel.press("Interrupt the kernel")
     panel.says("There is no graph yet")
+    expect(empty.output(0)).to_contain_text("KeyboardInterrupt")
+    assert empty.kernel_eval("__import__('os').getpid()") == kernel
 
 
 def test_without_a_kernel_the_panel_starts_one(empty: OpenNotebook) -> None:

@@ -29,7 +29,6 @@ _MEMO_LIMIT, _KEPT = 400_000, 4
 # Up to so many open scopes are drawn so many times; what a thing needs around it; what is true of any such scope.
 _MOST_OPEN, _TRIALS, _NEW = 1500, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
-_LINE = 3 * 4  # bytes
 _ANY = ("structure", "wished", "drawn")
 
 
@@ -67,8 +66,6 @@ class Inside:
         own = ends == visible.container[:, None]
         self.lines = np.concatenate([np.where(own, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
         self.aside = visible.aside.astype(np.uint8)
-        # Keys are cut out of these: a slice of an array, and its bytes, for each of thousands of scopes takes longer.
-        self._raw = self.lines.tobytes(), self.aside.tobytes()
 
     def is_new(self) -> bool:
         """Whether most of several open scopes have no shape yet, and they are few enough to be drawn several times."""
@@ -79,11 +76,11 @@ class Inside:
     def placed(self) -> list[Placed]:
         """The insides of the open scopes, ascending; fills `size` and `offset`."""
         structures = [self._structure(item) for item in self.scopes.tolist()]
-        levels = self._levels(structures).tolist()
+        levels = self._levels(structures)
         result: list[Placed] = []
         for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
             tell("Laying out the drawing", len(result), len(structures))
-            placed = self._drawn(item, key, structure, levels[item])
+            placed = self._drawn(item, key, structure, int(levels[item]))
             result.append(placed)
             corner, width, height = self.frame.around(item, placed.width, placed.height)
             self.size[item], self.offset[item] = (width, height), corner
@@ -96,12 +93,11 @@ class Inside:
 
     def _structure(self, item: int) -> tuple[bytes, Structure]:
         a, b = self.first[item], self.first[item + 1]
-        start, stop = self.line[item], self.line[item + 1]
-        lines, aside = self._raw
-        key = lines[_LINE * start : _LINE * stop] + b"|" + aside[a:b]
+        lines = self.lines[self.line[item] : self.line[item + 1]]
+        key = lines.tobytes() + b"|" + self.aside[a:b].tobytes()
         found = self.memo.get(("structure", key))
         if found is None:
-            told = [Line(s, t, bool(f & 1), bool(f & 2)) for s, t, f in self.lines[start:stop].tolist()]
+            told = [Line(s, t, bool(f & 1), bool(f & 2)) for s, t, f in lines.tolist()]
             found = self.memo[("structure", key)] = structured(self.aside[a:b].tolist(), told)
         return key, found
 
