@@ -30,7 +30,7 @@ WITHOUT = {
     "GraphEditor.do": "carries out a command that a panel has made; `clone` is what a person calls",
     "GraphEditor.in_function": FOR_PANELS,
     "GraphEditor.is_behind": FOR_PANELS,
-    "GraphEditor.look_ahead": FOR_PANELS,
+    "GraphEditor.likely": FOR_PANELS,
     "GraphEditor.measured": "the example of `measure` shows it",
     "GraphEditor.outermost": FOR_PANELS,
     "GraphEditor.paint": "colours as numbers, for what draws a scene",

@@ -39,6 +39,7 @@ class Answers:
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
         self._scene: scenes.Scene | None = None
+        self._likely: tuple[str, ...] = ()
         self._previews = Previews(editor)
         self._asked = Asked(editor)
         self._choosing = Choosing(editor)
@@ -49,11 +50,6 @@ class Answers:
     def kept(self) -> Kept:
         """What is seen and chosen now, to be put back when a request is broken off."""
         return Kept(self._editor, self._asked, self._choosing)
-
-    @property
-    def has_drawn(self) -> bool:
-        """Whether a view has asked for the drawing."""
-        return self._scene is not None
 
     def to(self, request: p.Request) -> Answer:
         """The reply and its buffers; raises GraphEditError for a refusal."""
@@ -187,6 +183,7 @@ class Answers:
         editor = self._editor
         self._asked.follow()
         self._scene = scene = editor.scene()
+        self._likely = editor.likely(scene)
         if seen and seen == _stamp(scene):
             return self._painted()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
@@ -230,6 +227,7 @@ class Answers:
             legend=self._examining.legend(),
             hidden=editor.hidden_ops,
             direction=editor.direction,
+            likely=self._likely,
             pinned=len(editor.room.pinned),
             notice=notice,
         )

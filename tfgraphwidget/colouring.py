@@ -212,8 +212,9 @@ class Colouring(Comparing):
 
         `fetches` are tensors; without them the chosen outputs, those of the signature, or else all that is computed and
         read by no op. The median of `runs` runs is taken, after one that does not count. Only tensors are fetched, and
-        none that changes what the session holds. `metadata` is a RunMetadata of a run that was traced elsewhere, or
-        the folder that tf.profiler wrote. The result is kept, for `color_by("time")` and `cost()`, until an edit.
+        none that changes what the session holds. What TensorFlow runs as one, a product and its activation, is told
+        for the op that does the work. `metadata` is a RunMetadata of a run traced elsewhere, or the folder that
+        tf.profiler wrote. The result is kept, for `color_by("time")` and `cost()`, until an edit.
 
         Raises GraphEditError for what cannot be measured, SessionRefused when the graph cannot run.
 

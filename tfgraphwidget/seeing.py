@@ -14,7 +14,7 @@ from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
 from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.ahead import Ahead, foreseen
+from tfgraphwidget.view.ahead import foreseen, likely
 from tfgraphwidget.view.shown import Direction
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ class Seeing(Looking):
 
     def __init__(self, first: Room, source: Source, layout: Any) -> None:
         self._layout = layout
-        self._ahead = Ahead()
         super().__init__(first, source)
 
     @property
@@ -227,10 +226,12 @@ class Seeing(Looking):
         room = self.room
         return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
 
-    def look_ahead(self) -> bool:
-        """Lay out one large scope of the drawing that is closed, so that it opens at once; whether there are more."""
-        room = self.room
-        return self._layout is None and self._ahead.step(room.index, room.shown, room.memo)
+    def likely(self, scene: scenes.Scene) -> tuple[str, ...]:
+        """The closed scopes of the drawing worth foreseeing, since their insides take a while to lay out; six at most.
+
+        The largest first, of 60 to 1,200 boxes each.
+        """
+        return likely(scene, self.room.shown) if self._layout is None else ()
 
     def foresee(self, scope: str) -> scenes.Scene | None:
         """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.

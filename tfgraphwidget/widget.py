@@ -73,11 +73,6 @@ class GraphWidget(anywidget.AnyWidget):
         if self._editor.is_behind():
             self._follow()
 
-    def look_ahead(self) -> None:
-        """Lay out a scope that a person may open next, once a view has drawn."""
-        if self._answers.has_drawn:
-            self._editor.look_ahead()
-
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
         editor = self._editor
@@ -153,7 +148,6 @@ async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
             return
         try:
             widget.catch_up()
-            widget.look_ahead()
         except Exception:
             widget.log.exception("tfgraphwidget: the graph could not be read anew")
         del widget

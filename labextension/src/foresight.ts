@@ -1,15 +1,14 @@
-// Foresight: the drawing with that scope open which a hand is over, asked for beforehand, so that it stands there at once.
+// Foresight: the drawing with a scope open, asked for beforehand, so that it stands there at once. What a hand is over comes
+// first, then what the kernel says takes a while to lay out, as long as nobody asks for anything else.
 import type { Answer } from "./channel";
 import type { Arrival } from "./render/arrival";
 import type { Show } from "./replies";
-import { at, CLOSED, decodePaint, decodeScene, type Paint, type Scene } from "./scene";
+import { CLOSED, decodePaint, decodeScene, type Paint, type Scene } from "./scene";
 import type { Store } from "./store";
 import type { Turns } from "./turns";
 
-/** Milliseconds that a hand is over a scope before somebody thinks of its inside. */
+/** Milliseconds that a hand is over a scope, or still, before somebody thinks of an inside. */
 const REST = 60;
-/** Of a drawing of more boxes the kernel tells nothing beforehand. */
-const MOST = 2500;
 
 /** What opening a scope of the present drawing shows; null when there is nothing to know. */
 type Known = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
@@ -19,6 +18,7 @@ export class Foresight {
   readonly #turns: Turns;
   readonly #stage: Show;
   readonly #known = new Map<string, Known>();
+  readonly #asked = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asks = false;
   #isNew = false;
@@ -28,6 +28,7 @@ export class Foresight {
     this.#turns = turns;
     this.#stage = stage;
     store.watch(["scene", "paint"], () => this.#known.clear());
+    store.watch(["scene"], () => this.#asked.clear());
     // Once for each scope that a hand comes to, not for each selection that is made while it stays.
     store.watch(["hover", "picked"], () => {
       this.#isNew = true;
@@ -45,7 +46,7 @@ export class Foresight {
 
   #think(): void {
     clearTimeout(this.#timer);
-    if (this.#scope()) this.#timer = setTimeout(() => void this.#look(), REST);
+    this.#timer = setTimeout(() => void this.#look(), REST);
   }
 
   async #look(): Promise<void> {
@@ -54,6 +55,7 @@ export class Foresight {
     if (!scope) return;
     this.#asks = true;
     this.#isNew = false;
+    this.#asked.add(scope);
     const answer = await this.#turns.question({ type: "foresee", scope }).catch(() => null);
     this.#asks = false;
     const now = this.#store.value;
@@ -61,14 +63,14 @@ export class Foresight {
     this.#think();
   }
 
-  /** The closed scope that is under the pointer, or looked at, and not known, when nothing else is going on; or "". */
+  /** What to ask about when nothing else is going on: a closed scope that is under the pointer, or looked at; or "". */
   #scope(): string {
-    const { scene, hover, picked, pending, drawn, gone, aim } = this.#store.value;
-    const isBusy = this.#asks || pending > 0 || !drawn || gone || aim;
-    if (isBusy || !this.#isNew || !scene || scene.length > MOST) return "";
-    const [item = 0] = [hover, scene.byKey.get(picked) ?? 0].filter((one) => at(scene.kind, one) === CLOSED);
-    const scope = scene.names[item] ?? "";
-    return this.#known.has(scope) ? "" : scope;
+    const { scene, hover, picked, pending, drawn, gone, aim, state } = this.#store.value;
+    if (this.#asks || pending > 0 || !drawn || gone || aim || !scene) return "";
+    const item = [hover, scene.byKey.get(picked) ?? 0].find((one) => scene.kind[one] === CLOSED);
+    const near = this.#isNew && scene.names[item ?? 0];
+    if (near && !this.#known.has(near)) return near;
+    return state?.likely.find((scope) => !this.#asked.has(scope)) ?? "";
   }
 }
 

@@ -56,6 +56,7 @@ export interface State {
   legend: Legend | null;
   hidden: number;
   direction: "down" | "right";
+  likely: string[];
   pinned: number;
   notice: string;
 }

@@ -75,6 +75,23 @@ describe("asking", () => {
     expect(sent).toEqual([]);
   });
 
+  test("what takes a while to lay out is asked about one by one, once for a drawing; a hand comes first", async () => {
+    const { sent, store } = await opened(foreseen("a"), foreseen("b"), foreseen("c"), foreseen("d"));
+    const { state, scene } = store.value;
+    if (!state || !scene) throw new Error("nothing was drawn");
+    store.set({
+      drawn: true,
+      state: { ...state, likely: ["big", "net/dense", "less"] },
+      hover: CLOSED_SCOPE,
+    });
+    for (let time = 0; time < 6; time += 1) await rested();
+    const asked = (scope: string) => ({ type: "foresee", scope });
+    expect(sent).toEqual([ASKED, asked("big"), asked("less")]);
+    store.set({ scene: { ...scene }, hover: -1 });
+    await rested();
+    expect(sent[3]).toEqual(asked("big"));
+  });
+
   test.each([
     ["there is none", foreseen("")],
     ["it is refused", refused("no name scope")],

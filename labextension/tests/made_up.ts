@@ -118,6 +118,7 @@ export function state(change: Partial<State> = {}): State {
     legend: null,
     hidden: 0,
     direction: "down",
+    likely: [],
     pinned: 0,
     notice: "",
     ...change,

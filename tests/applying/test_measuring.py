@@ -118,6 +118,61 @@ def test_ops_that_ran_took_time(editor, mlp, session, batch):
     assert "net/two/MatMul" in repr(found)
 
 
+def net() -> tuple[tf.Graph, dict[str, Any]]:
+    """A convolution and a product, each of which any processor's TensorFlow runs as one with what follows; a feed."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        w = v1.get_variable("w", [3, 3, 3, 4], use_resource=True)
+        y = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, w, 1, "SAME", name="conv"), tf.ones(4), name="bias"), name="out")
+        flat = tf.reshape(y, [-1, 4], name="flat")
+        tf.nn.relu(tf.nn.bias_add(tf.matmul(flat, 2 * tf.ones([4, 5]), name="mm"), tf.ones(5), name="add"), name="end")
+    return graph, {"x:0": np.ones((2, 8, 8, 3))}
+
+
+def joined_as(found: Any) -> dict[str, str]:
+    return {op: told for op, told in found.fused.items() if op in ("conv", "bias", "out", "mm", "add", "end")}
+
+
+JOINED = {**dict.fromkeys(("conv", "bias", "out"), "conv"), **dict.fromkeys(("mm", "add", "end"), "mm")}
+
+
+def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path):
+    graph, feed = net()
+    session = initialised(graph)
+    editor = tgw.edit(graph, session=session)
+    metadata = v1.RunMetadata()
+    options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+    session.run("end:0", feed, options=options, run_metadata=metadata)
+    tf.profiler.experimental.start(str(tmp_path))
+    session.run("end:0", feed)
+    tf.profiler.experimental.stop()
+    for found in (
+        editor.measure(metadata=metadata),
+        editor.measure(metadata=tmp_path),
+        editor.measure("end", feed, runs=2),
+    ):
+        assert joined_as(found) == JOINED
+        assert {"conv", "mm"} <= set(found)
+        assert not {"bias", "out", "add", "end"} & set(found)
+        assert found["out:0"] == found["bias"] == found["conv"]
+        assert found["conv"].time > 0
+        assert "4 ops ran as one with another, and told with it" in repr(found)
+    editor.color_by("time")
+    assert "4 ops ran as one" in editor.legend.notice
+
+
+def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():
+    graph, feed = net()
+    editor = tgw.edit(graph, session=initialised(graph))
+    assert joined_as(editor.measure("end", {"flat:0": np.ones((6, 4))})) == {
+        op: told for op, told in JOINED.items() if told == "mm"
+    }
+    assert joined_as(editor.measure("end", {"add:0": np.ones((6, 5))})) == {}
+    found = editor.measure(["bias", "end"], feed)  # what is fetched in between runs by itself, or as the end
+    assert found["conv"].time > 0
+    assert "out" in found
+
+
 def test_memory_is_what_an_op_asked_for():
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 100], name="x")

@@ -7,7 +7,7 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.bench.nets import written
-from tfgraphwidget.view import ahead, inside, scene
+from tfgraphwidget.view import inside, scene
 
 
 @pytest.fixture(scope="module")
@@ -19,20 +19,33 @@ def drawn(editor):
     return scene.to_bytes(editor.scene().arrays())[1]
 
 
+def likely(editor):
+    return editor.likely(editor.scene())
+
+
 def test_the_largest_closed_scopes_come_first(tangles):
     editor = tgw.edit(tangles)
-    names = ahead.candidates(editor.index, editor.room.shown)
+    names = likely(editor)
     sizes = [len(editor.scope(name)) for name in names]
     assert sizes == sorted(sizes, reverse=True)
     assert 0 < len(names) <= 6
+    editor.open(names[0])
+    assert names[0] not in likely(editor)
 
 
-def test_a_scope_that_was_laid_out_ahead_opens_without_a_new_layout_of_it(tangles, monkeypatch):
+def test_small_scopes_and_large_drawings_are_not_worth_it(tangles, editor):
+    assert likely(editor) == ()
+    all_open = tgw.edit(tangles)
+    all_open.open_all()
+    all_open.close("scope_3")
+    assert len(all_open.scene()) > 2500
+    assert likely(all_open) == ()
+
+
+def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, monkeypatch):
     editor = tgw.edit(tangles)
-    editor.scene()
-    (name, *_) = ahead.candidates(editor.index, editor.room.shown)
-    while editor.look_ahead():
-        pass
+    (name, *_) = likely(editor)
+    editor.foresee(name)
     laid_out = []
     really = inside.arranged
     monkeypatch.setattr(inside, "arranged", lambda *a, **k: laid_out.append(a) or really(*a, **k))
@@ -41,22 +54,23 @@ def test_a_scope_that_was_laid_out_ahead_opens_without_a_new_layout_of_it(tangle
     assert laid_out == []
 
 
-def test_looking_ahead_changes_neither_this_drawing_nor_the_next(tangles):
+def test_foreseeing_changes_neither_this_drawing_nor_the_next(tangles):
     one, other = tgw.edit(tangles), tgw.edit(tangles)
     before = drawn(one)
-    (name, *_) = ahead.candidates(one.index, one.room.shown)
-    while one.look_ahead():
-        pass
+    names = likely(one)
+    for name in names:
+        assert one.foresee(name) is not None
     assert drawn(one) == before == drawn(other)
     for editor in (one, other):
-        editor.open(name)
+        editor.open(names[0])
     assert drawn(one) == drawn(other)
     for editor in (one, other):
-        editor.close(name)
+        editor.close(names[0])
     assert drawn(one) == drawn(other) == before
 
 
 def test_with_a_layout_of_ones_own_nothing_is_done_ahead(tangles):
     editor = tgw.edit(tangles, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
-    assert not editor.look_ahead()
+    assert likely(editor) == ()
+    assert editor.foresee("scope_3") is None
     assert np.isfinite(editor.scene().box).all()

@@ -1,7 +1,7 @@
 """Measuring: how long each op took in a run, and how much memory it asked for.
 
-TensorFlow writes this down itself, op by op, when a run is traced. Names are those of the graph that ran: what
-TensorFlow's optimiser has folded away, fused into another op or put in between is not told under its own name.
+TensorFlow writes this down itself, op by op, when a run is traced. What TensorFlow's optimiser has folded away or put
+in between is not told; what it has fused into one op is told under the op that does the work (see `fused`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfgraphwidget.applying.fused import fused
 from tfgraphwidget.applying.probing import columns, running
 from tfgraphwidget.applying.values import told
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -39,20 +40,31 @@ class Cost(NamedTuple):
     memory: float
 
 
+Told = tuple[dict[str, Cost], dict[str, str]]  # the costs of ops, and what ran as one (see Measured)
+
+
 @dataclass(frozen=True, repr=False)
 class Measured(Mapping[str, Cost]):
-    """What ops took, by name, the longest first; it prints as a table. `runs` is how many runs it is the median of."""
+    """What ops took, by name, the longest first; it prints as a table. `runs` is how many runs it is the median of.
+
+    `fused` has for each op that ran as one with others the one that the costs of all are told under, once.
+    """
 
     costs: Mapping[str, Cost]
+    fused: Mapping[str, str]
     runs: int = 1
 
     @property
     def said(self) -> str:
-        """How many runs it is the median of, in words."""
-        return f"median of {self.runs:,} runs" if self.runs > 1 else ""
+        """How many runs it is the median of, and what was not told by itself, in words."""
+        runs = f"median of {self.runs:,} runs" if self.runs > 1 else ""
+        inner = sum(op != told for op, told in self.fused.items())
+        ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and told with it" if inner else ""
+        return "; ".join(filter(None, (runs, ops)))
 
     def __getitem__(self, name: str) -> Cost:
-        return self.costs[name if name in self.costs else split_tensor(name)[0]]
+        op = name if name in self.costs or name in self.fused else split_tensor(name)[0]
+        return self.costs[self.fused.get(op, op)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.costs)
@@ -67,7 +79,8 @@ class Measured(Mapping[str, Cost]):
         times, held = (np.array(part) for part in zip(*self.values(), strict=True))
         more = f"and {len(self) - _MOST:,} more" if len(self) > _MOST else ""
         whole = (f"{len(self):,} ops", short(np.nansum(times), "µs"), _bytes(float(np.nansum(held))))
-        return columns([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
+        table = columns([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
+        return "\n".join(filter(None, (table, self.said)))
 
     def column(self, index: GraphIndex, field: str) -> Floats:
         """The "time" (µs) or "memory" (bytes) of each op, (n,); NaN for those that were not told of."""
@@ -100,14 +113,16 @@ def measured(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], 
     _check_runs(runs)
     check_harmless(index, tensors, feeds)
     run(tensors, None)
-    found = []
+    found, joined = [], dict[str, str]()
     for _ in range(runs):
         metadata = tf.compat.v1.RunMetadata()
         run(tensors, metadata)
-        found.append(of_steps(metadata.step_stats, index))
+        costs, some = of_steps(metadata.step_stats, index)
+        found.append(costs)
+        joined |= some
     names = dict.fromkeys(name for costs in found for name in costs)
     middle = {name: Cost(*map(_median, zip(*(c[name] for c in found if name in c), strict=True))) for name in names}
-    return _sorted(middle, runs)
+    return _sorted(middle, joined, runs)
 
 
 def _check_runs(runs: Any) -> None:
@@ -118,7 +133,7 @@ def _check_runs(runs: Any) -> None:
 def given(metadata: Any, index: GraphIndex) -> Measured:
     """What a RunMetadata, or the folder that tf.profiler wrote, tells of the ops of a graph. Raises GraphEditError."""
     if isinstance(metadata, str | PathLike):
-        costs = of_profile(Path(metadata), index)
+        costs, joined = of_profile(Path(metadata), index)
         said = f"What was profiled in {str(metadata)!r}"
     else:
         steps = getattr(metadata, "step_stats", None)
@@ -127,22 +142,27 @@ def given(metadata: Any, index: GraphIndex) -> Measured:
                 f"{type(metadata).__name__} tells no costs of ops; give a tf.compat.v1.RunMetadata of a traced run, or "
                 "the folder that tf.profiler wrote."
             )
-        costs, said = of_steps(steps, index), "This RunMetadata"
+        costs, joined = of_steps(steps, index)
+        said = "This RunMetadata"
     if not costs:
         raise GraphEditError(
             f"{said} tells of no op of this graph; trace a run of it: "
             "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
         )
-    return _sorted(costs)
+    return _sorted(costs, joined)
 
 
-def _sorted(costs: Mapping[str, Cost], runs: int = 1) -> Measured:
+def _sorted(costs: Mapping[str, Cost], joined: Mapping[str, str], runs: int = 1) -> Measured:
     order = sorted(costs, key=lambda name: -np.nan_to_num(costs[name].time))
-    return Measured({name: costs[name] for name in order}, runs)
+    return Measured({name: costs[name] for name in order}, joined, runs)
 
 
-def of_steps(steps: Any, index: GraphIndex) -> dict[str, Cost]:
+def of_steps(steps: Any, index: GraphIndex) -> Told:
     """What a StepStats tells, summed over the rounds of loops; of a GPU what ran, not what was queued."""
+    every = (node for device in steps.dev_stats for node in device.node_stats)
+    # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
+    kinds = {_own_name(node.node_name, index): node.timeline_label.partition(" = ")[2] for node in every}
+    joined = fused(index, {name: kind.partition("(")[0] for name, kind in kinds.items()})
     time: dict[str, float] = defaultdict(float)
     memory: dict[str, float] = defaultdict(float)
     ran = set()
@@ -153,6 +173,7 @@ def of_steps(steps: Any, index: GraphIndex) -> dict[str, Cost]:
             continue
         for node in device.node_stats:
             name = _own_name(node.node_name, index)
+            name = joined.get(name, name)
             if not name:
                 continue
             memory[name] += sum(held.total_bytes for held in node.memory)
@@ -160,7 +181,7 @@ def of_steps(steps: Any, index: GraphIndex) -> dict[str, Cost]:
                 time[name] += _duration(node)
             if streams:
                 ran.add(name)
-    return {name: Cost(time[name], memory[name]) for name in memory}
+    return {name: Cost(time[name], memory[name]) for name in memory}, joined
 
 
 def _duration(node: Any) -> float:
@@ -169,26 +190,32 @@ def _duration(node: Any) -> float:
     return nanos / 1000 if nanos > 0 else float(node.op_end_rel_micros - node.op_start_rel_micros)
 
 
-def of_profile(folder: Path, index: GraphIndex) -> dict[str, Cost]:
+def of_profile(folder: Path, index: GraphIndex) -> Told:
     """What tf.profiler's newest run below a folder tells; it knows no memory of single ops."""
-    from tensorflow.tsl.profiler.protobuf import xplane_pb2
-
     files = sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder] if folder.is_file() else []
     if not files:
         raise GraphEditError(
             f"There is no profile in {str(folder)!r}; give the folder that tf.profiler.experimental.start(folder) got."
         )
+    planes = [plane for file in files if file.parent == files[-1].parent for plane in _planes(file)]
+    kinds = {_own_name(held.name, index): held.name for plane in planes for held in plane.event_metadata.values()}
+    joined = fused(index, {name: told.rpartition(":")[2] for name, told in kinds.items()})
     time: dict[str, float] = defaultdict(float)
-    for file in (f for f in files if f.parent == files[-1].parent):
-        space = xplane_pb2.XSpace()
-        try:
-            space.ParseFromString(file.read_bytes())
-        except Exception as error:  # protobuf's own exception has no public name
-            raise GraphEditError(f"{str(file)!r} is no profile of tf.profiler: {error}.") from error
-        for plane in space.planes:
-            for name, micros in _events(plane, index):
-                time[name] += micros
-    return {name: Cost(micros, float("nan")) for name, micros in time.items()}
+    for name, micros in (event for plane in planes for event in _events(plane, index)):
+        time[joined.get(name, name)] += micros
+    return {name: Cost(micros, float("nan")) for name, micros in time.items()}, joined
+
+
+def _planes(file: Path) -> Sequence[Any]:
+    from tensorflow.tsl.profiler.protobuf import xplane_pb2
+
+    space = xplane_pb2.XSpace()
+    try:
+        space.ParseFromString(file.read_bytes())
+    except Exception as error:  # protobuf's own exception has no public name
+        raise GraphEditError(f"{str(file)!r} is no profile of tf.profiler: {error}.") from error
+    planes: Sequence[Any] = space.planes
+    return planes
 
 
 def _events(plane: Any, index: GraphIndex) -> Iterator[tuple[str, float]]:

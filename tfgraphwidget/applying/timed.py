@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from tfgraphwidget.applying.aside import feeds_of, run_module
-from tfgraphwidget.applying.measuring import Cost, Measured, check_harmless, measured
+from tfgraphwidget.applying.measuring import Measured, check_harmless, measured
 from tfgraphwidget.applying.modules import as_module
 from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.applying.values import told
@@ -50,7 +50,7 @@ def measured_aside(
 
         copy = build(frozen.graph.as_graph_def().node)
         found = measured(copy, [tensor.name for tensor in frozen.outputs], given, run, runs)
-    return Measured(_under_own_names(found, index), runs)
+    return _under_own_names(found, index)
 
 
 def _frozen(module: Any) -> Any:
@@ -64,6 +64,9 @@ def _frozen(module: Any) -> Any:
         ) from error
 
 
-def _under_own_names(found: Measured, index: GraphIndex) -> dict[str, Cost]:
-    names = ((name.removeprefix(f"{_INTO}/"), cost) for name, cost in found.items())
-    return {name: cost for name, cost in names if name in index.ids}
+def _under_own_names(found: Measured, index: GraphIndex) -> Measured:
+    own = {name: name.removeprefix(f"{_INTO}/") for name in {*found, *found.fused}}
+    own = {name: was for name, was in own.items() if was in index.ids}
+    costs = {own[name]: cost for name, cost in found.items() if name in own}
+    joined = {own[name]: own[told] for name, told in found.fused.items() if name in own and told in own}
+    return Measured(costs, joined, found.runs)

@@ -60,7 +60,7 @@ class State:
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
     `notice` is what just happened, or "". While `comparing`, `changes` are the ops "added", "removed" and "changed".
     `colours` are the ways to colour the drawing, `legend` what the colours mean, or null. `hidden` ops and `pinned`
-    items are counts; `direction` is where the tensors flow.
+    items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
     """
 
     revision: int
@@ -86,5 +86,6 @@ class State:
     legend: Legend | None
     hidden: int
     direction: Literal["down", "right"]
+    likely: tuple[str, ...]
     pinned: int
     notice: str

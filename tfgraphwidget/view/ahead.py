@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -21,45 +21,32 @@ _LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 _OF_THE_STATE = ("kept", "shape")  # what drawings look like those before them by: nothing was drawn before here
 
 
-class Ahead:
-    """What waits to be laid out while nothing else is asked."""
-
-    def __init__(self) -> None:
-        self._now: tuple[GraphIndex, Shown] | None = None
-        self._waiting: list[str] = []
-
-    def step(self, index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> bool:
-        """Lay out one large scope of the drawing that is closed; whether there are more."""
-        if self._now is None or self._now[0] is not index or self._now[1] != shown:
-            self._now, self._waiting = (index, shown), candidates(index, shown)
-        if self._waiting:
-            drawn(index, replace(shown, opened=shown.opened | {self._waiting.pop(0)}), memo)
-        return bool(self._waiting)
-
-
-def candidates(index: GraphIndex, shown: Shown) -> list[str]:
+def likely(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
     """The closed scopes and groups of the drawing whose insides take a while to lay out, the largest first."""
-    seen = visible(index, shown)
+    if len(scene) + _FEWEST > _LARGEST:
+        return ()
+    names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
+    boxes = dict(zip(names, _boxes(scene.index, shown, names), strict=True))
+    large = [name for name in names if _FEWEST <= boxes[name] <= _MOST]
+    return tuple(sorted(large, key=lambda name: (-boxes[name], name))[:_AT_MOST])
+
+
+def _boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
+    """How many boxes stand in each scope or group, once it is open."""
     outline = outline_of(index, fold=shown.fold)[0]
     own = np.bincount(outline.home, minlength=len(outline))
-    found: list[tuple[int, str]] = []
-    for item in np.flatnonzero(seen.kind == CLOSED).tolist():
-        node = outline.ids.get(seen.names[item], 0)
-        inside = int(own[node]) + len(outline.children[node])
-        if node and _FEWEST <= inside <= _MOST:
-            found.append((-inside, seen.names[item]))
-    return [name for _, name in sorted(found)[:_AT_MOST]]
+    nodes = [outline.ids[name] for name in scopes]
+    return [int(own[node]) + len(outline.children[node]) for node in nodes]
 
 
 def foreseen(index: GraphIndex, shown: Shown, after: Shown, memo: dict[Any, Any]) -> scenes.Scene | None:
     """The drawing as it will be with more open than now; None where that takes too long, or is too large to be sent."""
-    boxes = len(visible(index, after))
-    if boxes > _LARGEST or boxes - len(visible(index, shown)) > _MOST:
+    if sum(_boxes(index, after, after.opened - shown.opened)) > _MOST or len(visible(index, after)) > _LARGEST:
         return None
-    return drawn(index, after, memo)
+    return _drawn(index, after, memo)
 
 
-def drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scene:
+def _drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scene:
     """A drawing that may come; what it is made of is put into `memo`, and drawings to come stay the same."""
     own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
     scene = scenes.build(index, shown, memo=own)

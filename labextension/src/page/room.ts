@@ -229,6 +229,7 @@ const NO_EDITS: Pick<
   | "ahead"
   | "comparing"
   | "changes"
+  | "likely"
   | "pinned"
   | "notice"
 > = {
@@ -243,6 +244,7 @@ const NO_EDITS: Pick<
   ahead: [],
   comparing: false,
   changes: [],
+  likely: [],
   pinned: 0,
   notice: "",
 };
