@@ -33,7 +33,14 @@ const shrunk = await minify(result.outputFiles[0].text, {
   module: true,
   ecma: 2020,
   // "unsafe": String(x) becomes ""+x, new Array() becomes [], which is the same unless somebody redefines those.
-  compress: { passes: 6, pure_getters: true, unsafe: true, unsafe_arrows: true, hoist_funs: true },
+  compress: {
+    passes: 6,
+    pure_getters: true,
+    unsafe: true,
+    unsafe_arrows: true,
+    hoist_funs: true,
+    lhs_constants: false,
+  },
   format: { comments: /^!|@license/ },
 });
 const code = Buffer.from(shrunk.code, "utf8");

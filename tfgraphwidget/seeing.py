@@ -227,9 +227,9 @@ class Seeing(Looking):
         return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
 
     def likely(self, scene: scenes.Scene) -> tuple[str, ...]:
-        """The closed scopes of the drawing worth foreseeing, since their insides take a while to lay out; six at most.
+        """The closed scopes of the drawing worth foreseeing, since their insides take a while to lay out.
 
-        The largest first, of 60 to 1,200 boxes each.
+        The largest first, of 60 to 1,200 boxes each; as many as can be told in 12,000 boxes.
         """
         return likely(scene, self.room.shown) if self._layout is None else ()
 

@@ -7,10 +7,11 @@ import { CLOSED, decodePaint, decodeScene, type Paint, type Scene } from "./scen
 import type { Store } from "./store";
 import type { Turns } from "./turns";
 
-/** Milliseconds that a hand is over a scope, or still, before somebody thinks of an inside. */
+/** Milliseconds that a hand is over a scope before somebody thinks of its inside; that nobody asks for anything else. */
 const REST = 60;
+const IDLE = 300;
 
-/** What opening a scope of the present drawing shows; null when there is nothing to know. */
+/** What opening a scope of the present drawing shows; null when it was asked, and there is nothing to know any more. */
 type Known = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
 
 export class Foresight {
@@ -18,7 +19,6 @@ export class Foresight {
   readonly #turns: Turns;
   readonly #stage: Show;
   readonly #known = new Map<string, Known>();
-  readonly #asked = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asks = false;
   #isNew = false;
@@ -27,8 +27,10 @@ export class Foresight {
     this.#store = store;
     this.#turns = turns;
     this.#stage = stage;
-    store.watch(["scene", "paint"], () => this.#known.clear());
-    store.watch(["scene"], () => this.#asked.clear());
+    store.watch(["paint"], () => {
+      for (const scope of this.#known.keys()) this.#known.set(scope, null);
+    });
+    store.watch(["scene"], () => this.#known.clear());
     // Once for each scope that a hand comes to, not for each selection that is made while it stays.
     store.watch(["hover", "picked"], () => {
       this.#isNew = true;
@@ -46,7 +48,7 @@ export class Foresight {
 
   #think(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), REST);
+    this.#timer = setTimeout(() => void this.#look(), this.#isNew ? REST : IDLE);
   }
 
   async #look(): Promise<void> {
@@ -55,12 +57,12 @@ export class Foresight {
     if (!scope) return;
     this.#asks = true;
     this.#isNew = false;
-    this.#asked.add(scope);
+    this.#known.set(scope, null);
     const answer = await this.#turns.question({ type: "foresee", scope }).catch(() => null);
     this.#asks = false;
     const now = this.#store.value;
     if (now.scene === scene && now.paint === paint) this.#known.set(scope, decoded(answer));
-    this.#think();
+    void this.#look();
   }
 
   /** What to ask about when nothing else is going on: a closed scope that is under the pointer, or looked at; or "". */
@@ -69,8 +71,8 @@ export class Foresight {
     if (this.#asks || pending > 0 || !drawn || gone || aim || !scene) return "";
     const item = [hover, scene.byKey.get(picked) ?? 0].find((one) => scene.kind[one] === CLOSED);
     const near = this.#isNew && scene.names[item ?? 0];
-    if (near && !this.#known.has(near)) return near;
-    return state?.likely.find((scope) => !this.#asked.has(scope)) ?? "";
+    if (near && !this.#known.get(near)) return near;
+    return state?.likely.find((scope) => !this.#known.has(scope)) ?? "";
   }
 }
 

@@ -5,6 +5,7 @@ import { CLOSED_SCOPE, INPUT, opened, refused } from "./kernel";
 import { drawn, painted } from "./made_up";
 
 const REST = 100;
+const IDLE = 300;
 
 function foreseen(stamp = "abc"): Answer {
   const { fields, buffer } = drawn();
@@ -87,8 +88,11 @@ describe("asking", () => {
     for (let time = 0; time < 6; time += 1) await rested();
     const asked = (scope: string) => ({ type: "foresee", scope });
     expect(sent).toEqual([ASKED, asked("big"), asked("less")]);
-    store.set({ scene: { ...scene }, hover: -1 });
+    store.set({ scene: { ...scene }, drawn: false });
+    store.set({ drawn: true });
     await rested();
+    expect(sent).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(IDLE);
     expect(sent[3]).toEqual(asked("big"));
   });
 

@@ -13,10 +13,12 @@ AWAIT = """({gesture, select, before}) => {
     if (gesture) addEventListener(gesture, event => (bench.start = event.timeStamp), {capture: true, once: true});
     const other = () => [...document.querySelectorAll(select)].filter(root => root.dataset.items !== before);
     const drawn = () => performance.getEntriesByName("tfgraphwidget:drawn").some(mark => mark.startTime > bench.start);
-    const frame = () => requestAnimationFrame(now => {
+    // Not the frame's own time: a late frame may say a time before the gesture.
+    const now = () => performance.now();
+    const frame = () => requestAnimationFrame(() => {
         const roots = other();
-        if (bench.seen === null && roots.length && drawn()) bench.seen = now;
-        if (roots.some(root => root.dataset.status === "ready")) requestAnimationFrame(now => (bench.end = now));
+        if (bench.seen === null && roots.length && drawn()) bench.seen = now();
+        if (roots.some(root => root.dataset.status === "ready")) requestAnimationFrame(() => (bench.end = now()));
         else frame();
     });
     frame();

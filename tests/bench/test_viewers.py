@@ -124,7 +124,7 @@ def test_pan_and_zoom_of_peers(peer: Peer, folder: Path, browser: Browser) -> No
     assert frames.frames, "the page drew nothing while it was moved"
 
 
-@pytest.mark.parametrize("hand", ["rests", "comes after two seconds", "is there at once"])
+@pytest.mark.parametrize("hand", ["rests", "comes after three seconds", "is there at once"])
 @pytest.mark.parametrize(("graph", "scope"), [("tangles", "scope_3"), ("slices", "part_3")])
 def test_one_scope_of_500(
     graph: str, scope: str, hand: str, folder: Path, page: Page, jupyter_server: JupyterServer
@@ -134,7 +134,8 @@ def test_one_scope_of_500(
     "tangles" are random additions, "slices" a real model's ops with their scopes taken away. What was there before
     glides aside for another 200 ms; the time to rest is printed, the promise is about what one has asked to see. A hand
     "rests" when it went to the scope a second ago, and comes only with the first click otherwise, as a script's does:
-    two seconds after the graph was drawn, or in the moment that it is, in which nothing can be known beforehand.
+    three seconds after the graph was drawn, or in the moment that it is, in which nothing can be known beforehand:
+    that is printed and promised nothing but that it takes less than half a second.
     """
     notebook = warm(page, jupyter_server, written(graph, folder))
     opened(notebook, graph)
@@ -144,15 +145,16 @@ def test_one_scope_of_500(
     if hand == "rests":
         page.mouse.move(spot["x"], spot["y"])
         page.wait_for_timeout(1000)
-    elif hand == "comes after two seconds":
-        page.wait_for_timeout(2000)
+    elif hand == "comes after three seconds":
+        page.wait_for_timeout(3000)
     clock.expect_picture(page, gesture="dblclick", before=root.get_attribute("data-items"))
     page.mouse.dblclick(spot["x"], spot["y"])
     rest = 1000 * clock.picture(page, 30)
     milliseconds = 1000 * clock.seen(page)
+    limit = 500 if hand == "is there at once" else 100
     figures = f"{milliseconds:.0f} ms seen, {rest:.0f} ms at rest, when the hand {hand}"
-    say("one scope", graph, "tfgraphwidget", figures, "100 ms seen")
-    assert milliseconds <= 100
+    say("one scope", graph, "tfgraphwidget", figures, f"{limit} ms seen")
+    assert milliseconds <= limit
 
 
 def test_bundle(page: Page, jupyter_server: JupyterServer) -> None:

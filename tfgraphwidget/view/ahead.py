@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from tfgraphwidget.view.visible import CLOSED, visible
 # Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of it would be felt by
 # whoever starts a cell just then.
 _FEWEST, _MOST = 60, 1_200
-_AT_MOST = 6  # containers of one drawing
 _LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
+_ALL = 12_000  # and of all such drawings together
 _OF_THE_STATE = ("kept", "shape")  # what drawings look like those before them by: nothing was drawn before here
 
 
@@ -27,8 +28,9 @@ def likely(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
     boxes = dict(zip(names, _boxes(scene.index, shown, names), strict=True))
-    large = [name for name in names if _FEWEST <= boxes[name] <= _MOST]
-    return tuple(sorted(large, key=lambda name: (-boxes[name], name))[:_AT_MOST])
+    large = sorted((-boxes[name], name) for name in names if _FEWEST <= boxes[name] <= _MOST)
+    drawings = accumulate(len(scene) - inside for inside, _ in large)
+    return tuple(name for (_, name), so_far in zip(large, drawings, strict=True) if so_far <= _ALL)
 
 
 def _boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
