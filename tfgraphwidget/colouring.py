@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tfgraphwidget import trying
 from tfgraphwidget.applying import measuring
-from tfgraphwidget.applying.flops import flops
+from tfgraphwidget.applying.called import flops_and_calls
 from tfgraphwidget.applying.measuring import Cost, Measured
 from tfgraphwidget.applying.probing import check_fetchable
 from tfgraphwidget.applying.timed import measured_aside
@@ -168,12 +168,19 @@ class Colouring(Comparing):
         if by in _MEASURED:
             value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
             return Numbers(value, _UNITS[by], total=True, notice=_NOT_HERE if measured is None else measured.said)
-        value = _reckon(by, index, self._batch)
+        value = self._reckon(by, index, self._batch)
         unknown = int(np.isnan(value).sum())
         told = [f"batch = {self._batch:,}"] if by != "parameters" and _has_unknown(index) else []
         told += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
         at = costs.users(index, facts(index).fed) if by == "parameters" else None
         return Numbers(value, _UNITS[by], total=True, notice=" · ".join(told), at=at)
+
+    def _reckon(self, by: str, index: GraphIndex, batch: int) -> Floats:
+        if by == "parameters":
+            return costs.parameters(index)
+        if by == "output bytes":
+            return costs.output_bytes(index, batch)
+        return flops_and_calls(index, batch, self.room.body if index is self.index else None)
 
     # Costs
 
@@ -182,7 +189,8 @@ class Colouring(Comparing):
 
         The columns are name, type, parameters, output_bytes and flops (None where they are unknown); time (µs) and
         memory (bytes) too, once `measure` was called. Unknown dimensions count as `batch`. FLOPs are those of
-        TensorFlow's own registry.
+        TensorFlow's own registry; a call has those of what it calls, a choice those of its dearest branch, a loop those
+        of one round.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -194,7 +202,7 @@ class Colouring(Comparing):
         index = self.index
         found: dict[str, list[Any]] = {"name": list(index.names), "type": list(index.types)}
         for by in ("parameters", "output bytes", "FLOPs"):
-            found[by.lower().replace(" ", "_")] = _whole(_reckon(by, index, batch))
+            found[by.lower().replace(" ", "_")] = _whole(self._reckon(by, index, batch))
         measured = self._here()
         if measured is not None:
             found |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
@@ -273,17 +281,6 @@ class Colouring(Comparing):
                 "editor.measure(outputs, feeds={…}).",
                 error.ops,
             ) from error
-
-
-_RECKON: dict[str, Callable[[GraphIndex, int], Floats]] = {
-    "parameters": lambda index, _: costs.parameters(index),
-    "output bytes": costs.output_bytes,
-    "FLOPs": flops,
-}
-
-
-def _reckon(by: str, index: GraphIndex, batch: int) -> Floats:
-    return _RECKON[by](index, batch)
 
 
 def _check_batch(batch: Any) -> None:

@@ -29,10 +29,14 @@ def conv() -> tf.Graph:
     return graph
 
 
+def rows(editor: tgw.GraphEditor, batch: int = 1) -> dict[str, dict[str, Any]]:
+    table = editor.cost(batch)
+    told = table if isinstance(table, list) else table.to_dict("records")
+    return {row["name"]: row for row in told}
+
+
 def costs(graph: tf.Graph, batch: int = 1) -> dict[str, dict[str, Any]]:
-    table = tgw.edit(graph).cost(batch)
-    rows = table if isinstance(table, list) else table.to_dict("records")
-    return {row["name"]: row for row in rows}
+    return rows(tgw.edit(graph), batch)
 
 
 def test_a_matrix_product_is_two_times_its_three_sizes(mlp):
@@ -53,11 +57,58 @@ def test_convolutions_and_batched_products_are_known_and_other_ops_are_said_to_b
     assert found["x"] == found["w"] == 0
 
 
+def calling() -> tgw.GraphEditor:
+    """A layer that is called twice, a loop, a choice, and a function that calls a function."""
+    dense = tf.keras.layers.Dense(7)
+    dense.build((None, 5))
+    layer = tf.function(dense)
+    outer = tf.function(lambda x: layer(x) + layer(2.0 * x))
+
+    def step(x: tf.Tensor, n: tf.Tensor) -> tf.Tensor:
+        y = outer(x) + layer(x)
+        y = tf.while_loop(lambda i, _: i < n, lambda i, y: (i + 1, tf.matmul(y, tf.ones([7, 7]))), [0, y])[1]
+        return tf.cond(n > 3, lambda: tf.matmul(y, tf.ones([7, 9])), lambda: tf.matmul(y, tf.ones([7, 2])))
+
+    signature = [tf.TensorSpec([None, 5]), tf.TensorSpec([], tf.int32)]
+    return tgw.edit(tf.function(step, autograph=False), signature=signature)
+
+
+def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
+    editor = calling()
+    found, layer = rows(editor, batch=4), 2 * 4 * 5 * 7 + 4 * 7
+    kinds = {row["type"]: row["flops"] for row in found.values()}
+    calls = {name: row["flops"] for name, row in found.items() if "PartitionedCall" in row["type"]}
+    twice = 2 * layer + 4 * 5 + 4 * 7
+    assert sorted(calls.values()) == [layer, twice]
+    assert kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1  # with the condition and both counters
+    assert kinds["StatelessIf"] == 2 * 4 * 7 * 9
+    editor.color_by("FLOPs", batch=4)
+    legend = editor.legend
+    assert legend is not None
+    assert "unknown" not in legend.notice
+    editor.enter(next(name for name, flops in calls.items() if flops == twice))
+    assert [row["flops"] for row in rows(editor, batch=4).values() if row["flops"] == layer] == [layer, layer]
+
+
+def test_a_function_that_calls_itself_and_one_that_tells_nothing_are_unknown():
+    graph_def = v1.GraphDef()
+    for name, called in (("again", "again"), ("silent", "")):
+        function = graph_def.library.function.add()
+        function.signature.name = name
+        inner = function.node_def.add(name="inner", op="PartitionedCall" if called else "Betainc")
+        if called:
+            inner.attr["f"].func.name = called
+        call = graph_def.node.add(name=name, op="PartitionedCall")
+        call.attr["f"].func.name = name
+    found = [row["flops"] for row in rows(tgw.edit(graph_def)).values()]
+    assert len(found) == 2
+    assert all(flops is None or np.isnan(flops) for flops in found)
+
+
 def test_flops_of_a_file_need_no_import(conv, tmp_path: Path):
     (tmp_path / "graph.pb").write_bytes(conv.as_graph_def(add_shapes=True).SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
-    rows = editor.cost(batch=2)
-    found = {r["name"]: r["flops"] for r in (rows if isinstance(rows, list) else rows.to_dict("records"))}
+    found = {name: row["flops"] for name, row in rows(editor, batch=2).items()}
     assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
     assert editor._source.graph is None
 
@@ -193,11 +244,7 @@ def test_without_names_the_chosen_outputs_are_measured_or_else_all_ends(editor, 
 def test_what_was_measured_holds_until_an_edit(editor, batch):
     editor.measure("net/logits", {"x": batch})
     assert editor.measured["net/one/MatMul"].time > 0
-    rows = editor.cost()
-    row = next(
-        r for r in (rows if isinstance(rows, list) else rows.to_dict("records")) if r["name"] == "net/two/MatMul"
-    )
-    assert row["time"] > 0
+    assert rows(editor)["net/two/MatMul"]["time"] > 0
     editor.rename("net/logits", "net/scores")
     assert not editor.measured
 
