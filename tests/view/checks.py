@@ -70,3 +70,14 @@ def fill(shown: Visible, positions: Positions) -> float:
 
 def _families(shown: Visible) -> Iterable[tuple[int, int]]:
     return [tuple(shown.child_start[item : item + 2].tolist()) for item in np.flatnonzero(shown.kind == OPEN)]
+
+
+def loose(shown: Visible, positions: Positions) -> list[int]:
+    """The lines of which an end stands beside its box."""
+    box = positions.box.astype(float)
+    first, last = positions.route_start[:-1].astype(int), positions.route_start[1:].astype(int) - 1
+    beside = np.zeros(len(shown.source), dtype=bool)
+    for at, item in ((first, shown.source), (last, shown.target)):
+        point, low = positions.route[at].astype(float), box[item, :2] - 1
+        beside |= ((point < low) | (point > low + box[item, 2:] + 2)).any(axis=1)
+    return np.flatnonzero(beside).tolist()

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.view.checks import crossed, graph_of, outside, overlaps
+import tfgraphwidget as tgw
+from tests.models import NAMES, written
+from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.layout import HEADER, layered, place
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import Visible, default_open, visible
@@ -36,6 +39,7 @@ def assert_sound(shown: Visible) -> None:
     positions = place(shown)
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
+    assert loose(shown, positions) == []
     assert (np.diff(positions.route_start.astype(int)) >= 2).all()
 
 
@@ -71,6 +75,25 @@ def test_routes_begin_and_end_at_their_boxes(network):
         left, top, width, height = positions.box[target].tolist()
         assert way[-1, 1] == pytest.approx(top + height if shown.parent[source] == target else top)
         assert left <= way[-1, 0] <= left + width
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("count", [3, 10, 40])
+def test_all_lines_meet_their_boxes_however_many_enter_one(graph, count, direction):
+    ops = {"x": "Placeholder"}
+    for i in range(count):
+        ops[f"m{i}"] = " ".join(["AddN x", *(f"m{j}" for j in range(i))])
+    shown = visible(graph(ops), Shown(frozenset(), fold=False))
+    assert loose(shown, place(shown, direction=direction)) == []
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("name", NAMES)
+def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
+    index = tgw.edit(written(name, tmp_path)).index
+    for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
+        shown = visible(index, Shown(opened))
+        assert loose(shown, place(shown, direction=direction)) == []
 
 
 def test_a_chain_runs_down(graph):

@@ -115,7 +115,7 @@ def _ports(plan: Plan, number: int, column: Column) -> None:
     for (a, net), lower in ends.items():
         at = column.x[a]
         if a < nodes and plan.flow.ports[a] is not None:
-            at += _port(plan, a)[1] + 8.0 * (net[0] == "back")
+            at += min(_port(plan, a)[1] + 8.0 * (net[0] == "back"), plan.flow.sizes[a][0] / 2 - 8)
         elif a < nodes:
             at += 8.0 if net[0] == "back" else -8.0 if a in backs else 0.0
             at = _straight(plan, column, a, lower, at)
@@ -156,9 +156,9 @@ def _enter(plan: Plan, column: Column, node: int, lines: list[tuple[Net, float]]
     # A line that can come straight down shall; those from further left or right give way.
     weights = [20.0 if low <= x <= high else 1.0 for x, _ in wished]
     places = settled([min(max(x, low), high) for x, _ in wished], weights, [step] * (len(wished) - 1))
-    shift = max(0.0, low - places[0]) - max(0.0, places[-1] - high)
-    for place, (_, net) in zip(places, wished, strict=True):
-        column.inlet[(node, net)] = place + shift
+    last = len(places) - 1
+    for i, (place, (_, net)) in enumerate(zip(places, wished, strict=True)):
+        column.inlet[(node, net)] = min(max(place, low + i * step), high - (last - i) * step)
 
 
 def _heights(plan: Plan, number: int, column: Column) -> None:
