@@ -156,3 +156,30 @@ def test_a_loop_s_way_back_does_not_keep_its_parts_from_folding(graph):
     ops = {"x": "Placeholder", "enter": "Enter x", "merge": "Merge enter next"}
     ops |= {f"p_{k}": "Square merge" for k in range(4)} | {"sum": "AddN p_0 p_1 p_2 p_3", "next": "NextIteration sum"}
     assert "p_0 … p_3" in visible(graph(ops), Shown()).names
+
+
+def layers(count: int) -> dict[str, str]:
+    """Variables beside a scope that reads them, as Keras makes them for layers without biases."""
+    ops, before = {"x": "Placeholder"}, "x"
+    for k in range(count):
+        ops[f"layer_{k}/kernel"] = "VarHandleOp"
+        ops[f"net/read_{k}"] = f"ReadVariableOp layer_{k}/kernel"
+        ops[f"net/mul_{k}"] = f"{('MatMul', 'Conv2D', 'Sub')[k % 3]} {before} net/read_{k}"
+        before = f"net/mul_{k}"
+    return ops
+
+
+def test_many_variables_that_stand_alone_are_one_box_aside_named_by_what_tells_them_apart(graph):
+    shown = visible(graph(layers(9)), Shown())
+    assert boxes(shown) == {"x": 0, "layer_0/kernel … layer_8/kernel": 9, "net": 0}
+    at = shown.names.index("layer_0/kernel … layer_8/kernel")
+    assert shown.aside[at]
+    assert shown.labels[at] == "layer_0/kernel … layer_8/kernel"
+    assert lines(shown) == {("x", "net"): 1}
+
+
+def test_a_few_variables_stay_what_they_are(graph):
+    shown = visible(graph(layers(4)), Shown())
+    assert [name for name in boxes(shown) if "…" in name] == []
+    inside = visible(graph(layers(4)), Shown(frozenset({"net"})))
+    assert KINDS[inside.kind[inside.names.index("layer_1/kernel")]] == "badge"

@@ -2,7 +2,8 @@
 
 Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either form a chain, each
 feeding the next, or stand side by side with the same neighbours. Inputs are never folded: each is fed by itself.
-Nor are constants and variables, which are badges. A fold never makes a cycle where there was none: what lies between
+Nor are constants and variables, which are badges, but for variables that stand alone in great number (eight or more):
+the kernels of a network whose layers have no biases. A fold never makes a cycle where there was none: what lies between
 two members of a chain keeps them apart.
 """
 
@@ -16,11 +17,11 @@ from scipy.sparse.csgraph import connected_components
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import last_part
 from tfgraphwidget.view.alike import Hashes, Siblings, mixed, siblings, structure
-from tfgraphwidget.view.facts import NONE, Facts, Ints, Mask, of_types
+from tfgraphwidget.view.facts import HANDLE, NONE, Facts, Ints, Mask, of_types
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.outline import Group, Outline
 
-_SCOPES, _OPS = 3, 4
+_SCOPES, _OPS, _VARIABLES = 3, 4, 8
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40
 _INPUT = FAMILIES.index("input")
@@ -48,10 +49,12 @@ class _Things:
         self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
         fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
         inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0)
-        may = np.concatenate([(outline.members == 0) & (outline.count(inputs) == 0), (known.aux == NONE) & ~inputs])
+        handles = known.aux == HANDLE
+        ops = ((known.aux == NONE) | handles) & ~inputs
+        may = np.concatenate([(outline.members == 0) & (outline.count(inputs) == 0), ops])
         may[: len(outline)] &= ~outline.gone
         may[0] = False
-        self.least = np.where(np.arange(len(color)) < nodes, _SCOPES, _OPS)
+        self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)])
         _, number, count = np.unique(color, return_inverse=True, return_counts=True)
         self.may: Mask = may & (count[number] >= _SCOPES)
         self.fed: Mask = fed
@@ -124,13 +127,13 @@ class _Things:
         made = []
         for part in groups:
             container = int(self.edges.around[part[0]])
-            name = f"{names[part[0]]} … {last_part(names[part[-1]])}"
+            ends, label = _ends(names[part[0]], names[part[-1]])
+            name = f"{names[part[0]]} … {ends}"
             bare = shown[container] == 1 and len(part) <= _MOST_BARE
             if not bare and name not in self.index.ids and name not in self.outline.ids:
                 scopes = part[0] < nodes
-                made.append(
-                    Group(name, container, part if scopes else (), () if scopes else [thing - nodes for thing in part])
-                )
+                ops = () if scopes else [thing - nodes for thing in part]
+                made.append(Group(name, container, part if scopes else (), ops, label))
         return made
 
     def _shown(self, groups: list[list[int]]) -> Ints:
@@ -141,6 +144,17 @@ class _Things:
         seen[0] = False
         counts: Ints = np.bincount(self.edges.around[seen], minlength=len(self.outline)).astype(np.int32)
         return counts
+
+
+def _ends(first: str, last: str) -> tuple[str, str]:
+    """The last member's name without the scopes around it, and what is written on the box if that is not the name.
+
+    Of names that end alike, the scope that tells them apart belongs to both.
+    """
+    if last_part(first) != last_part(last):
+        return last_part(last), ""
+    ends = ["/".join(name.split("/")[-2:]) for name in (first, last)]
+    return ends[1], " … ".join(ends)
 
 
 def _best(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
