@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import by_new_name, enclosing_scopes, split_tensor
-from tfgraphwidget.view import visible
+from tfgraphwidget.view import pins, visible
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.items import drawn
 from tfgraphwidget.view.outline import Outline
@@ -127,7 +126,7 @@ class Room:
     @property
     def shown(self) -> Shown:
         """What there is to see, and how."""
-        return Shown(self.opened, self.hidden, self.direction, self.pinned)
+        return self.with_open(())
 
     @property
     def outline(self) -> Outline:
@@ -163,7 +162,9 @@ class Room:
         """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.around(node)]
-        return replace(self.shown, opened=self.opened | self._names(around + (self._inside(nodes) if deep else nodes)))
+        opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
+        pinned = pins.seen(self.pinned, self.index, opened, self.hidden)
+        return Shown(opened, self.hidden, self.direction, pinned)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Close name scopes and groups in the drawing; `deep`: and all inside."""
@@ -230,18 +231,17 @@ class Room:
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
         """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
-        boxes = {n: i for i, n in reversed(list(enumerate(scene.names))) if i and scene.kind[i] != visible.BADGE}
-        item = boxes.get(name.rstrip("/"))
+        item = pins.box_of(scene, name)
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
         if not max(abs(x), abs(y)) <= _FARTHEST:
             raise GraphEditError(f"A place is at most {_FARTHEST:,} pixels from the corner of the drawing.")
         left, top = scene.box[scene.parent[item], :2].tolist()
-        self.pinned = {**self.pinned, scene.names[item]: (x - left, y - top)}
+        self.pinned = {**self.pinned, pins.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, all of them."""
-        self.pinned = {key: place for key, place in self.pinned.items() if name and key != name}
+        self.pinned = pins.without(self.pinned, name)
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""

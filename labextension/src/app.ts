@@ -30,7 +30,7 @@ import { listen, withControl } from "./render/pointer";
 import { labelHeights } from "./render/signposts";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
-import { at, isScope, OPEN } from "./scene";
+import { at, isScope, keyOf, OPEN } from "./scene";
 import { followColours, preferences } from "./settings";
 import { Sight } from "./sight";
 import { type Screen, type Status, Store } from "./store";
@@ -176,8 +176,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
     select: (region) => void actions.selectTaken(stage.taken(region), region),
     moved: (item, x, y) => {
-      const name = store.value.scene?.names[item] ?? "";
-      void actions.look({ type: "pin", name, x, y });
+      const { scene } = store.value;
+      if (scene) void actions.look({ type: "pin", name: keyOf(scene, item), x, y });
     },
     hover: (inner, point) => {
       // The inside of an open scope is the background of what it holds; only its header names it.

@@ -3,7 +3,7 @@ import { step } from "./finding";
 import { hide, showAll } from "./panels/filter";
 import type { Parts } from "./panels/parts";
 import { panned, zoomedAt } from "./render/camera";
-import { boxOf } from "./scene";
+import { boxOf, keyOf } from "./scene";
 import { DERIVATIONS } from "./selecting";
 import { type Arrow, around, inside, keptInView, stepOf, type Walk } from "./walking";
 
@@ -245,6 +245,6 @@ function turn({ store, actions }: Hands): unknown {
 function unpin(hands: Hands): unknown {
   const { scene } = hands.store.value;
   const item = here(hands);
-  const name = (scene?.pinned[item] && scene.names[item]) || "";
+  const name = scene?.pinned[item] ? keyOf(scene, item) : "";
   return hands.actions.look({ type: "unpin", name });
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,14 @@ from tfgraphwidget.view.placed import Point, without_corners
 from tfgraphwidget.view.structure import BORDER
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 _CLEAR, _TURN = 7.0, 30.0
-_MOST = 60  # boxes near a line that are heeded; beyond, it may run through one
+_OUT = 4.0  # so far beyond the inside there is still room on all sides
+_IN = 0.5  # so far inside, it is a box that a line runs through and no border that it touches
+_THROUGH = 1e5  # pixels that a line rather runs than through one box: more than a sheet is wide
+_ROUNDS = 40
+_State = tuple[int, int, bool]
+Costs = list[list[float]]
 
 
 class Detours:
@@ -21,92 +26,88 @@ class Detours:
 
     def __init__(self, corner: Floats, sizes: Floats, width: float, height: float) -> None:
         self.low, self.high = corner, corner + sizes
-        self.width, self.height = width, height
-
-    def hits(self, route: list[Point], ends: tuple[int, int]) -> bool:
-        """Whether a way leads through a box other than those at its ends."""
-        free = np.ones(len(self.low), dtype=bool)
-        free[[end for end in ends if end != BORDER]] = False
-        low, high = self.low[free], self.high[free]
-        return any(_between(low, high, a, b).any() for a, b in pairwise(route))
+        self.before, self.after = np.maximum(corner - _CLEAR, -_OUT), self.high + _CLEAR
+        self.after = np.minimum(self.after, np.array([width, height]) + _OUT)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:
         """A way from the lower side of one box to the upper side of another; from or to a border where it was."""
         start = before[0] if source == BORDER else self._middle(source, self.high)
         end = before[-1] if target == BORDER else self._middle(target, self.low)
-        leave = start if source == BORDER else (start[0], start[1] + _CLEAR)
-        come = end if target == BORDER else (end[0], end[1] - _CLEAR)
+        leave = start if source == BORDER else (start[0], float(self.after[source, 1]))
+        come = end if target == BORDER else (end[0], float(self.before[target, 1]))
         return without_corners([start, *self._way(leave, come), end])
 
     def _middle(self, node: int, side: Floats) -> Point:
         return float(self.low[node, 0] + self.high[node, 0]) / 2, float(side[node, 1])
 
     def _way(self, start: Point, end: Point) -> list[Point]:
-        """The shortest way with few turns on the lines along the boxes' sides (Dijkstra)."""
-        low, high = self._near(start, end)
-        xs = sorted({start[0], end[0], *(low[:, 0] - _CLEAR).tolist(), *(high[:, 0] + _CLEAR).tolist()})
-        ys = sorted({start[1], end[1], *(low[:, 1] - _CLEAR).tolist(), *(high[:, 1] + _CLEAR).tolist()})
-        along, down = _passable(xs, ys, low, high)
-        first, last = (xs.index(start[0]), ys.index(start[1])), (xs.index(end[0]), ys.index(end[1]))
-        best: dict[tuple[int, int, bool], float] = {(*first, True): 0.0}
-        came: dict[tuple[int, int, bool], tuple[int, int, bool]] = {}
-        queue = [(0.0, (*first, True))]
-        while queue:
-            far, at = heappop(queue)
-            if far > best[at]:
-                continue
-            i, j, upright = at
-            if (i, j) == last:
-                return _back(came, at, xs, ys)
-            steps = [(i + d, j, along[min(i, i + d), j]) for d in (-1, 1) if 0 <= i + d < len(xs)]
-            steps += [(i, j + d, down[i, min(j, j + d)]) for d in (-1, 1) if 0 <= j + d < len(ys)]
-            for k, m, free in steps:
-                if free:
-                    turns = _TURN * ((k == i) != upright)
-                    now = far + abs(xs[k] - xs[i]) + abs(ys[m] - ys[j]) + turns
-                    if now < best.get((k, m, k == i), np.inf):
-                        best[(k, m, k == i)] = now
-                        came[(k, m, k == i)] = at
-                        heappush(queue, (now, (k, m, k == i)))
-        middle = (start[1] + end[1]) / 2
-        return [start, (start[0], middle), (end[0], middle), end]
+        """A short way with few turns around the boxes.
 
-    def _near(self, start: Point, end: Point) -> tuple[Floats, Floats]:
-        """The boxes that matter most: those nearest to the straight way."""
-        middle = (self.low + self.high) / 2
-        low, high = np.minimum(start, end), np.maximum(start, end)
-        far = np.maximum(np.maximum(low - middle, middle - high), 0.0).sum(axis=1)
-        chosen = np.argsort(far, kind="stable")[:_MOST]
-        return self.low[chosen], self.high[chosen]
+        It keeps to lines along the sides of few of them: those that a way on fewer lines would run through.
+        """
+        passed = np.zeros(len(self.low), dtype=bool)
+        for _ in range(_ROUNDS):
+            xs, ys = (self._beside(passed, axis, {start[axis], end[axis]}) for axis in (0, 1))
+            way = _shortest(start, end, xs, ys, *self._costs(xs, ys))
+            met = through(way, self.low, self.high) & ~passed
+            if not met.any():
+                break
+            passed |= met
+        return way
 
+    def _beside(self, chosen: Mask, axis: int, more: set[float]) -> list[float]:
+        """Where lines may run so that some boxes are beside them."""
+        return sorted(more.union(self.before[chosen, axis].tolist(), self.after[chosen, axis].tolist()))
 
-def _passable(
-    xs: list[float], ys: list[float], low: Floats, high: Floats
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Whether the pieces from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i], are free of boxes."""
-    x, y = np.array(xs), np.array(ys)
-    along, down = np.ones((len(xs) - 1, len(ys)), dtype=bool), np.ones((len(xs), len(ys) - 1), dtype=bool)
-    for (left, top), (right, bottom) in zip(low.tolist(), high.tolist(), strict=True):
-        over_x, over_y = (x[:-1] < right - 0.5) & (x[1:] > left + 0.5), (y[:-1] < bottom - 0.5) & (y[1:] > top + 0.5)
+    def _costs(self, xs: list[float], ys: list[float]) -> tuple[Costs, Costs]:
+        """What it costs to go from x[i] to x[i + 1] at y[j], and from y[j] to y[j + 1] at x[i]."""
+        x, y = np.array(xs)[:, None], np.array(ys)[:, None]
+        (left, top), (right, bottom) = self.low.T, self.high.T
+        over_x, over_y = (x[:-1] < right - _IN) & (x[1:] > left + _IN), (y[:-1] < bottom - _IN) & (y[1:] > top + _IN)
         in_x, in_y = (x > left - 1) & (x < right + 1), (y > top - 1) & (y < bottom + 1)
-        along &= ~(over_x[:, None] & in_y[None])
-        down &= ~(in_x[:, None] & over_y[None])
-    return along, down
+        along = np.diff(x, axis=0) + _THROUGH * (over_x.astype(np.float32) @ in_y.T.astype(np.float32))
+        down = np.diff(y, axis=0).T + _THROUGH * (in_x.astype(np.float32) @ over_y.T.astype(np.float32))
+        return along.tolist(), down.tolist()
 
 
-def _back(
-    came: dict[tuple[int, int, bool], tuple[int, int, bool]],
-    at: tuple[int, int, bool],
-    xs: list[float],
-    ys: list[float],
-) -> list[Point]:
+def through(way: list[Point], low: Floats, high: Floats) -> Mask:
+    """The boxes that a way leads through."""
+    points = np.array(way)
+    least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
+    return np.asarray(((least[:, None] < high - _IN) & (most[:, None] > low + _IN)).all(axis=2).any(axis=0))
+
+
+def pieces_through(points: Floats, low: Floats, high: Floats) -> Mask:
+    """Which of the pieces from each point to the next lead through any of the boxes."""
+    least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
+    hit = np.zeros(len(least), dtype=bool)
+    for corner, opposite in zip(low, high, strict=True):
+        hit |= ((least < opposite - _IN) & (most > corner + _IN)).all(axis=1)
+    return hit
+
+
+def _shortest(start: Point, end: Point, xs: list[float], ys: list[float], along: Costs, down: Costs) -> list[Point]:
+    """The way of least cost on a grid, where a turn has its price too (A*)."""
+    first = xs.index(start[0]), ys.index(start[1]), True
+    best: dict[_State, float] = {first: 0.0}
+    came: dict[_State, _State] = {}
+    queue = [(0.0, 0.0, first)]
+    while queue:
+        _, far, at = heappop(queue)
+        i, j, upright = at
+        if xs[i] == end[0] and ys[j] == end[1]:
+            break
+        if far > best[at]:
+            continue
+        steps = [(i + d, j, along[min(i, i + d)][j]) for d in (-1, 1) if 0 <= i + d < len(xs)]
+        steps += [(i, j + d, down[i][min(j, j + d)]) for d in (-1, 1) if 0 <= j + d < len(ys)]
+        for k, m, cost in steps:
+            to, now = (k, m, k == i), far + cost + _TURN * ((k == i) != upright)
+            if now < best.get(to, np.inf):
+                best[to], came[to] = now, at
+                heappush(queue, (now + abs(xs[k] - end[0]) + abs(ys[m] - end[1]), now, to))
     way = [(xs[at[0]], ys[at[1]])]
     while at in came:
         at = came[at]
         way.append((xs[at[0]], ys[at[1]]))
-    return way[::-1]
-
-
-def _between(low: Floats, high: Floats, a: Point, b: Point) -> npt.NDArray[np.bool_]:
-    inside = (np.minimum(a, b) < high - 0.5) & (np.maximum(a, b) > low + 0.5)
-    return np.asarray(inside.all(axis=1))
+    return without_corners(way[::-1])

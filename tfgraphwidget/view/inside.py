@@ -26,8 +26,8 @@ Memo = MutableMapping[Any, Any]
 ROOT_ASPECT, _HOPELESS = 1.75, 4.0
 _MORE, _FRAME = 1.2, 55.0
 _MEMO_LIMIT, _KEPT = 400_000, 4
-# Up to so many open scopes are drawn so many times; what a thing needs around it; what is true of any such scope.
-_MOST_OPEN, _TRIALS, _NEW = 1500, 3, 0.75
+# Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
+_MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
 _ANY = ("structure", "wished", "drawn")
 
@@ -71,7 +71,7 @@ class Inside:
         """Whether most of several open scopes have no shape yet, and they are few enough to be drawn several times."""
         names = [self.visible.names[item] for item in self.scopes.tolist()]
         known = sum(("shape", self.frame.right, name) in self.memo for name in names)
-        return 1 < len(names) <= _MOST_OPEN and known <= (1 - _NEW) * len(names)
+        return len(names) > 1 and len(self.visible) <= _MOST and known <= (1 - _NEW) * len(names)
 
     def placed(self) -> list[Placed]:
         """The insides of the open scopes, ascending; fills `size` and `offset`."""
@@ -140,7 +140,12 @@ class Inside:
         if not pinned:
             return drawing.placed
         placed = self.frame.filled(item, drawing.placed)
-        return moved(placed, pinned, sizes, self.lines[self.line[item] : self.line[item + 1]])
+        # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than it.
+        where = ("pinned", drawing.placed, placed.width, placed.height, *pinned.items())
+        found: Placed | None = self.memo.get(where)
+        if found is None:
+            found = self.memo[where] = moved(placed, pinned, sizes, self.lines[self.line[item] : self.line[item + 1]])
+        return found
 
     def _given(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
         """What the given layout says, asked once of the same inside: it may be slow, or draw by lot."""

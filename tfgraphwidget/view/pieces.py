@@ -29,6 +29,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.facts import Ints
 from tfgraphwidget.view.insides import Drawn
 from tfgraphwidget.view.outline import Outline
+from tfgraphwidget.view.pins import pinned_items
 from tfgraphwidget.view.sizing import set_badges
 from tfgraphwidget.view.tints import Known, tinted
 from tfgraphwidget.view.visible import BADGE, OP, OPEN
@@ -118,6 +119,7 @@ class _Rows:
         is_op = seen.kind[rows] == OP
         ids, nodes = self.index.ids, self.outline.ids
         told = zip(names, is_op.tolist(), strict=True)
+        pinned = pinned_items(seen, dict.fromkeys(self.drawn.pinned, (0.0, 0.0)))
         corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.drawn.placed)])
         columns = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint8) for name in _FLAGS}
         counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in ("count", "variables")}
@@ -126,9 +128,7 @@ class _Rows:
             "child_box": _rounded(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
             "child_open": (seen.kind[rows] == OPEN).astype(np.uint8),
             "child_label": self.texts.codes(seen.labels[row] for row in rows.tolist()),
-            "child_pinned": np.array(
-                [self.drawn.saved and name in self.drawn.pinned for name in names], dtype=np.uint8
-            ),
+            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.drawn.saved),
             "child_badge": np.bincount(seen.parent[self.badge], minlength=len(seen))[rows],
             **columns,
             **counts,

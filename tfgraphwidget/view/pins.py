@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.view.absolute import Frame
-from tfgraphwidget.view.detour import Detours
-from tfgraphwidget.view.placed import Placed, Point, flat
+from tfgraphwidget.view.detour import Detours, pieces_through
+from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.placed import Placed, Point
 from tfgraphwidget.view.structure import BORDER
-from tfgraphwidget.view.visible import Visible
+from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.view.scene import Scene
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Pinned = dict[int, Point]
-_GAP = 14.0
+# How far what gives way stands from others; nearer to a pinned box than this nothing stays; what moves less stays.
+_GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
 
 
 class Pins:
@@ -25,65 +33,128 @@ class Pins:
 
     def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._of: dict[int, Pinned] = {}
-        if not pinned:
-            return
-        for item, name in enumerate(visible.names):
-            at = pinned.get(name)
-            if at is not None and item and visible.depth[item]:
-                around = int(visible.parent[item])
-                x, y = at[::-1] if frame.right else at
-                left, top = frame.before[around].tolist()
-                number = item - int(visible.child_start[around])
-                self._of.setdefault(around, {})[number] = (x - left, y - top)
+        for item, at in pinned_items(visible, pinned).items():
+            around = int(visible.parent[item])
+            x, y = at[::-1] if frame.right else at
+            left, top = frame.before[around].tolist()
+            number = item - int(visible.child_start[around])
+            self._of.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
         """Number of the child -> where its centre shall be, from the upper left corner of the inside."""
         return self._of.get(item, {})
 
 
+def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
+    """The items by name, scopes and groups with a slash behind: an op may have the same name."""
+    found: dict[str, int] = {}
+    for item, (name, is_a) in enumerate(zip(names, kind.tolist(), strict=True)):
+        if item:
+            found.setdefault(f"{name}/" if is_a in (CLOSED, OPEN) else name, item)
+    return found
+
+
+def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
+    """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
+    known = keys(visible.names, visible.kind) if pinned else {}
+    found = {_meant(name, known): at for name, at in pinned.items()}
+    return {known[key]: at for key, at in found.items() if key and visible.kind[known[key]] != BADGE}
+
+
+def box_of(scene: Scene, name: str) -> int | None:
+    """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
+    known = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
+    return known.get(_meant(name, known))
+
+
+def key_of(scene: Scene, item: int) -> str:
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
+    name = scene.names[item]
+    return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
+
+
+def without(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
+    """What is pinned but for what a name means; nothing for "", which means all."""
+    gone = _meant(name, pinned)
+    return {key: place for key, place in pinned.items() if name and key != gone}
+
+
+def seen(
+    pinned: Mapping[str, Point], index: GraphIndex, opened: frozenset[str], hidden: frozenset[str]
+) -> dict[str, Point]:
+    """What is pinned, less the ops out of sight that have a scope's name: `pinned_items` would take it for the scope.
+
+    Such an op is in that scope.
+    """
+    scopes = outline_of(index)[0].ids if pinned else {}
+    both = {key for key in pinned if key in index.ids and key in scopes}
+    return {key: place for key, place in pinned.items() if key not in both or (key in opened and key not in hidden)}
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Of the known keys the one that a name means: itself, a scope without its slash, an op with one; or ""."""
+    bare = name.rstrip("/")
+    return next((key for key in (name, f"{bare}/", bare) if key in known), "")
+
+
 def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.int32]) -> Placed:
     """The drawing with some nodes at their pinned places; `sizes` (n, 2), `lines` (m, 2 or more): the ends.
 
-    A node that a pinned one would overlap moves as little as it must; of the pinned ones nobody moves, unless beyond
-    the upper left border or where two are pinned to one place: then the later gives way.
+    Only what a pinned node would overlap moves, and the lines of what has moved or that it now stands on; of the
+    pinned ones nobody moves, unless beyond the upper left border or where two are pinned to one place: then the later
+    gives way.
     """
     if not pinned:
         return placed
     corner = placed.corner.copy()
     for number, (x, y) in pinned.items():
         corner[number] = np.maximum(np.array([x, y]) - sizes[number] / 2, 0.0)
-    _apart(corner, sizes, list(pinned))
+    _give_way(corner, sizes, list(pinned))
     width, height = np.maximum((corner + sizes).max(axis=0), [placed.width, placed.height]).tolist()
-    stirred = np.append(np.abs(corner - placed.corner).max(axis=1) > 0.01, False)
-    start = np.concatenate([[0], np.cumsum(placed.points)]).tolist()
-    routes = [[(x, y) for x, y in placed.route[a:b].tolist()] for a, b in pairwise(start)]
-    detours = Detours(corner, sizes, width, height)
-    for number, (source, target) in enumerate(lines[:, :2].tolist()):
-        if target == BORDER:
-            routes[number][-1] = (routes[number][-1][0], height)
-        if stirred[source] or stirred[target] or detours.hits(routes[number], (source, target)):
-            routes[number] = detours.route(source, target, routes[number])
-    points = np.array([len(route) for route in routes], dtype=np.int64)
-    return replace(placed, corner=corner, width=width, height=height, route=flat(routes), points=points)
+    stirred = np.abs(corner - placed.corner).max(axis=1) > _STILL
+    ends, route, stop = lines[:, :2], placed.route.copy(), np.cumsum(placed.points)
+    route[stop[ends[:, 1] == BORDER] - 1, 1] = height
+    anew = np.asarray(np.append(stirred, False)[ends].any(axis=1))
+    hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
+    hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
+    anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
+    route, points = _detoured(route, placed.points, ends, anew, Detours(corner, sizes, width, height))
+    return replace(placed, corner=corner, width=width, height=height, route=route, points=points)
 
 
-def _apart(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
-    """Move nodes off those that stand fast, nearest first, each to the nearest free place beside what it overlaps."""
-    fast = list(pinned[:1])
-    rest = [node for node in range(len(corner)) if node not in set(pinned)]
-    middle = corner[pinned] + sizes[pinned] / 2
+def _detoured(
+    route: Floats, points: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], anew: Mask, by: Detours
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """The routes and their numbers of points, some drawn anew."""
+    start = np.concatenate([[0], np.cumsum(points)])
+    routes = [route[a:b] for a, b in pairwise(start.tolist())]
+    for number in anew.nonzero()[0].tolist():
+        (source, target), before = ends[number].tolist(), routes[number].tolist()
+        routes[number] = np.array(by.route(source, target, [(x, y) for x, y in before]))
+    lengths = np.array([len(way) for way in routes], dtype=np.int64)
+    return np.concatenate([np.zeros((0, 2)), *routes]), lengths
+
+
+def _give_way(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
+    """Move what stands on a pinned node, nearest first, each to the nearest place where nothing stands."""
+    for number, node in enumerate(pinned):
+        _set_free(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     centre = corner + sizes / 2
-    near = {node: float(np.abs(middle - centre[node]).sum(axis=1).min()) for node in rest}
-    for node in [*pinned[1:], *sorted(rest, key=near.__getitem__)]:
-        others = np.array(fast)
-        if _clash(corner[node], sizes[node], corner[others], sizes[others]).any():
-            corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
-            # It may now stand on what has not had its turn: that one will give way.
-        fast.append(node)
+    far = np.min([np.abs(centre[node] - centre).sum(axis=1) for node in pinned], axis=0)
+    standing = ~np.any([_clash(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
+    standing[pinned] = True
+    for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):
+        _set_free(node, corner, sizes, standing.nonzero()[0])
+        standing[node] = True
 
 
-def _clash(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> npt.NDArray[np.bool_]:
-    apart = (at + size + _GAP <= corner + 1e-6) | (corner + sizes + _GAP <= at + 1e-6)
+def _set_free(node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]) -> None:
+    if _clash(corner[node], sizes[node], corner[others], sizes[others]).any():
+        corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
+
+
+def _clash(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
+    apart = (at + size + _NEAR <= corner + 1e-6) | (corner + sizes + _NEAR <= at + 1e-6)
     return np.asarray(~apart.any(axis=1))
 
 

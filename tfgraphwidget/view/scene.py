@@ -19,6 +19,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view.facts import Ints
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.layout import Layout, Memo, place
+from tfgraphwidget.view.pins import pinned_items
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import KINDS, visible
 
@@ -173,7 +174,7 @@ def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, memo
         **{name: getattr(seen, name).astype(np.uint8) for name in bits},
         **{name: getattr(seen, name).astype(np.uint32) for name in ("count", "variables", "members", "tensors")},
         **coded,
-        pinned=np.array([name in shown.pinned for name in seen.names], dtype=np.uint8),
+        pinned=np.isin(np.arange(len(seen)), [*pinned_items(seen, shown.pinned)]).astype(np.uint8),
         route_start=positions.route_start,
         route=positions.route,
         names=seen.names,

@@ -18,6 +18,7 @@ from tfgraphwidget.names import last_part
 from tfgraphwidget.view.facts import NONE, Facts, Mask, downstream
 from tfgraphwidget.view.family import FAMILIES
 from tfgraphwidget.view.outline import TRAINING, Group, Outline
+from tfgraphwidget.view.underway import underway
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
 _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -67,11 +68,14 @@ def _ops(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Mask, Mask]
         nothing = np.zeros(len(index), dtype=bool)
         return nothing, nothing
     trains = downstream(index.consumers.start, index.consumers.values, seeds)
-    trains |= _waiting(index, known, trains)
+    trains |= underway(index, known, seeds, trains)
+    waiting = _waiting(index, known, trains)
     # What is not fed serves those that it reaches.
-    forward = known.fed & ~trains
+    forward = known.fed & ~trains & ~waiting
     inputs = index.inputs
     to_forward = downstream(inputs.start, inputs.values, np.flatnonzero(forward))
+    # A variable that is read again after it was trained serves the forward pass that goes on from there.
+    trains |= waiting & ~to_forward
     to_training = downstream(inputs.start, inputs.values, np.flatnonzero(trains))
     return trains | (to_training & ~to_forward), to_forward & ~trains
 
@@ -107,7 +111,7 @@ def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:
         reached &= may & ~after & ~trains
         if reached.any():
             more = downstream(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
-            reached = more & ~after & ~trains
+            reached |= more & ~known.fed & ~after & ~trains
         after |= reached
         frontier = reached
     return after

@@ -1,0 +1,197 @@
+"""Pinned items: who gives way, which lines are drawn anew and how often, and what a name means that two have."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tfgraphwidget as tgw
+from tests.view.checks import crossed, graph_of, loose, outside, overlaps
+from tfgraphwidget.view.detour import Detours
+from tfgraphwidget.view.layout import place
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import OP, visible
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """The lines that a way was searched for."""
+    found = []
+    search = Detours.route
+
+    def counted(self, source, target, before):
+        found.append((source, target))
+        return search(self, source, target, before)
+
+    monkeypatch.setattr(Detours, "route", counted)
+    return found
+
+
+@pytest.fixture(scope="module")
+def tangle():
+    """160 ops beside each other, each of which reads four of those before it."""
+    chance = Random(5)
+    names = [f"p{i}" for i in range(10)]
+    ops = dict.fromkeys(names, "Placeholder")
+    for i in range(150):
+        ops[f"f{i}"] = " ".join(["AddN", *chance.sample(names, 4)])
+        names.append(f"f{i}")
+    return visible(graph_of(ops), Shown(fold=False, badges=False))
+
+
+def beside(shown, positions, name, x, y):
+    """So far from an item's centre."""
+    left, top, width, height = positions.box[shown.names.index(name)].tolist()
+    return {name: (left + width / 2 + x, top + height / 2 + y)}
+
+
+@pytest.mark.parametrize("name", ["f3", "f70", "p1"])
+@pytest.mark.parametrize(("x", "y"), [(80, 60), (-300, 200), (0, 900)])
+def test_no_line_runs_through_a_box_however_many_there_are(tangle, name, x, y):
+    positions = place(tangle, pinned=beside(tangle, place(tangle), name, x, y))
+    assert crossed(tangle, positions)[0] == 0
+    assert loose(tangle, positions) == []
+    assert overlaps(tangle, positions) == []
+
+
+def test_a_way_is_searched_for_the_lines_of_what_moved_and_those_now_stood_on_and_once(tangle, searched):
+    memo = {}
+    free = place(tangle, memo=memo)
+    pinned = beside(tangle, free, "f70", 80, 60)
+    positions = place(tangle, pinned=pinned, memo=memo)
+    first = len(searched)
+    moved = np.flatnonzero(np.abs(positions.box - free.box).max(axis=1) > 1)[1:]
+    of_moved = np.isin(tangle.source, moved) | np.isin(tangle.target, moved)
+    assert of_moved.sum() <= first <= of_moved.sum() + 30
+    again = place(tangle, pinned=dict(pinned), memo=memo)
+    assert len(searched) == first
+    assert again.route.tobytes() == positions.route.tobytes()
+    elsewhere = place(tangle, pinned=beside(tangle, free, "f70", 200, 60), memo=memo)
+    assert len(searched) > first
+    assert not np.array_equal(elsewhere.box, positions.box)
+
+
+def test_what_is_pinned_where_it_stands_changes_nothing(tangle, searched):
+    free = place(tangle)
+    positions = place(tangle, pinned=beside(tangle, free, "f70", 0, 0))
+    assert searched == []
+    assert np.allclose(positions.box, free.box, atol=0.01)
+
+
+def test_only_what_a_pinned_box_would_stand_on_gives_way():
+    shown = visible(graph_of({f"part{i}": "Placeholder" for i in range(80)}), Shown(fold=False))
+    free = place(shown)
+    positions = place(shown, pinned=beside(shown, free, "part40", 60, 40))
+    at, width, height = positions.box[shown.names.index("part40")][:2], *free.box[1, 2:].tolist()
+    near = (np.abs(free.box[1:, :2] - at) < (width + 9, height + 9)).all(axis=1)
+    moved = np.abs(positions.box[1:, :2] - free.box[1:, :2]).max(axis=1) > 1
+    assert (moved <= near | (np.arange(1, len(shown)) == shown.names.index("part40"))).all()
+    assert overlaps(shown, positions) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 79), st.floats(0, 900), st.floats(0, 500)), min_size=1, max_size=6))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_many_pinned_boxes_are_sound_too(spots):
+    ops = {f"op{i}": "Placeholder" if i < 4 else f"AddN op{i // 2} op{i - 3}" for i in range(80)}
+    shown = visible(graph_of(ops), Shown(fold=False))
+    positions = place(shown, pinned={f"op{i}": (x, y) for i, x, y in spots})
+    assert overlaps(shown, positions) == []
+    assert outside(shown, positions) == []
+    assert loose(shown, positions) == []
+    assert crossed(shown, positions)[0] == 0
+
+
+# An op and a scope of one name
+
+
+@pytest.fixture
+def twins():
+    """An op and a scope that are both called `a`, and an op with a slash behind, all in view."""
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    graph = GraphDef()
+    for name, op_type, *inputs in (
+        ("x", "Placeholder"),
+        ("a", "Relu", "x"),
+        ("a/b", "Relu", "a"),
+        ("a/c", "Tanh", "a/b"),
+        ("y", "Relu", "a/c"),
+        ("f/", "NoOp"),
+    ):
+        node = graph.node.add(name=name, op=op_type, input=inputs)
+        if op_type != "NoOp":
+            node.attr["dtype" if op_type == "Placeholder" else "T"].type = 1
+    editor = tgw.edit(graph)
+    editor.open_all()
+    return editor
+
+
+def pinned_in(editor):
+    scene = editor.scene()
+    return [(scene.names[i], "op" if scene.kind[i] == OP else "scope") for i in np.flatnonzero(scene.pinned).tolist()]
+
+
+def inner(editor):
+    """Where everything in the scope `a` is, from its corner."""
+    scene = editor.scene()
+    scope = next(i for i, name in enumerate(scene.names) if name == "a" and scene.kind[i] != OP)
+    return scene.box[scene.parent == scope, :2] - scene.box[scope, :2]
+
+
+def test_a_scope_is_pinned_without_the_op_of_its_name(twins):
+    before = inner(twins)
+    twins.pin("a/", 400, 300)
+    assert pinned_in(twins) == [("a", "scope")]
+    assert np.allclose(inner(twins), before, atol=0.01)
+    twins.close("a")
+    assert pinned_in(twins) == [("a", "scope")]
+
+
+def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
+    twins.pin("a", 400, 300)
+    assert pinned_in(twins) == [("a", "op")]
+    twins.close("a")
+    assert pinned_in(twins) == []
+    assert twins.room.with_open(["a"]).pinned == twins.room.pinned
+    twins.open("a")
+    assert pinned_in(twins) == [("a", "op")]
+    twins.hide("a")
+    assert pinned_in(twins) == []
+
+
+def test_each_is_let_go_alone(twins):
+    twins.pin("a", 400, 300)
+    twins.pin("a/", 500, 400)
+    assert pinned_in(twins) == [("a", "scope"), ("a", "op")]
+    twins.unpin("a/")
+    assert pinned_in(twins) == [("a", "op")]
+    twins.pin("a/", 500, 400)
+    twins.unpin("a")
+    assert pinned_in(twins) == [("a", "scope")]
+    twins.unpin("a")
+    assert pinned_in(twins) == []
+
+
+def test_a_closed_scope_is_meant_where_no_op_of_its_name_is_seen(twins):
+    twins.close("a")
+    twins.pin("a", 400, 300)
+    twins.open("a")
+    assert pinned_in(twins) == [("a", "scope")]
+
+
+def test_an_op_may_end_in_a_slash_and_others_be_asked_for_with_one(twins):
+    twins.pin("f/", 400, 300)
+    twins.pin("y/", 300, 300)
+    assert pinned_in(twins) == [("y", "op"), ("f/", "op")]
+
+
+def test_a_scope_alone_of_its_name_is_pinned_by_it_with_a_slash_and_without():
+    index = graph_of({"x": "Placeholder", "net/one": "Relu x", "net/two": "Relu net/one"})
+    for name in ("net", "net/"):
+        positions = place(visible(index, Shown(fold=False)), pinned={name: (300.0, 200.0)})
+        left, top, width, height = positions.box[2].tolist()
+        assert (left + width / 2, top + height / 2) == (300.0, 200.0)
