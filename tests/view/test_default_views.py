@@ -95,3 +95,16 @@ def test_every_graph_of_the_corpus_is_drawn_closed_at_first_and_open(path):
         held = np.bincount(shown.home_of_op, minlength=len(shown))
         leaf = (shown.kind != 2) & ~is_badge
         assert (held[leaf] == shown.count[leaf]).all()
+
+
+def test_a_network_is_opened_though_there_are_constants_that_are_badges(graph):
+    """What is drawn as badges counts for nothing: with them there were too many boxes to open the only network."""
+    ops = {"x": "Placeholder", "y": "Placeholder"}
+    for k in range(50):
+        before = f"net/part_{k - 1}/{'abcdefg'[(k - 1) % 7]}" if k else "x"
+        ops[f"net/part_{k}/{'abcdefg'[k % 7]}"] = f"{('Relu', 'MatMul', 'Tanh')[k % 3]} {before}"
+        ops[f"net/part_{k}/more"] = f"Sqrt net/part_{k}/{'abcdefg'[k % 7]}"
+    for k in range(10):
+        ops[f"c_{k}"] = "Const"
+    ops["loss"] = " ".join(["AddN net/part_49/a y", *(f"c_{k}" for k in range(10))])
+    assert "net" in default_open(graph(ops))

@@ -69,3 +69,17 @@ def test_lines_are_wider_for_larger_tensors():
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[2]
     assert thickness(0, 0.0) == 1.0
+
+
+@pytest.mark.parametrize("opened", [(), ("layer_0",)])
+def test_a_loop_s_name_has_room_for_its_sign(graph, opened):
+    index = graph({"x": "Placeholder", "layer_0/cond": "LoopCond x", "layer_0/out": "Relu layer_0/cond"})
+    texts = {text.text for text in written(index, *opened).findall(f"{NAME}text")}
+    assert "⟲ layer_0" in texts
+
+
+def test_a_line_that_passes_a_scope_s_name_stays_behind_its_letters(network):
+    names = {text.text: text for text in written(network, "net").findall(f"{NAME}text")}
+    assert names["net"].get("paint-order") == "stroke"
+    assert names["net"].get("stroke")
+    assert names["x"].get("stroke") is None

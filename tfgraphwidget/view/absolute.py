@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.view.placed import Placed
-from tfgraphwidget.view.sizing import LETTER, SIDES, set_badges
+from tfgraphwidget.view.sizing import LETTER, LOOP_SIGN, SIDES, set_badges
 from tfgraphwidget.view.visible import OPEN, Visible
 
 Floats = npt.NDArray[np.float64]
@@ -37,7 +37,8 @@ class Frame:
         self.least = np.zeros(n)
         for item in np.flatnonzero(visible.kind == OPEN).tolist():
             name = visible.labels[item] or visible.names[item]
-            letters = len(name) - name.rfind("/") - 1
+            count = len(f" ×{visible.members[item]}") if visible.members[item] else 0
+            letters = len(name) - name.rfind("/") - 1 + LOOP_SIGN * int(visible.loop[item]) + count
             self.least[item] = LETTER * min(letters, _MOST_LETTERS) + 2 * SIDES
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 

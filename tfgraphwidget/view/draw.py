@@ -12,6 +12,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.view.palette import DARK, LIGHT
@@ -164,4 +165,5 @@ def _add_label(ax: Axes, label: Label, point: float) -> None:
         zorder=5.0,
         parse_math=False,
         clip_on=True,
+        path_effects=[withStroke(linewidth=4 * point, foreground=label.rim)] if label.rim else None,
     )

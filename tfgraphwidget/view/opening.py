@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.view.facts import NONE, Mask, facts
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.outline import Outline, Sums
 
@@ -20,17 +21,17 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
     """
     tree, sums = outline_of(index)
-    state = _State(tree, sums)
+    state = _State(tree, sums, facts(index).aux == NONE)
     state.grow()
     return frozenset(tree.names[node] for node in state.opened if node)
 
 
 class _State:
-    """Which nodes are open; `shown` is how many boxes there are to see."""
+    """Which nodes are open; `shown` is how many boxes there are to see: of the ops, those that are no badges."""
 
-    def __init__(self, tree: Outline, sums: Sums) -> None:
+    def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
-        self.inner = np.bincount(tree.home, minlength=len(tree)) + [len(inside) for inside in tree.children]
+        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [len(inside) for inside in tree.children]
         self.work = np.where(tree.part > 0, 0, sums.work).tolist()
         self.members = tree.members.tolist()
         self.opened, self.closed = {0}, set(tree.children[0])

@@ -52,7 +52,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Label:
-    """A line of text; `x` is its middle, or its left end; `y` its middle."""
+    """A line of text; `x` is its middle, or its left end; `y` its middle. A `rim` of that colour covers lines below."""
 
     x: float
     y: float
@@ -60,6 +60,7 @@ class Label:
     size: float
     colour: str
     middle: bool = True
+    rim: str = ""
 
 
 Shape = Box | Way | Label
@@ -200,7 +201,8 @@ class _Pen:
             return
         if kind == OPEN:
             text = f"{sign}{name}" + (f"  ×{members}" if members else "")
-            yield Label(x + 12, y + HEADER / 2 + 1, clipped(text, w - 20, TEXT), TEXT, theme.text, middle=False)
+            text, rim = clipped(text, w - 20, TEXT), self.opened(item).fill
+            yield Label(x + 12, y + HEADER / 2 + 1, text, TEXT, theme.text, middle=False, rim=rim)
             return
         chips = int(self._chips[item])
         tall = h - (_CHIP_HEIGHT * chips + 3 if chips else 0)

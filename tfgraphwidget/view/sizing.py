@@ -12,6 +12,7 @@ OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
 BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
 LETTER, SMALL_LETTER, SIDES = 6.8, 5.7, 22.0
 _CHIP_LETTER = 6.5
+LOOP_SIGN = 2  # letters, of what is written before a loop's name
 
 
 def sizes(visible: Visible) -> Sizes:
@@ -23,7 +24,7 @@ def sizes(visible: Visible) -> Sizes:
         ],
         dtype=float,
     )
-    wide = LETTER * letters
+    wide = LETTER * (letters + LOOP_SIGN * visible.loop)
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
     second = [SMALL_LETTER * len(second_line(c, v)) for c, v in zip(count, variables, strict=True)]

@@ -70,6 +70,8 @@ def _rounded(points: Points) -> str:
 
 def _label(label: Label) -> str:
     start = "" if label.middle else ' text-anchor="start"'
+    if label.rim:
+        start += f' stroke={quoteattr(label.rim)} stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     text = escape("".join(c for c in label.text if c.isprintable()))
     return (
         f'<text x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill={quoteattr(label.colour)}{start}>'
