@@ -10,6 +10,8 @@ import type { Turns } from "./turns";
 /** Milliseconds that a hand is over a scope before somebody thinks of its inside; that nobody asks for anything else. */
 const REST = 60;
 const IDLE = 300;
+/** Of a drawing of more boxes the kernel tells nothing beforehand. */
+const MOST = 2500;
 
 /** What opening a scope of the present drawing shows; null when it was asked, and there is nothing to know any more. */
 type Known = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
@@ -68,7 +70,7 @@ export class Foresight {
   /** What to ask about when nothing else is going on: a closed scope that is under the pointer, or looked at; or "". */
   #scope(): string {
     const { scene, hover, picked, pending, drawn, gone, aim, state } = this.#store.value;
-    if (this.#asks || pending > 0 || !drawn || gone || aim || !scene) return "";
+    if (this.#asks || pending > 0 || !drawn || gone || aim || !scene || scene.length > MOST) return "";
     const item = [hover, scene.byKey.get(picked) ?? 0].find((one) => scene.kind[one] === CLOSED);
     const near = this.#isNew && scene.names[item ?? 0];
     if (near && !this.#known.get(near)) return near;
