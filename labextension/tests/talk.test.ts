@@ -1,7 +1,7 @@
 // The page's end of the comm, on a kernel made up of signals: replies by id, refusals, kernels that go away.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Gone, openTalk, Refusal, type Talk } from "../src/plugin/kernel";
 
 class MadeUp {
@@ -16,6 +16,7 @@ class MadeUp {
   readonly code: string[] = [];
   readonly sent: Record<string, unknown>[] = [];
   readonly comm = {
+    commId: "c",
     open: () => {},
     close: () => this.sent.push({ type: "closed" }),
     send: (data: Record<string, unknown>) => this.sent.push(data),
@@ -28,6 +29,13 @@ class MadeUp {
     this.#answers = answers;
   }
 
+  /** What becomes of each question for comms; a question too many is never answered. */
+  readonly comms: Promise<object>[] = [];
+  questions = 0;
+  requestCommInfo() {
+    this.questions++;
+    return this.comms.shift() ?? new Promise(() => {});
+  }
   requestExecute({ code }: { code: string }) {
     this.code.push(code);
     return { done: Promise.resolve({ content: this.#answers.shift() ?? { status: "ok" } }) };
@@ -169,4 +177,42 @@ test("a kernel that another program has restarted is known by what it says", asy
   await asked;
   expect(gone).toEqual([true]);
   expect(talk.isOpen).toBe(false);
+});
+
+test("a kernel whose answer was lost is asked again, but not while it works", async () => {
+  vi.useFakeTimers();
+  try {
+    const kernel = new MadeUp();
+    const talk = await kernel.talk();
+    kernel.comms.push(
+      new Promise(() => {}),
+      Promise.resolve({ content: { status: "ok", comms: { c: {} } } }),
+    );
+    const known = talk.isKnown();
+    kernel.become("busy");
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(kernel.questions).toBe(1);
+    kernel.become("idle");
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await known).toBe(true);
+    expect(kernel.questions).toBe(2);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(kernel.questions).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("who asks whether it is known hears that the kernel has ended", async () => {
+  vi.useFakeTimers();
+  try {
+    const kernel = new MadeUp();
+    const talk = await kernel.talk();
+    const known = expect(talk.isKnown()).rejects.toThrow(Gone);
+    kernel.become("dead");
+    await vi.advanceTimersByTimeAsync(1000);
+    await known;
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -154,7 +155,12 @@ def test_a_panel_that_nobody_touches_sees_that_another_program_restarted_its_ker
     panel = open_panel(notebook)
     panel.widget()
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
-    notebook.kernel_eval("0")  # that program, at work
+    gone = panel.message.get_by_role("heading", name="graph is not in the kernel")
+    for _ in range(20):
+        notebook.kernel_eval("0")  # that program, at work; what it says before the server listens again is lost
+        with suppress(AssertionError):
+            expect(gone).to_be_visible(timeout=3000)
+            break
     panel.says("graph is not in the kernel")
     panel.press("Run all cells")
     assert panel.widget().number("ops") == notebook.kernel_eval("len(graph.get_operations())")

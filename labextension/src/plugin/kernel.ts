@@ -12,6 +12,8 @@ const NO_PYTHON = "This kernel does not run Python; graphs of TensorFlow need a 
 
 /** Milliseconds until the line is run again that was passed over. */
 const AGAIN = 100;
+/** Milliseconds until a kernel that does nothing, and has not answered, is asked again. */
+const UNHEARD = 500;
 
 /** A request of tfgraphwidget/lab/talk.py, without its id. */
 export interface Ask extends JSONObject {
@@ -166,10 +168,30 @@ class CommTalk implements Talk {
   }
 
   async isKnown(): Promise<boolean> {
-    const { content } = await this.#kernel.requestCommInfo({ target_name: TARGET });
+    const { content } = await this.#comms();
     const isKnown = content.status === "ok" && this.#comm.commId in content.comms;
     if (!isKnown) await this.#renewed();
     return isKnown;
+  }
+
+  /**
+   * What a new process says before the server listens to it is lost, and so may be the end of its answer, without
+   * which JupyterLab waits for ever.
+   */
+  async #comms(): Promise<KernelMessage.ICommInfoReplyMsg> {
+    let timer: ReturnType<typeof setInterval> | undefined;
+    try {
+      return await new Promise((resolve, reject) => {
+        const ask = () => void this.#kernel.requestCommInfo({ target_name: TARGET }).then(resolve, reject);
+        ask();
+        timer = setInterval(() => {
+          if (!this.#open) reject(new Gone("The kernel ended before it answered."));
+          else if (this.#kernel.status !== "busy") ask();
+        }, UNHEARD);
+      });
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   onPush(callback: (push: Push) => void): void {
