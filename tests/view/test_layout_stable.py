@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from collections.abc import Iterator
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from tests.view.checks import graph_of
+import tfgraphwidget as tgw
+from tests.models import NAMES, written
+from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view import inside
 from tfgraphwidget.view.layout import Positions, place
 from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import BADGE, CLOSED, Visible, default_open, visible
+from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible, default_open, visible
 
 # A line that was straight and no longer is takes a track or two.
 TRACKS = 14.0 + 0.01
+# Between a box that comes or goes and the next.
+GAP = 16.0
 
 
 def moves(before: tuple[Visible, Positions], after: tuple[Visible, Positions], name: str) -> np.ndarray:
@@ -56,6 +65,108 @@ def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(
     for name, kind in zip(shown.names, shown.kind.tolist(), strict=True):
         if kind == CLOSED:
             assert_stays(inception, opened, name, memo)
+
+
+Box = npt.NDArray[np.float32]
+
+
+def children(shown: Visible, positions: Positions) -> dict[str, dict[str, Box]]:
+    """By container and name: left and top in the container, width and height of each box."""
+    found: dict[str, dict[str, Box]] = {}
+    for item in np.flatnonzero(shown.kind[1:] != BADGE).tolist():
+        parent = int(shown.parent[item + 1])
+        corner = np.array([*positions.box[parent, :2], 0, 0])
+        found.setdefault(shown.names[parent], {})[shown.names[item + 1]] = positions.box[item + 1] - corner
+    return found
+
+
+def lines(shown: Visible) -> dict[str, Counter[tuple[str, str]]]:
+    """By container: how many lines join which two."""
+    found: dict[str, Counter[tuple[str, str]]] = {}
+    for source, target, container in zip(shown.source, shown.target, shown.container, strict=True):
+        found.setdefault(shown.names[container], Counter())[shown.names[source], shown.names[target]] += 1
+    return found
+
+
+def excesses(before: tuple[Visible, Positions], after: tuple[Visible, Positions]) -> Iterator[tuple[float, int]]:
+    """Per box that stays in its container: how much further it moves than boxes there have grown, come or gone.
+
+    And how many of the container's lines have come or gone. Boxes at their ends are not asked.
+    """
+    here, there, old, new = children(*before), children(*after), lines(before[0]), lines(after[0])
+    for container in here.keys() & there.keys():
+        boxes, now = here[container], there[container]
+        were, are = old.get(container, Counter()), new.get(container, Counter())
+        changed = (were - are) + (are - were)
+        both = boxes.keys() & now.keys()
+        room = sum((abs(boxes[name] - now[name])[2:] for name in both), np.zeros(2))
+        room = room + sum(((boxes | now)[name][2:] + GAP for name in boxes.keys() ^ now.keys()), np.zeros(2))
+        for name in both - {end for line in changed for end in line}:
+            yield float((abs(boxes[name] - now[name])[:2] - room).max()), changed.total()
+
+
+def walk(
+    index: GraphIndex, opened: frozenset[str], direction: str, steps: int, seed: int
+) -> Iterator[tuple[float, int]]:
+    """Open and close scopes by lot; every drawing on the way is sound."""
+    lot, memo, before = random.Random(seed), {}, None
+    for _ in range(steps):
+        shown = visible(index, Shown(opened, direction=direction))
+        after = shown, place(shown, direction=direction, memo=memo)
+        assert overlaps(*after) == []
+        assert outside(*after) == []
+        assert loose(*after) == []
+        assert crossed(*after)[0] == 0
+        if before:
+            yield from excesses(before, after)
+        before = after
+        of_kind = {
+            kind: [n for n, k in zip(shown.names, shown.kind.tolist(), strict=True) if k == kind]
+            for kind in (CLOSED, OPEN)
+        }
+        close = of_kind[OPEN][1:] if lot.random() < 0.35 else []
+        if close or of_kind[CLOSED]:
+            opened = opened ^ {lot.choice(close or of_kind[CLOSED])}
+
+
+def made_by_lot(seed: int) -> GraphIndex:
+    """Ops with badges in nested scopes, whose lines change as they are opened: circles of scopes, too."""
+    lot = random.Random(seed)
+    ops, names = {"x": "Placeholder"}, ["x"]
+    kinds = ("Relu {}", "Add {} {}", "Const", "VariableV2", "Identity {}", "MatMul {} {}")
+    for number in range(lot.randint(5, 45)):
+        kind = lot.choice(kinds)
+        name = f"{lot.choice(('', 'a/', 'b/', 'a/c/', 'b/d/', 'e/', 'e/f/g/'))}o{number}"
+        ops[name] = kind.format(*(lot.choice(names[-12:]) for _ in range(kind.count("{}"))))
+        names.append(name)
+    return graph_of(ops)
+
+
+def test_what_is_opened_and_closed_by_lot_moves_little_else_even_where_lines_come_and_go():
+    found = []
+    for seed in range(120):
+        direction = ("down", "right")[seed % 2]
+        found += list(walk(made_by_lot(seed), frozenset(), direction, 9, seed))
+    same = np.array([far for far, changed in found if not changed])
+    other = np.array([far for far, changed in found if changed])
+    assert len(same) > 4000
+    assert len(other) > 1000
+    # A box may come down to stand beside another, or lose the line that it stood below.
+    assert (same > TRACKS).mean() < 0.01
+    assert (same > 3 * TRACKS).mean() < 0.003
+    assert (other > 3 * TRACKS).mean() < 0.03
+    assert np.quantile(other, 0.95) < TRACKS
+    assert other.max() < 20 * TRACKS
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("direction", ["down", "right"])
+def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
+    index = tgw.edit(written(name, tmp_path)).index
+    found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])
+    assert len(found) > 200
+    assert (found > 3 * TRACKS).mean() < 0.005
+    assert found.max() < 10 * TRACKS
 
 
 def test_siblings_keep_their_order_when_one_is_opened(graph):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import log
 
+from tfgraphwidget.view.again import rejoined, replanned
+from tfgraphwidget.view.drawing import Drawing, Like, Pack
 from tfgraphwidget.view.flow import Cut, Flow, Plan, cut, planned
 from tfgraphwidget.view.packing import ASIDE_GAP, GAP, beside, extent
-from tfgraphwidget.view.placed import Piece, Placed, Point
+from tfgraphwidget.view.placed import Piece
 from tfgraphwidget.view.route import Column, column
 from tfgraphwidget.view.sheet import Sheet
-from tfgraphwidget.view.stretch import apart, stretched
+from tfgraphwidget.view.stretch import repacked, stretched
 from tfgraphwidget.view.structure import BORDER, Part, Structure
 from tfgraphwidget.view.wrap import cost
 
@@ -21,20 +23,8 @@ _SHAPES, _FEW, _SMALL, _MANY, _NEAR, _PER_COLUMN = (1.0, 0.4, 0.6, 1.7), 3, 12, 
 Size = tuple[float, float]
 Port = tuple[float, float] | None
 Main = Callable[[Flow], Piece]
-
-
-@dataclass
-class Drawing:
-    """A container's inside, and what was decided for it: taken up again when only sizes change, so things stay put.
-
-    `plans` are by part, None for a part without lines. `packs` are what was packed beside or below (True) the rest:
-    sizes and corners.
-    """
-
-    sizes: Sequence[Size]
-    plans: list[tuple[Plan, list[Column]] | None] = field(default_factory=list)
-    packs: list[tuple[bool, list[Size], list[Point]]] = field(default_factory=list)
-    placed: Placed = field(init=False)
+Before = tuple[Plan, list[Column], Sequence[int] | None]
+PackedBefore = tuple[Pack, Sequence[int]]
 
 
 def arranged(
@@ -42,27 +32,42 @@ def arranged(
     sizes: Sequence[Size],
     ports: Sequence[Port],
     aspect: float,
-    like: Drawing | None = None,
+    like: Like | None = None,
     main: Main | None = None,
 ) -> Drawing:
     """Everything inside a container, of about so wide an aspect; nodes that are quiet stand in rows of their own.
 
-    With `like`, a drawing of the same structure with other sizes, order and columns are as they were there. `main`
-    draws one connected part in another way than in layers.
+    With `like`, a drawing of about the same, order and columns are as they were there. `main` draws one connected part
+    in another way than in layers.
     """
-    made = Drawing(sizes)
-    pieces = [(part, _piece(made, part, ports, aspect, like, main)) for part in structure.parts]
-    if len(pieces) == 1 and not structure.quiet:
-        result = pieces[0][1]
-    else:
-        result = _together(made, structure, pieces, aspect, like)
+    asked, bases = structure, [-1] * len(structure.parts)
+    if like:
+        structure, bases = rejoined(structure, like)
+    made = Drawing(asked, structure, sizes)
+    pieces = []
+    for part, base in zip(structure.parts, bases, strict=True):
+        pieces.append((part, _piece(made, part, ports, aspect, _before(like, part, base), main)))
+    alone = len(pieces) == 1 and not structure.quiet
+    result = pieces[0][1] if alone else _together(made, pieces, bases, aspect, like)
     _reach_border(result, structure)
     made.placed = result.placed()
     return made
 
 
+def _before(like: Like | None, part: Part, base: int) -> Before | None:
+    """How a part was drawn, and what its nodes were there; no numbers where it is the same."""
+    found = like.drawing.plans[base] if like and base >= 0 else None
+    if not like or not found:
+        return None
+    old = like.drawing.structure.parts[base]
+    if old is part:
+        return (*found, None)
+    number = {node: i for i, node in enumerate(old.nodes)}
+    return (*found, [number.get(like.number[node], -1) for node in part.nodes])
+
+
 def _piece(
-    made: Drawing, part: Part, ports: Sequence[Port], aspect: float, like: Drawing | None, main: Main | None
+    made: Drawing, part: Part, ports: Sequence[Port], aspect: float, before: Before | None, main: Main | None
 ) -> Piece:
     if not part.lines and len(part.nodes) == 1:
         made.plans.append(None)
@@ -71,10 +76,20 @@ def _piece(
     if main is not None:
         made.plans.append(None)
         return main(flow)
-    before = like.plans[len(made.plans)] if like else None
-    plan, columns = stretched(*before, flow) if before else fresh(flow)
+    plan, columns = (before and _again(flow, *before)) or fresh(flow)
     made.plans.append((plan, columns))
     return Sheet(plan, columns).piece()
+
+
+def _again(
+    flow: Flow, before: Plan, columns: list[Column], number: Sequence[int] | None
+) -> tuple[Plan, list[Column]] | None:
+    """The plan before with other sizes and, where `number` tells what the nodes were in it, with other lines."""
+    if number is None:
+        plan = replace(before, flow=flow)
+        return plan, stretched(before, columns, plan)
+    found = replanned(before, flow, number)
+    return found and (found[0], stretched(before, columns, *found))
 
 
 def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
@@ -104,40 +119,59 @@ def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
 
 
 def _together(
-    made: Drawing, structure: Structure, pieces: list[tuple[Part, Piece]], aspect: float, like: Drawing | None
+    made: Drawing, pieces: list[tuple[Part, Piece]], bases: Sequence[int], aspect: float, like: Like | None
 ) -> Piece:
     """All parts in one drawing, and the quiet ones apart."""
+    structure = made.structure
     result = Piece([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.lines])
     # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
     rest = []
-    for part, piece in pieces:
+    for i, (part, piece) in enumerate(pieces):
         if piece.enter is None and piece.leave is None:
-            rest.append((part, piece))
+            rest.append(i)
             continue
         _put(result, part, piece, 0.0, 0.0)
         result.width, result.height = piece.width, piece.height
     if rest:
-        boxes = [(piece.width, piece.height) for _, piece in rest]
-        for (part, piece), (x, y) in zip(rest, _pack(made, result, boxes, GAP, aspect, like), strict=True):
-            _put(result, part, piece, x, y)
+        boxes = [(pieces[i][1].width, pieces[i][1].height) for i in rest]
+        before = _packed_before(like, "parts", [bases[i] for i in rest])
+        for i, (x, y) in zip(rest, _pack(made, "parts", result, rest, boxes, GAP, aspect, before), strict=True):
+            _put(result, *pieces[i], x, y)
     if structure.quiet:
         boxes = [made.sizes[node] for node in structure.quiet]
-        places = _pack(made, result, boxes, ASIDE_GAP, aspect, like)
+        before = _packed_before(like, "quiet", [like.number[node] for node in structure.quiet] if like else ())
+        places = _pack(made, "quiet", result, structure.quiet, boxes, ASIDE_GAP, aspect, before)
         for node, (x, y) in zip(structure.quiet, places, strict=True):
             result.left[node], result.top[node] = x, y
     return result
 
 
+def _packed_before(like: Like | None, kind: str, members: Sequence[int]) -> PackedBefore | None:
+    """A pack of the drawing before, and where in it each member is (-1: nowhere); None where most are new."""
+    pack = like.drawing.packs.get(kind) if like else None
+    if not like or not pack:
+        return None
+    at = {member: i for i, member in enumerate(pack.members)}
+    found = [at.get(member, -1) for member in members]
+    return (pack, found) if 2 * sum(i >= 0 for i in found) >= max(len(members), len(at)) else None
+
+
 def _pack(
-    made: Drawing, result: Piece, boxes: list[Size], gap: float, aspect: float, like: Drawing | None
+    made: Drawing,
+    kind: str,
+    result: Piece,
+    members: Sequence[int],
+    boxes: list[Size],
+    gap: float,
+    aspect: float,
+    before: PackedBefore | None,
 ) -> list[Size]:
     """Corners for boxes beside or below what is in `result`, which grows."""
-    if like:
-        below, before, places = like.packs[len(made.packs)]
-        places = apart(before, boxes, places)
+    if before:
+        below, places = before[0].below, repacked(*before, boxes, aspect)
     else:
         below, places = beside((result.width, result.height), boxes, aspect, gap, below=result.leave is None)
-    made.packs.append((below, boxes, places))
+    made.packs[kind] = Pack(below, members, boxes, places)
     width, height = extent(boxes, places)
     gap = gap if result.width else 0.0
     x, y = (0.0, result.height + gap) if below else (result.width + gap, 0.0)

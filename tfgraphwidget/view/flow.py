@@ -104,7 +104,7 @@ class Cut:
 def cut(flow: Flow) -> Cut:
     """Rows and columns for the shape wished for."""
     rank, turned = _ranked(flow)
-    nets = _nets(flow, turned)
+    nets = nets_of(flow, turned)
     return Cut(rank, _columns(flow, rank, nets), turned, nets)
 
 
@@ -135,11 +135,15 @@ def _ranked(flow: Flow) -> tuple[list[int], list[bool]]:
     area = sum((w + NODE_GAP) * (h + ROW_GAP) for w, h in flow.sizes)
     limit = max(_NARROWEST, _WIDER * sqrt(area * flow.aspect))
     rank = folded(flow.part.rank, [w + NODE_GAP for w, _ in flow.sizes], flow.part.arcs, limit)
-    turned = [
+    return rank, ups(flow.lines, rank, flow.part.turned)
+
+
+def ups(lines: Sequence[Line], rank: Sequence[int], turned: Sequence[bool]) -> list[bool]:
+    """Per line whether it goes up: firm ones as `turned` says, control lines where the ranks make them."""
+    return [
         rank[line.source] > rank[line.target] if line.loose and BORDER not in line[:2] else turn
-        for line, turn in zip(flow.lines, flow.part.turned, strict=True)
+        for line, turn in zip(lines, turned, strict=True)
     ]
-    return rank, turned
 
 
 def _far(flow: Flow, rank: Sequence[int]) -> set[int]:
@@ -150,7 +154,7 @@ def _far(flow: Flow, rank: Sequence[int]) -> set[int]:
     return {number for number, span in enumerate(spans) if span > _FAR}
 
 
-def _nets(flow: Flow, turned: list[bool]) -> list[Net]:
+def nets_of(flow: Flow, turned: list[bool]) -> list[Net]:
     """The net of each line."""
     leaving = [0] * (len(flow.sizes) + 1)
     entering = [0] * (len(flow.sizes) + 1)

@@ -21,7 +21,7 @@ def ranks(count: int, arcs: Sequence[Arc], from_border: Collection[int], to_bord
     for a, b in arcs:
         above[b].append(a)
         below[a].append(b)
-    order = _topological(above, below)
+    order = topological(above, below)
     rank = [0] * count
     for node in order:
         rank[node] = max((rank[a] + 1 for a in above[node]), default=0)
@@ -94,7 +94,8 @@ def folded(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit:
     return _without_holes(result)
 
 
-def _topological(above: list[list[int]], below: list[list[int]]) -> list[int]:
+def topological(above: list[list[int]], below: list[list[int]]) -> list[int]:
+    """The nodes, each behind all that are above it; those on a circle, and what is behind one, are left out."""
     waiting = [len(a) for a in above]
     order = [node for node, count in enumerate(waiting) if not count]
     for node in order:

@@ -38,11 +38,15 @@ def width(plan: Plan, vertex: int) -> float:
     return plan.flow.sizes[vertex][0] if vertex < len(plan.flow.sizes) else LANE
 
 
+def space(plan: Plan, a: int, b: int) -> float:
+    """The least distance between neighbours."""
+    nodes = len(plan.flow.sizes)
+    return NODE_GAP if a < nodes and b < nodes else LANE_GAP
+
+
 def gap(plan: Plan, a: int, b: int) -> float:
     """The least distance of the middles of neighbours."""
-    nodes = len(plan.flow.sizes)
-    space = NODE_GAP if a < nodes and b < nodes else LANE_GAP
-    return (width(plan, a) + width(plan, b)) / 2 + space
+    return (width(plan, a) + width(plan, b)) / 2 + space(plan, a, b)
 
 
 def column(plan: Plan, number: int) -> Column:
@@ -77,13 +81,13 @@ def _rows(plan: Plan, vertices: list[int], layers: list[list[int]], weighed: lis
     return Rows(rows, gaps, side, links, is_lane)
 
 
-def finished(plan: Plan, number: int, x: dict[int, float]) -> Column:
-    """A column whose vertices have their place from left to right."""
+def finished(plan: Plan, number: int, x: dict[int, float], floor: Mapping[int, float] | None = None) -> Column:
+    """A column whose vertices have their place from left to right; `floor` says how high up boxes may be."""
     low = min((at - width(plan, v) / 2 for v, at in x.items()), default=0.0)
     high = max((at + width(plan, v) / 2 for v, at in x.items()), default=0.0)
     made = Column({v: at - low for v, at in x.items()}, high - low)
     _ports(plan, number, made)
-    _heights(plan, number, made)
+    _heights(plan, number, made, floor or {})
     return made
 
 
@@ -161,7 +165,7 @@ def _enter(plan: Plan, column: Column, node: int, lines: list[tuple[Net, float]]
         column.inlet[(node, net)] = min(max(place, low + i * step), high - (last - i) * step)
 
 
-def _heights(plan: Plan, number: int, column: Column) -> None:
+def _heights(plan: Plan, number: int, column: Column, floor: Mapping[int, float]) -> None:
     """The y of boxes, of the tracks between the rows and of the column's end."""
     nodes, sizes = len(plan.flow.sizes), plan.flow.sizes
     last = plan.last(number)
@@ -172,7 +176,8 @@ def _heights(plan: Plan, number: int, column: Column) -> None:
     for level, row in enumerate(plan.layers[number]):
         boxes = [v for v in row if v < nodes]
         reach = [(column.x[v] - sizes[v][0] / 2, column.x[v] + sizes[v][0] / 2, sizes[v][1]) for v in boxes]
-        for v, top in zip(boxes, dropped(skyline, reach, head), strict=True):
+        lowest = [floor.get(v, 0.0) for v in boxes] if floor else None
+        for v, top in zip(boxes, dropped(skyline, reach, head, lowest), strict=True):
             column.top[v] = top
         if level < last and between[level]:
             _lay(skyline, between[level], level, column)

@@ -49,14 +49,18 @@ class Skyline:
         return max(y + need[kind] for y, kind in zip(self.y, self.kind, strict=True))
 
 
-def dropped(skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float) -> list[float]:
+def dropped(
+    skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float, floor: Sequence[float] | None = None
+) -> list[float]:
     """The upper sides of the boxes (low x, high x, height) of one row; they stand on `skyline` afterwards.
 
-    `head` is the space to keep below the border. Boxes that come to stand at nearly the same height are a row: the
-    lowest of them decides.
+    `head` is the space to keep below the border, `floor` says how high up each may be. Boxes that come to stand at
+    nearly the same height are a row: the lowest of them decides.
     """
     need = (head, ROW_GAP, BELOW)
     free = [skyline.under(low - NODE_GAP / 2, high + NODE_GAP / 2, need) for low, high, _ in boxes]
+    if floor:
+        free = [max(pair) for pair in zip(free, floor, strict=True)]
     tops = list(free)
     group: list[int] = []
     for i in sorted(range(len(boxes)), key=lambda i: -free[i]):

@@ -1,4 +1,4 @@
-"""The same columns and order again when only sizes have changed, so that the eye finds everything where it was.
+"""The same columns and order again when sizes or lines have changed, so that the eye finds everything where it was.
 
 Where a box has grown, x is stretched: what stands right of the box moves by as much as it grew, what stands left
 stays, and what is above or below moves along. No two things change their order, and nothing moves further than the
@@ -7,57 +7,135 @@ box has grown. Where all boxes at some x have shrunk, x shrinks in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.view.flow import Flow, Plan
+from tfgraphwidget.view.align import settled
+from tfgraphwidget.view.drawing import Pack
+from tfgraphwidget.view.flow import Plan
+from tfgraphwidget.view.packing import GAP, beside, extent
 from tfgraphwidget.view.placed import Point
-from tfgraphwidget.view.route import Column, finished, gap, width
+from tfgraphwidget.view.route import Column, finished, gap, space, width
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[float, float]
 Span = tuple[float, float, float]
 
 
-def stretched(before: Plan, columns: list[Column], flow: Flow) -> tuple[Plan, list[Column]]:
-    """The plan with other sizes, and its columns placed anew, near to where they were."""
-    plan = replace(before, flow=flow)
+def stretched(before: Plan, columns: list[Column], plan: Plan, was: Mapping[int, int] | None = None) -> list[Column]:
+    """The columns of the plan, placed near to where those of the plan before were.
+
+    `was` tells which vertex each vertex was; one that is new stands beside what it is joined to. Without it, only
+    sizes have changed.
+    """
     made = []
     for number, old in enumerate(columns):
-        move = _Stretch(_spans(before, plan, number, old))
-        vertices = list(old.x)
-        x = np.array([old.x[v] for v in vertices])
-        half = np.array([width(before, v) / 2 for v in vertices])
-        centres = (move(x - half) + move(x + half)) / 2
-        made.append(finished(plan, number, dict(zip(vertices, centres.tolist(), strict=True))))
-    return plan, made
+        same = {vertex: vertex for vertex in old.x} if was is None else _shared(plan, number, old, was)
+        if was is not None:
+            _order(plan, number, {vertex: old.x[there] for vertex, there in same.items()})
+        move = _Stretch(_spans(before, plan, number, old, same))
+        vertices = list(same)
+        x = np.array([old.x[there] for there in same.values()])
+        half = np.array([width(before, there) / 2 for there in same.values()])
+        centres = dict(zip(vertices, ((move(x - half) + move(x + half)) / 2).tolist(), strict=True))
+        filled = centres if was is None else _filled(plan, number, centres)
+        made.append(finished(plan, number, filled, _floor(before, plan, old, same)))
+    return made
 
 
-def apart(before: Sequence[Size], boxes: Sequence[Size], places: Sequence[Point]) -> list[Point]:
-    """Corners of boxes that had other sizes `before` at these places: x and y are stretched where boxes have grown."""
-    low, old, new = (np.array(some).reshape(-1, 2) for some in (places, before, boxes))
-    moved = [
-        _Stretch(list(zip(low[:, k], low[:, k] + old[:, k], new[:, k] - old[:, k], strict=True)))(low[:, k])
-        for k in (0, 1)
-    ]
-    return list(zip(moved[0].tolist(), moved[1].tolist(), strict=True))
+def _floor(before: Plan, plan: Plan, old: Column, same: Mapping[int, int]) -> dict[int, float]:
+    """How high up each box may be: where it was, or higher by as much as all boxes beside each other have shrunk."""
+    boxes = [(v, there) for v, there in same.items() if there < len(before.flow.sizes)]
+    top = np.array([old.top[there] for _, there in boxes])
+    tall = np.array([before.flow.sizes[there][1] for _, there in boxes])
+    more = np.array([plan.flow.sizes[v][1] for v, _ in boxes]) - tall
+    floor = _stretch(top, tall, np.minimum(tall, tall + more))
+    return dict(zip((v for v, _ in boxes), floor.tolist(), strict=True))
 
 
-def _spans(before: Plan, plan: Plan, number: int, column: Column) -> list[Span]:
+def _shared(plan: Plan, number: int, old: Column, was: Mapping[int, int]) -> dict[int, int]:
+    """The vertices of a column that stood in the column before, and which they were there."""
+    return {v: was[v] for row in plan.layers[number] for v in row if v in was and was[v] in old.x}
+
+
+def _order(plan: Plan, number: int, x: dict[int, float]) -> None:
+    """Put the rows of a column in order: those with an x by it, the others where they would stand."""
+    hint = _spread(plan, number, x)
+    plan.layers[number] = [sorted(row, key=lambda v: (hint[v], v not in x, v)) for row in plan.layers[number]]
+
+
+def _spread(plan: Plan, number: int, x: Mapping[int, float]) -> dict[int, float]:
+    """An x for all vertices of a column: from those that have one along the lines; the rest to the right."""
+    near: dict[int, list[int]] = {}
+    for a, b, _ in plan.links[number]:
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    hint = dict(x)
+    todo = list(x)
+    for vertex in todo:
+        for other in near.get(vertex, ()):
+            if other not in hint:
+                known = [hint[v] for v in near[other] if v in hint]
+                hint[other] = sum(known) / len(known)
+                todo.append(other)
+    right = max(x.values(), default=0.0)
+    return {v: hint.get(v, right) for row in plan.layers[number] for v in row}
+
+
+def _filled(plan: Plan, number: int, x: dict[int, float]) -> dict[int, float]:
+    """The x of all vertices of a column: those that have one keep it, the others stand between them."""
+    hint = _spread(plan, number, x)
+    for row in plan.layers[number]:
+        if row and any(v not in x for v in row):
+            gaps = [gap(plan, a, b) for a, b in pairwise(row)]
+            weights = [1e9 if v in x else 1.0 for v in row]
+            hint.update(zip(row, settled([hint[v] for v in row], weights, gaps), strict=True))
+    return hint
+
+
+def repacked(pack: Pack, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
+    """Corners of packed boxes: x and y are stretched where boxes have grown since.
+
+    `at` says which of the pack's each box was; new ones (-1) stand beside or below what was there.
+    """
+    there = [i for i, was in enumerate(at) if was >= 0]
+    low, old = (np.array([some[at[i]] for i in there]).reshape(-1, 2) for some in (pack.places, pack.boxes))
+    new = np.array([boxes[i] for i in there]).reshape(-1, 2)
+    moved = [_stretch(low[:, k], old[:, k], new[:, k]) for k in (0, 1)]
+    corner = dict(zip(there, zip(moved[0].tolist(), moved[1].tolist(), strict=True), strict=True))
+    more = [i for i, was in enumerate(at) if was < 0]
+    if more:
+        width, height = extent([boxes[i] for i in there], list(corner.values()))
+        below, places = beside((width, height), [boxes[i] for i in more], aspect)
+        right, down = (0.0, height + GAP) if below else (width + GAP, 0.0)
+        corner |= {i: (x + right, y + down) for i, (x, y) in zip(more, places, strict=True)}
+    return [corner[i] for i in range(len(boxes))]
+
+
+def _stretch(low: Floats, old: Floats, new: Floats) -> Floats:
+    return _Stretch(list(zip(low, low + old, new - old, strict=True)))(low)
+
+
+def _spans(before: Plan, plan: Plan, number: int, column: Column, was: Mapping[int, int]) -> list[Span]:
     """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative)."""
     spans = []
     for row in plan.layers[number]:
-        for vertex in row:
-            half = width(before, vertex) / 2
-            spans.append((column.x[vertex] - half, column.x[vertex] + half, width(plan, vertex) - 2 * half))
-        for a, b in pairwise(row):
-            low, high = column.x[a] + width(before, a) / 2, column.x[b] - width(before, b) / 2
-            slack = column.x[b] - column.x[a] - gap(before, a, b)
-            spans.append((low, high, -max(0.0, slack)))
+        left, room = None, 0.0  # the upper end of the last box or lane that was there, and what has come since
+        for i, vertex in enumerate(row):
+            room += space(plan, row[i - 1], vertex) if i else 0.0
+            there = was.get(vertex)
+            if there is None:
+                room += width(plan, vertex)
+                continue
+            half = width(before, there) / 2
+            low, high = column.x[there] - half, column.x[there] + half
+            spans.append((low, high, width(plan, vertex) - 2 * half))
+            if left is not None:
+                spans.append((left, low, room - (low - left)))
+            left, room = high, 0.0
     return [span for span in spans if span[1] - span[0] > 1e-9]
 
 

@@ -56,7 +56,12 @@ def structured(aside: Sequence[int], lines: Sequence[Line]) -> Structure:
     if any(own for _, own in parts):
         quiet = sorted(quiet + [nodes[0] for nodes, own in parts if not own])
         parts = [part for part in parts if part[1]]
-    return Structure(len(aside), lines, [_part(nodes, own, lines) for nodes, own in parts], quiet)
+    return Structure(len(aside), lines, [part_of(nodes, own, lines) for nodes, own in parts], quiet)
+
+
+def is_firm(line: Line) -> bool:
+    """Whether it joins two nodes, and decides their ranks."""
+    return not line.loose and BORDER not in line[:2]
 
 
 def connected(lines: Sequence[Line], count: int) -> Structure:
@@ -86,12 +91,13 @@ def _parts(lines: Sequence[Line], aside: Sequence[int]) -> list[tuple[list[int],
     return list(groups.values())
 
 
-def _part(nodes: list[int], own: list[int], lines: Sequence[Line]) -> Part:
+def part_of(nodes: list[int], own: list[int], lines: Sequence[Line]) -> Part:
+    """A part of these nodes and of the lines of these numbers, both ascending."""
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
     inner = [Line(number[lines[i].source], number[lines[i].target], lines[i].loose, lines[i].loop) for i in own]
     turned = [False] * len(inner)
-    firm = [i for i, line in enumerate(inner) if BORDER not in line[:2] and not line.loose]
+    firm = [i for i, line in enumerate(inner) if is_firm(line)]
     ends = [(inner[i].source, inner[i].target) for i in firm]
     loops = {k for k, i in enumerate(firm) if inner[i].loop}
     for i, turn in zip(firm, flipped(len(nodes), ends, loops), strict=True):
