@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from math import isnan
 from typing import Any
@@ -15,6 +14,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.arrange import arranged
 from tfgraphwidget.view.drawing import Drawing, Like
+from tfgraphwidget.view.kept import Keep, Kept, find, is_given_up, keep, nearest
 from tfgraphwidget.view.pins import Pins, moved
 from tfgraphwidget.view.placed import Placed
 from tfgraphwidget.view.soft import aspect_of, level_of, wished
@@ -26,30 +26,12 @@ Floats = npt.NDArray[np.float64]
 Layout = Callable[[Any], Mapping[Any, Any]]
 Memo = MutableMapping[Any, Any]
 ROOT_ASPECT = 1.75
-# A drawing made after another is given up when it is so far from square, and so much worse than a new one.
-_HOPELESS, _WASTE = 4.0, 2.0
 _MORE, _FRAME = 1.2, 55.0
-_MEMO_LIMIT, _KEPT = 400_000, 6
+_MEMO_LIMIT = 400_000
 # Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
 _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
 _ANY = ("structure", "wished", "drawn")
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A drawing that others of its scope are made after: what it was made of, and the names of its nodes."""
-
-    whole: tuple[Any, ...]
-    names: Sequence[str]
-    drawing: Drawing
-
-    def numbers(self, names: Sequence[str]) -> Sequence[int]:
-        """The number here of each of these nodes, -1 for one that is not here."""
-        if names == self.names:
-            return range(len(names))
-        number = {name: i for i, name in enumerate(self.names)}
-        return [number.get(name, -1) for name in names]
 
 
 class Inside:
@@ -178,62 +160,30 @@ class Inside:
 
     def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
         """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""
-        kept: list[Kept] = self.memo.setdefault(("kept", self.frame.right, self.visible.names[item]), [])
-        for number, one in enumerate(kept):
-            if one.whole == whole:
-                kept.append(kept.pop(number))
-                return one.drawing
-        found = self._near(item, structure, level, whole, kept)
-        if found is None or self._is_given_up(found, item, structure, level, whole):
+        names = self.visible.names[self.first[item] : self.first[item + 1]]
+        kept: Kept = self.memo.setdefault(("kept", self.frame.right, self.visible.names[item]), [])
+        known = find(kept, whole)
+        if known is not None:
+            return known
+        like = nearest(kept, structure, names)
+        found: Drawing | None = None
+        if like is not None:
+            derived = ("after", kept[-1].whole, whole, tuple(like.number))
+            found = self.memo.get(derived)
+            if found is None:
+                found = self.memo[derived] = self._new(item, structure, level, like)
+        if found is None or is_given_up(found, aspect_of(level), lambda: self._anew(item, structure, level, whole)):
             found = self._anew(item, structure, level, whole)
         elif kept[-1].drawing.asked is structure:
             return found  # other sizes alone: what comes next is made after the same drawing
-        del kept[: len(kept) - _KEPT + 1]
-        kept.append(Kept(whole, self._names(item), found))
+        keep(kept, Keep(whole, names, found))
         return found
-
-    def _near(
-        self, item: int, structure: Structure, level: int, whole: tuple[Any, ...], kept: list[Kept]
-    ) -> Drawing | None:
-        """The drawing made after the one of those that is most like it; None where most has come or gone since.
-
-        That one is the last of them afterwards.
-        """
-        names = self._names(item)
-        best: tuple[int, int, Like] | None = None
-        for number, one in enumerate(kept):
-            like = Like(one.drawing, one.numbers(names))
-            nodes, others = like.nodes_changed(), like.lines_changed(structure)
-            most = max(len(structure.lines), len(one.drawing.asked.lines))
-            few = nodes <= len(names) // 2 and others <= max(1, most // 2)
-            if few and (best is None or nodes + others <= best[0]):
-                best = nodes + others, number, like
-        if best is None:
-            return None
-        _, number, like = best
-        kept.append(kept.pop(number))
-        derived = ("after", kept[-1].whole, whole, tuple(like.number))
-        near: Drawing | None = self.memo.get(derived)
-        if near is None:
-            near = self.memo[derived] = self._new(item, structure, level, like)
-        return near
-
-    def _is_given_up(
-        self, near: Drawing, item: int, structure: Structure, level: int, whole: tuple[Any, ...]
-    ) -> bool:
-        """Whether a drawing is far from square, and much worse than a new one."""
-        if not _hopeless(near):
-            return False
-        return _cost(near, level) > _WASTE * _cost(self._anew(item, structure, level, whole), level)
 
     def _anew(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
         found: Drawing | None = self.memo.get(whole)
         if found is None:
             found = self.memo[whole] = self._new(item, structure, level)
         return found
-
-    def _names(self, item: int) -> Sequence[str]:
-        return self.visible.names[self.first[item] : self.first[item + 1]]
 
     def _new(self, item: int, structure: Structure, level: int, like: Like | None = None) -> Drawing:
         a, b = self.first[item], self.first[item + 1]
@@ -273,16 +223,6 @@ def drawn(
     assert best is not None
     memo.update(best[1])
     return best[2:]
-
-
-def _cost(drawing: Drawing, level: int) -> float:
-    return cost(drawing.placed.height, drawing.placed.width, aspect_of(level))
-
-
-def _hopeless(drawing: Drawing) -> bool:
-    placed = drawing.placed
-    ratio = max(placed.width, 1.0) / max(placed.height, 1.0)
-    return len(drawing.sizes) >= 6 and not 1 / _HOPELESS <= ratio <= _HOPELESS
 
 
 def _areas(visible: Visible, size: Floats) -> Floats:
