@@ -14,6 +14,7 @@ from itertools import accumulate
 from tfgraphwidget.view.drawing import Like
 from tfgraphwidget.view.flow import Cut, Flow, Net, Plan, nets_of, planned, ups
 from tfgraphwidget.view.rank import topological
+from tfgraphwidget.view.stretch import Was
 from tfgraphwidget.view.structure import BORDER, Part, Structure, is_firm, part_of
 
 Group = tuple[list[int], list[int]]
@@ -54,8 +55,8 @@ def rejoined(structure: Structure, like: Like) -> tuple[Structure, list[int]]:
     return joined, [base for _, base in parts]
 
 
-def replanned(before: Plan, flow: Flow, number: Sequence[int]) -> tuple[Plan, dict[int, int]] | None:
-    """The plan with other lines, and per vertex which one it was; `number` is the same per node, -1 for a new one.
+def replanned(before: Plan, flow: Flow, number: Sequence[int]) -> tuple[Plan, Was] | None:
+    """The plan with other lines, and which vertices were which; `number` is the same per node, -1 for a new one.
 
     None where lines with new nodes run in a circle.
     """
@@ -75,12 +76,14 @@ def replanned(before: Plan, flow: Flow, number: Sequence[int]) -> tuple[Plan, di
     row = {at: i for i, at in enumerate(used)}
     plan = planned(flow, Cut([row[at] for at in rank], begins, turned, nets_of(flow, turned)))
     levels = _levels(before, plan, used, starts, begins)
-    same = {node: was for node, was in enumerate(number) if was >= 0 and rank[node] == old[was]}
+    known = {node: was for node, was in enumerate(number) if was >= 0}
+    same = {node: was for node, was in known.items() if rank[node] == old[was]}
+    moved = {node: was for node, was in known.items() if node not in same}
     for (net, column, level), vertex in plan.lanes.items():
         was = before.lanes.get((_was(net, number), column, levels[column].get(level, -1)))
         if was is not None:
             same[vertex] = was
-    return plan, same
+    return plan, Was(same, moved)
 
 
 def _was(net: Net, number: Sequence[int]) -> Net:

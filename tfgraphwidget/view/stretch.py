@@ -8,6 +8,7 @@ box has grown. Where all boxes at some x have shrunk, x shrinks in the same way.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,31 +20,51 @@ from tfgraphwidget.view.flow import Plan
 from tfgraphwidget.view.packing import GAP, beside, extent
 from tfgraphwidget.view.placed import Point
 from tfgraphwidget.view.route import Column, finished, gap, space, width
+from tfgraphwidget.view.slots import slotted
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[float, float]
 Span = tuple[float, float, float]
 
 
-def stretched(before: Plan, columns: list[Column], plan: Plan, was: Mapping[int, int] | None = None) -> list[Column]:
+@dataclass(frozen=True)
+class Was:
+    """Which vertices of a plan were which before: those of the `same` row, and nodes that have `moved` to another."""
+
+    same: dict[int, int]
+    moved: dict[int, int]
+
+
+def stretched(before: Plan, columns: list[Column], plan: Plan, was: Was | None = None) -> list[Column]:
     """The columns of the plan, placed near to where those of the plan before were.
 
-    `was` tells which vertex each vertex was; one that is new stands beside what it is joined to. Without it, only
-    sizes have changed.
+    `was` tells which vertex each vertex was, if lines have changed, too.
     """
     made = []
     for number, old in enumerate(columns):
-        same = {vertex: vertex for vertex in old.x} if was is None else _shared(plan, number, old, was)
+        same, x = {vertex: vertex for vertex in old.x}, old.x
         if was is not None:
-            _order(plan, number, {vertex: old.x[there] for vertex, there in same.items()})
+            here = [vertex for row in plan.layers[number] for vertex in row]
+            same = {v: was.same[v] for v in here if was.same.get(v) in old.x}
+            moved = {v: old.x[was.moved[v]] for v in here if was.moved.get(v) in old.x}
+            x = slotted(plan, number, {v: old.x[there] for v, there in same.items()}, moved)
         move = _Stretch(_spans(before, plan, number, old, same))
-        vertices = list(same)
-        x = np.array([old.x[there] for there in same.values()])
-        half = np.array([width(before, there) / 2 for there in same.values()])
-        centres = dict(zip(vertices, ((move(x - half) + move(x + half)) / 2).tolist(), strict=True))
-        filled = centres if was is None else _filled(plan, number, centres)
-        made.append(finished(plan, number, filled, _floor(before, plan, old, same)))
+        middle = np.array(list(x.values()))
+        half = np.array([width(before, same[v]) / 2 if v in same else 0.0 for v in x])
+        centres = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
+        if len(same) < len(x):
+            _settle(plan, number, centres, same)
+        made.append(finished(plan, number, centres, _floor(before, plan, old, same)))
     return made
+
+
+def _settle(plan: Plan, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
+    """Let new vertices stand beside the others, which do not move."""
+    for row in plan.layers[number]:
+        if any(v not in firm for v in row):
+            gaps = [gap(plan, a, b) for a, b in pairwise(row)]
+            weights = [1e9 if v in firm else 1.0 for v in row]
+            x.update(zip(row, settled([x[v] for v in row], weights, gaps), strict=True))
 
 
 def _floor(before: Plan, plan: Plan, old: Column, same: Mapping[int, int]) -> dict[int, float]:
@@ -54,46 +75,6 @@ def _floor(before: Plan, plan: Plan, old: Column, same: Mapping[int, int]) -> di
     more = np.array([plan.flow.sizes[v][1] for v, _ in boxes]) - tall
     floor = _stretch(top, tall, np.minimum(tall, tall + more))
     return dict(zip((v for v, _ in boxes), floor.tolist(), strict=True))
-
-
-def _shared(plan: Plan, number: int, old: Column, was: Mapping[int, int]) -> dict[int, int]:
-    """The vertices of a column that stood in the column before, and which they were there."""
-    return {v: was[v] for row in plan.layers[number] for v in row if v in was and was[v] in old.x}
-
-
-def _order(plan: Plan, number: int, x: dict[int, float]) -> None:
-    """Put the rows of a column in order: those with an x by it, the others where they would stand."""
-    hint = _spread(plan, number, x)
-    plan.layers[number] = [sorted(row, key=lambda v: (hint[v], v not in x, v)) for row in plan.layers[number]]
-
-
-def _spread(plan: Plan, number: int, x: Mapping[int, float]) -> dict[int, float]:
-    """An x for all vertices of a column: from those that have one along the lines; the rest to the right."""
-    near: dict[int, list[int]] = {}
-    for a, b, _ in plan.links[number]:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    hint = dict(x)
-    todo = list(x)
-    for vertex in todo:
-        for other in near.get(vertex, ()):
-            if other not in hint:
-                known = [hint[v] for v in near[other] if v in hint]
-                hint[other] = sum(known) / len(known)
-                todo.append(other)
-    right = max(x.values(), default=0.0)
-    return {v: hint.get(v, right) for row in plan.layers[number] for v in row}
-
-
-def _filled(plan: Plan, number: int, x: dict[int, float]) -> dict[int, float]:
-    """The x of all vertices of a column: those that have one keep it, the others stand between them."""
-    hint = _spread(plan, number, x)
-    for row in plan.layers[number]:
-        if row and any(v not in x for v in row):
-            gaps = [gap(plan, a, b) for a, b in pairwise(row)]
-            weights = [1e9 if v in x else 1.0 for v in row]
-            hint.update(zip(row, settled([hint[v] for v in row], weights, gaps), strict=True))
-    return hint
 
 
 def repacked(pack: Pack, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:

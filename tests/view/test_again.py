@@ -1,0 +1,85 @@
+"""A drawing taken up again with other lines: rows stay, new lines run down, circles keep the way back that they had."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.view.checks import crossed, graph_of, loose, overlaps
+from tfgraphwidget.view.layout import place
+from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.visible import visible
+
+# Few enough to stand in one column, and two beside it.
+CHAIN = {f"c{i}": f"Relu c{i - 1}" if i else "Placeholder" for i in range(4)}
+CHAIN |= {f"w{i}": "Relu c0" for i in range(2)}
+LANE = 26  # a line more between two boxes, on either side
+
+
+def drawn(*graphs: dict[str, str]) -> list[dict[str, np.ndarray]]:
+    """The boxes by name of one graph after the other, as one editor draws them."""
+    memo, found = {}, []
+    for ops in graphs:
+        shown = visible(graph_of(ops), Shown(fold=False, badges=False))
+        positions = place(shown, memo=memo)
+        assert overlaps(shown, positions) == []
+        assert loose(shown, positions) == []
+        assert crossed(shown, positions)[0] == 0
+        found.append(dict(zip(shown.names, positions.box, strict=True)))
+    return found
+
+
+def below(boxes: dict[str, np.ndarray], upper: str, lower: str) -> bool:
+    return bool(boxes[upper][1] + boxes[upper][3] <= boxes[lower][1])
+
+
+def test_a_new_line_moves_what_it_leads_to_down_and_nothing_else():
+    ops = CHAIN | {"side": "Tanh c0", "end": "Tanh side"}
+    before, after = drawn(ops, ops | {"side": "Add c0 c2"})
+    assert below(after, "c2", "side")
+    assert below(after, "side", "end")
+    for name in CHAIN:
+        assert before[name] == pytest.approx(after[name], abs=LANE)
+
+
+def test_a_line_that_is_gone_leaves_its_ends_where_they_were():
+    ops = CHAIN | {"side": "Tanh c0", "more": "Relu side", "end": "Add c2 more"}
+    before, after = drawn(ops, ops | {"end": "Tanh more"})
+    for name in ops:
+        assert before[name] == pytest.approx(after[name], abs=LANE)
+
+
+def test_of_two_parts_that_a_new_line_joins_the_larger_one_stays():
+    ops = CHAIN | {"p": "Placeholder", "q": "Tanh p"}
+    before, after = drawn(ops, ops | {"c2": "Add c1 q"})
+    assert below(after, "q", "c2")
+    for name in CHAIN:
+        assert before[name][0] == pytest.approx(after[name][0], abs=LANE)
+    assert [below(after, f"c{i}", f"c{i + 1}") for i in range(3)] == [True] * 3
+
+
+def test_a_new_line_that_closes_a_circle_goes_up_and_moves_nothing():
+    ops = CHAIN | {"c1": "Merge c0 c2"}
+    before, after = drawn(ops, ops | {"c1": "Merge c0 c2 c3"})
+    for name in CHAIN:
+        assert before[name] == pytest.approx(after[name], abs=LANE)
+
+
+def test_an_op_put_into_a_line_stands_in_it():
+    ops = CHAIN | {"c2": "Relu new", "new": "Tanh c1"}
+    before, after = drawn(CHAIN, ops)
+    assert below(after, "c1", "new")
+    assert below(after, "new", "c2")
+    for name in ("c0", "c1"):
+        assert before[name] == pytest.approx(after[name], abs=LANE)
+
+
+def test_an_op_that_is_taken_out_leaves_the_others_in_their_order():
+    before, after = drawn(CHAIN, {name: text for name, text in CHAIN.items() if name != "c2"} | {"c3": "Relu c1"})
+    assert before["c1"] == pytest.approx(after["c1"], abs=LANE)
+    assert below(after, "c1", "c3")
+
+
+def test_what_has_changed_for_the_most_part_is_drawn_anew():
+    _, after = drawn(CHAIN, {f"c{i}": f"Relu c{i + 1}" if i < 3 else "Placeholder" for i in range(4)})
+    assert [below(after, f"c{i + 1}", f"c{i}") for i in range(3)] == [True] * 3
