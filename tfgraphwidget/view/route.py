@@ -75,7 +75,7 @@ def _rows(plan: Plan, vertices: list[int], layers: list[list[int]], weighed: lis
         for row in rows
     ]
     side = [at + (LANE_GAP if lane else NODE_GAP) / 2 for at, lane in zip(half, is_lane, strict=True)]
-    ports = [(0.0, 0.0) if lane else _port(plan, vertex) for vertex, lane in zip(vertices, is_lane, strict=True)]
+    ports = [(0.0, 0.0) if lane else port(plan, vertex) for vertex, lane in zip(vertices, is_lane, strict=True)]
     large = [not lane and flow.ports[vertex] is not None for vertex, lane in zip(vertices, is_lane, strict=True)]
     links = [(a, b, weight, bend(ports[a][1], ports[b][0], stairs=large[a] and large[b])) for a, b, weight in weighed]
     return Rows(rows, gaps, side, links, is_lane)
@@ -91,7 +91,7 @@ def finished(plan: Plan, number: int, x: dict[int, float], floor: Mapping[int, f
     return made
 
 
-def _port(plan: Plan, node: int) -> Point:
+def port(plan: Plan, node: int) -> Point:
     """Where lines enter and leave a node, from its middle."""
     port = plan.flow.ports[node]
     if port is None:
@@ -119,7 +119,7 @@ def _ports(plan: Plan, number: int, column: Column) -> None:
     for (a, net), lower in ends.items():
         at = column.x[a]
         if a < nodes and plan.flow.ports[a] is not None:
-            at += min(_port(plan, a)[1] + 8.0 * (net[0] == "back"), plan.flow.sizes[a][0] / 2 - 8)
+            at += min(port(plan, a)[1] + 8.0 * (net[0] == "back"), plan.flow.sizes[a][0] / 2 - 8)
         elif a < nodes:
             at += 8.0 if net[0] == "back" else -8.0 if a in backs else 0.0
             at = _straight(plan, column, a, lower, at)
@@ -148,7 +148,7 @@ def _enter(plan: Plan, column: Column, node: int, lines: list[tuple[Net, float]]
     centre = column.x[node]
     if plan.flow.ports[node] is not None:
         for net, _ in lines:
-            column.inlet[(node, net)] = centre + _port(plan, node)[0]
+            column.inlet[(node, net)] = centre + port(plan, node)[0]
         return
     at: dict[Net, list[float]] = {}
     for net, x in lines:

@@ -21,6 +21,7 @@ from tfgraphwidget.view.packing import GAP, beside, extent
 from tfgraphwidget.view.placed import Point
 from tfgraphwidget.view.route import Column, finished, gap, space, width
 from tfgraphwidget.view.slots import slotted
+from tfgraphwidget.view.unbent import unbend
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[float, float]
@@ -54,6 +55,7 @@ def stretched(before: Plan, columns: list[Column], plan: Plan, was: Was | None =
         centres = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
         if len(same) < len(x):
             _settle(plan, number, centres, same)
+        unbend(plan, number, centres)
         made.append(finished(plan, number, centres, _floor(before, plan, old, same)))
     return made
 
