@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -10,6 +11,7 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp
+from tests.models import written
 from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
@@ -29,6 +31,21 @@ def middle(editor: GraphEditor, name: str) -> tuple[float, float]:
     scene = editor.scene()
     left, top, width, height = scene.box[scene.names.index(name)].tolist()
     return left + width / 2, top + height / 2
+
+
+def test_a_drawing_is_laid_out_anew_as_if_it_had_been_so_from_the_start(tmp_path: Path) -> None:
+    path = written("dqn", tmp_path)
+    editor, other = tgw.edit(path), tgw.edit(path)
+    for name in ("online/flatten", "online/dense", "online/q", "online/dense/kernel"):
+        editor.open(name)
+        editor.scene()
+    editor.close("online/dense/kernel")
+    editor.pin("online/q", 900, 900)
+    kept = editor.svg()
+    for name in ("online/q", "online/flatten", "online/dense"):
+        other.open(name)
+    editor.unpin()
+    assert editor.svg() == other.svg() != kept
 
 
 def test_a_pinned_box_stands_where_it_was_put_until_it_is_unpinned(seen: GraphEditor) -> None:

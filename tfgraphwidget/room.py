@@ -224,9 +224,7 @@ class Room:
 
     def _real(self, name: str) -> tuple[str, ...]:
         """The names of ops and scopes that a name means: of a group what it holds."""
-        if not self.is_container(name):
-            return (name,)
-        ops, scopes = self.members_of(name)
+        ops, scopes = self.members_of(name) if self.is_container(name) else ((name,), ())
         return ops + scopes
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
@@ -240,8 +238,10 @@ class Room:
         self.pinned = {**self.pinned, pins.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
-        """Forget where an item was put by hand; without a name, all of them."""
+        """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
         self.pinned = pins.without(self.pinned, name)
+        if not name:
+            self.memo.clear()
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
