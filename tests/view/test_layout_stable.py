@@ -225,3 +225,21 @@ def test_a_closed_scope_leaves_everything_as_it_was_in_both_directions(network, 
     place(shown[1], direction=direction, memo=memo)
     again = place(shown[0], direction=direction, memo=memo)
     assert np.array_equal(first.box, again.box)
+
+
+def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, monkeypatch):
+    monkeypatch.setattr(inside, "_MOST_KEPT", 120)
+    memo: dict = {}
+    opened = default_open(inception)
+    shown = visible(inception, Shown(opened))
+    first = place(shown, memo=memo)
+    closed = [name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED]
+    largest = 0
+    for name in closed * 2:
+        after = visible(inception, Shown(opened | {name}))
+        place(after, memo=memo)
+        largest = max(largest, len(after))
+    boxes = sum(len(made.sizes) for key, made in memo.items() if key[0] in ("drawn", "after"))
+    assert boxes <= max(120, 3 * largest) + largest
+    assert boxes < 300
+    assert np.array_equal(place(shown, memo=memo).box, first.box)

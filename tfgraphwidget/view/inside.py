@@ -27,11 +27,13 @@ Layout = Callable[[Any], Mapping[Any, Any]]
 Memo = MutableMapping[Any, Any]
 ROOT_ASPECT = 1.75
 _MORE, _FRAME = 1.2, 55.0
-_MEMO_LIMIT = 400_000
+# Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole ones.
+_MOST_KEPT, _AT_LEAST = 150_000, 3
 # Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
 _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
 _ANY = ("structure", "wished", "drawn")
+_MADE = ("drawn", "after")
 
 
 class Inside:
@@ -47,8 +49,7 @@ class Inside:
     def __init__(
         self, visible: Visible, frame: Frame, size: Floats, memo: Memo, layout: Layout | None, pinned: Mapping[str, Any]
     ) -> None:
-        if len(memo) > _MEMO_LIMIT:
-            memo.clear()
+        _forget(memo, max(_MOST_KEPT, _AT_LEAST * len(visible)))
         self.visible, self.frame, self.memo, self.layout = visible, frame, memo, layout
         self.size = size[:, ::-1].copy() if frame.right else size
         self.offset = np.zeros_like(size)
@@ -223,6 +224,19 @@ def drawn(
     assert best is not None
     memo.update(best[1])
     return best[2:]
+
+
+def _forget(memo: Memo, most: int) -> None:
+    """Forget the older half of all drawings when they are of more boxes than that, or they would fill the memory."""
+    boxes = {key: len(made.sizes) for key, made in memo.items() if key[0] in _MADE}
+    if sum(boxes.values()) <= most:
+        return
+    gone = 0
+    for key, count in boxes.items():
+        if gone > most // 2:
+            break
+        gone += count
+        del memo[key]
 
 
 def _areas(visible: Visible, size: Floats) -> Floats:
