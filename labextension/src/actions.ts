@@ -138,18 +138,18 @@ export class Actions {
     await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
   }
 
-  pick(item: number): Promise<void> {
+  async pick(item: number): Promise<void> {
     const { scene } = this.#store.value;
     if (scene && item > 0) return this.inspect(keyOf(scene, item));
     this.#turns.lookElsewhere();
     this.#store.set({ picked: "", details: null });
-    return Promise.resolve();
   }
 
   async inspect(key: string): Promise<void> {
     const signal = this.#turns.lookElsewhere();
     this.#store.set({ picked: key });
-    await this.#turns.ask({ type: "inspect", name: key }, signal);
+    // Who walks, or searches, for the op to take keeps the form that asks for it.
+    if (!this.#store.value.picking) await this.#turns.ask({ type: "inspect", name: key }, signal);
   }
 
   /** What there is to say of what is looked at beyond its wiring. */
@@ -276,7 +276,7 @@ export class Actions {
   }
 
   dismiss(): void {
-    this.#store.set({ status: null, warned: [] });
+    this.#store.set({ status: null, warned: [], picking: null });
   }
 
   say(status: Status): void {

@@ -23,6 +23,7 @@ import { createStatus } from "./panels/status";
 import { createToolbar } from "./panels/toolbar";
 import { createTooltip } from "./panels/tooltip";
 import { createWarnings } from "./panels/warnings";
+import { give } from "./picking";
 import { pointOf } from "./render/drag";
 import { Minimap } from "./render/minimap";
 import { Overlay } from "./render/overlay";
@@ -30,7 +31,7 @@ import { listen, withControl } from "./render/pointer";
 import { labelHeights } from "./render/signposts";
 import { Stage } from "./render/stage";
 import { roomOf } from "./rooms";
-import { at, isScope, keyOf, OPEN } from "./scene";
+import { at, keyOf, OPEN } from "./scene";
 import { followColours, preferences } from "./settings";
 import { Sight } from "./sight";
 import { type Screen, type Status, Store } from "./store";
@@ -162,12 +163,9 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   });
   listen(stage, store, {
     click: (item, event) => {
-      const { mode, scene, picking } = store.value;
+      const { mode, picking } = store.value;
       if (aiming.active) return void aiming.drop(pointOf(event));
-      if (picking && scene && item > 0 && !isScope(at(scene.kind, item))) {
-        store.set({ picking: null, status: null });
-        return picking(scene.names[item] ?? "");
-      }
+      if (picking) return void give(store, item);
       if (withControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");

@@ -2,6 +2,7 @@
 import { step } from "./finding";
 import { hide, showAll } from "./panels/filter";
 import type { Parts } from "./panels/parts";
+import { give } from "./picking";
 import { panned, zoomedAt } from "./render/camera";
 import { boxOf, keyOf } from "./scene";
 import { DERIVATIONS } from "./selecting";
@@ -45,7 +46,9 @@ export const GROUPS: readonly Group[] = [
         keys: ["Enter"],
         what: "Open or close a scope, go into a function",
         drawing: true,
-        act: (hands) => hands.actions.activate(here(hands), hands.stage.anchorAt(here(hands))),
+        act: (hands) =>
+          give(hands.store, here(hands)) ||
+          hands.actions.activate(here(hands), hands.stage.anchorAt(here(hands))),
       },
       {
         keys: ["Shift+Enter"],

@@ -15,7 +15,7 @@ export function moved(
 ): { change: Partial<Screen>; entrance: Entrance } | null {
   if (!state || roomOf(state) === roomOf(next)) return null;
   return {
-    // What was looked at or found is not there any more.
+    // What was looked at, found or asked for is not there any more.
     change: {
       rooms: new Map(rooms).set(roomOf(state), camera),
       picked: "",
@@ -25,6 +25,7 @@ export function moved(
       hit: -1,
       query: "",
       region: null,
+      picking: null,
     },
     entrance: { camera: rooms.get(roomOf(next)) ?? null, inward: next.path.length > state.path.length },
   };

@@ -29,6 +29,12 @@ export interface Aim {
   readonly refused: ReadonlyMap<string, string> | null;
 }
 
+/** An op is to be clicked: the status line asks for it as long as it is so. */
+export interface Picking {
+  readonly ask: string;
+  take(op: string): void;
+}
+
 export interface Screen {
   /** The last drawing, selection and state that Python sent. */
   readonly scene: Scene | null;
@@ -50,7 +56,7 @@ export interface Screen {
   /** What is being dragged from a port. */
   readonly aim: Aim | null;
   /** Who takes the op that is clicked next. */
-  readonly picking: ((op: string) => void) | null;
+  readonly picking: Picking | null;
   readonly panelOpen: boolean;
   /** Whether control edges are drawn. */
   readonly controls: boolean;

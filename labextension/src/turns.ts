@@ -92,8 +92,8 @@ export class Turns {
   /** What the inspector shows may have changed, or be gone, which is nothing to complain of. */
   async #lookAgain(): Promise<void> {
     const signal = this.lookElsewhere();
-    const { picked } = this.#store.value;
-    if (picked === "") return;
+    const { picked, picking } = this.#store.value;
+    if (picked === "" || picking) return;
     const gone = () => this.#store.set({ picked: "", details: null });
     await this.#send({ type: "inspect", name: picked }, signal, {
       accept: (answer) => (answer.type === "inspected" ? this.#replies.accept(answer, {}) : gone()),

@@ -134,14 +134,14 @@ describe("dragging a box", () => {
     return { ...hand, panned: hand.store.value.camera !== before };
   }
 
-  test("takes it along, and says where it was put: its middle in what surrounds it", () => {
+  test("takes it along, and says where it was put: its middle in the whole drawing", () => {
     const { store, put, panned, send } = dragged(3);
     expect(panned).toBe(false);
     expect(store.value.lift).toEqual({ item: 3, dx: 20, dy: 15 });
     send("pointerup", 50, 40);
     expect(store.value.lift).toBeNull();
-    // net/dense: middle at (120, 163) in net, which begins at (40, 100).
-    expect(put).toEqual([[3, 100, 78]]);
+    // net/dense: its middle was at (120, 163), in net, which begins at (40, 100): editor.pin asks for the drawing's.
+    expect(put).toEqual([[3, 140, 178]]);
   });
 
   test.each([

@@ -64,8 +64,8 @@ describe("tracing", () => {
   test("a path goes to the op that is clicked next", async () => {
     const parts = await opened(painted({ selected_ops: 2 }, SOME), painted({ selected_ops: 3 }, SOME));
     pickPath(parts, "input");
-    expect(parts.store.value.status).toMatchObject({ kind: "notice" });
-    parts.store.value.picking?.("net");
+    expect(parts.store.value.picking?.ask).toContain("from input");
+    parts.store.value.picking?.take("net");
     await parts.actions.refresh();
     expect(parts.sent.slice(0, 2)).toEqual([
       { type: "select", verb: "set", ops: ["input", "net"], scopes: [] },

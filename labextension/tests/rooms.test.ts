@@ -3,6 +3,7 @@ import { aroundText, doorText } from "../src/panels/doors";
 import { emptyText } from "../src/panels/empty";
 import { crumbsOf } from "../src/panels/path";
 import { unread } from "../src/panels/warnings";
+import type { Found } from "../src/protocol";
 import { destination, firstLook } from "../src/render/arrival";
 import { FARTHEST, fitted } from "../src/render/camera";
 import { roomOf } from "../src/rooms";
@@ -69,9 +70,10 @@ describe("going in and out", () => {
 
   test("what was picked and found stays behind", async () => {
     const { actions, store } = await opened(drawn({ path: INSIDE }));
-    store.set({ picked: "input", found: { type: "found", hits: [], total: 0, why: "", scopes: 0 } });
+    const found = { type: "found", hits: [], total: 0, why: "", scopes: 0 } satisfies Found;
+    store.set({ picked: "input", found, picking: { ask: "?", take: () => undefined } });
     await actions.enter("net");
-    expect(store.value).toMatchObject({ picked: "", details: null, found: null });
+    expect(store.value).toMatchObject({ picked: "", details: null, found: null, picking: null });
   });
 
   test("a selection in a room where another view has gone makes this one follow", async () => {

@@ -141,13 +141,14 @@ test("all that was found goes by its query, also what the list does not hold", a
 
 describe("what is bold", () => {
   test.each([
-    ["conv relu", ["conv", "relu"]],
-    ["name:bias -grad /x.*/ dtype:float32", ["bias"]],
-    ["type:Conv*Back 'a b'", ["Conv", "Back", "a b"]],
-    ["net/block1/w", ["w"]],
-    ["scope:", []],
-  ])("of %s", (query, words) => {
-    expect(wordsOf(query)).toEqual(words);
+    ["conv relu", ["conv", "relu"], ["conv", "relu"]],
+    ["name:bias -grad /x.*/ dtype:float32", ["bias"], []],
+    ["type:Conv*Back 'a b'", ["a b"], ["Conv", "Back", "a b"]],
+    ["net/block1/w", ["w"], ["w"]],
+    ["scope:", [], []],
+  ])("of %s", (query, inNames, inTypes) => {
+    expect(wordsOf(query, "name")).toEqual(inNames);
+    expect(wordsOf(query, "type")).toEqual(inTypes);
   });
 
   test("are the parts that were asked for, whatever their case", () => {

@@ -8,7 +8,7 @@ import { section } from "./section";
 
 export function createChanges({ store, actions }: Parts): HTMLElement {
   const body = element("div", { class: "tgw-changes", role: "status" });
-  const root = section("Changes", { class: "tgw-changes-section" }, [], body);
+  const root = section("Changes", {}, [], body);
   const open = new Set<string>();
   let shown = "";
   store.watch(["state"], ({ state }) => {

@@ -84,7 +84,7 @@ class Form {
   readonly #init = choice("init", VALUES);
   readonly #more = new MoreOptions();
   readonly #values = new Proposals<State["values"]>();
-  readonly #why = element("p", { class: "tgw-hint tgw-why", id: uniqueId() });
+  readonly #why = element("p", { class: "tgw-hint", id: uniqueId() });
   readonly #submit = element(
     "button",
     { type: "submit", class: "tgw-primary", "aria-describedby": this.#why.id },

@@ -54,7 +54,7 @@ export function hideButtons(name: string, { actions }: Parts): HTMLElement {
     ),
   );
   const label = name === "" ? "Hide the selection" : "Hide this";
-  return element("div", { class: "tgw-derive tgw-hiding", role: "group", "aria-label": label }, ...buttons);
+  return element("div", { class: "tgw-derive", role: "group", "aria-label": label }, ...buttons);
 }
 
 /** What the keys h and H do: hide the selection, or else what is looked at; or show nothing else. */

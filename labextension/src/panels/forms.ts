@@ -53,7 +53,7 @@ export function inlineForm(
   close: () => void,
 ): HTMLFormElement {
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
-  const submit = element("button", { type: "submit", class: "tgw-button tgw-apply" }, "Apply");
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
   const form = element("form", { class: "tgw-inline" });
   for (const { field, input } of inputs) {
     form.append(row(field.label, input));
@@ -111,10 +111,7 @@ function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLEle
   };
   const pick = button(
     { class: "tgw-text-button tgw-pick", title: "Take the op that is clicked next" },
-    () => {
-      store.set({ picking: take });
-      actions.say({ kind: "notice", text: "Click the op to take; Escape gives up." });
-    },
+    () => store.set({ picking: { ask: "Click the op to take; Escape gives up.", take } }),
     icon(ICONS.target),
     "Click an op",
   );

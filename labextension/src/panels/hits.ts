@@ -19,9 +19,8 @@ export function createHits(id: string, go: (place: number) => void): Hits {
     const again = list.getAttribute("data-query") === query;
     const { scrollTop } = list;
     let place = 0;
-    const words = wordsOf(query);
     const groups = scopesOf(found?.hits ?? []).map(({ name, hits }) => {
-      const entries = hits.map((hit) => entryOf(hit, words, `${id}-${place++}`));
+      const entries = hits.map((hit) => entryOf(hit, query, `${id}-${place++}`));
       const shown = name || "the graph itself";
       const heading = element(
         "div",
@@ -42,22 +41,24 @@ function optionsOf(list: HTMLElement): Element[] {
   return [...list.querySelectorAll(".tgw-hit")];
 }
 
-function entryOf({ name, type }: Hit, words: readonly string[], id: string): HTMLElement {
+function entryOf({ name, type }: Hit, query: string, id: string): HTMLElement {
   const own = name.slice(name.lastIndexOf("/") + 1);
   return element(
     "div",
     { class: "tgw-hit", id, role: "option", "data-name": name, title: name },
-    element("span", { class: "tgw-hit-name" }, ...highlighted(own, words)),
-    element("span", { class: "tgw-hit-type" }, ...highlighted(type, words)),
+    element("span", { class: "tgw-hit-name" }, ...highlighted(own, wordsOf(query, "name"))),
+    element("span", { class: "tgw-hit-type" }, ...highlighted(type, wordsOf(query, "type"))),
   );
 }
 
-/** The texts that a query looks for in names and types: its words, and the values of name: and type:. */
-export function wordsOf(query: string): string[] {
+/** The texts that a query looks for in names, or in types: its words, and the values of that key. */
+export function wordsOf(query: string, key: "name" | "type"): string[] {
   const terms = query.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
   return terms
     .filter((term) => !/^-./.test(term) && !/^\/.*\/$/.test(term))
-    .map((term) => term.replace(/^(name|type):/i, "").replace(/^(["'])(.*)\1$/, "$2"))
+    .map((term) =>
+      (term.toLowerCase().startsWith(`${key}:`) ? term.slice(5) : term).replace(/^(["'])(.*)\1$/, "$2"),
+    )
     .flatMap((term) => (/^[a-z_]+:/i.test(term) ? [] : term.split("*")))
     .map((word) => word.slice(word.lastIndexOf("/") + 1))
     .filter((word) => word !== "");
@@ -71,18 +72,16 @@ export function highlighted(text: string, words: readonly string[]): (Node | str
 export function boldParts(text: string, words: readonly string[]): { part: string; bold: boolean }[] {
   const low = text.toLowerCase();
   // A letter may be longer in small: then nothing is bold rather than the wrong letters.
-  const bold = Array.from({ length: text.length }, () => false);
+  let marks = "-".repeat(text.length);
   for (const word of low.length === text.length ? words : []) {
     const start = low.indexOf(word.toLowerCase());
-    if (start >= 0) bold.fill(true, start, start + word.length);
+    const end = start + word.length;
+    if (start >= 0) marks = marks.slice(0, start) + "b".repeat(word.length) + marks.slice(end);
   }
-  const parts: { part: string; bold: boolean }[] = [];
-  for (const [i, letter] of text.split("").entries()) {
-    const last = parts.at(-1);
-    if (last && last.bold === bold[i]) last.part += letter;
-    else parts.push({ part: letter, bold: bold[i] ?? false });
-  }
-  return parts;
+  return [...marks.matchAll(/-+|b+/g)].map(({ 0: run, index }) => ({
+    part: text.slice(index, index + run.length),
+    bold: run >= "b",
+  }));
 }
 
 /** Which entry of the list the arrow keys have reached. */

@@ -20,7 +20,7 @@ export function createInspector(parts: Parts): HTMLElement {
     releaseFocus(body);
     body.replaceChildren(...(details ? contents(details, parts, examined) : [nothing()]));
   });
-  return section("Inspector", { class: "tgw-inspector-section" }, [], body);
+  return section("Inspector", {}, [], body);
 }
 
 function nothing(): HTMLElement {

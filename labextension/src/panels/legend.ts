@@ -22,13 +22,12 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
   const root = element("section", { class: "tgw-legend", "aria-label": "Colours", hidden: true }, head, body);
   select.addEventListener("change", async () => {
-    if (body.hidden) fold.click();
     await actions.look({ type: "colour", by: select.value });
     show(); // a refusal has left it as it was
   });
   // Families are the usual and their colours few: whoever asks what they mean unfolds them.
   fold.click();
-  let shown = "";
+  let [shown, last] = ["", ""];
   const show = () => {
     const { state, scene } = store.value;
     root.hidden = !state || state.colours.length === 0;
@@ -44,7 +43,9 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
       );
       body.replaceChildren(...(state.legend ? parts(state.legend) : [list(BY_FAMILY, families.map(family))]));
     }
-    select.value = by;
+    // New colours mean nothing without it, whoever chose them.
+    if (by && by !== last && body.hidden) fold.click();
+    select.value = last = by;
   };
   store.watch(["state", "scene"], show);
   return root;

@@ -4,6 +4,7 @@
 // that has the focus or is scrolled to. Each says its place among its siblings and how many they are.
 import { element, setAttributes } from "../dom";
 import { chordOf } from "../keys";
+import { give } from "../picking";
 import { withControl } from "../render/pointer";
 import { at, CLOSED, isScope, keyOf, labelOf, OPEN, type Scene } from "../scene";
 import { aboutText, paintText, type Tree, treeOf } from "../telling";
@@ -38,7 +39,11 @@ export const OUTLINE_KEYS: readonly Key[] = [
   },
   { keys: ["Home"], what: "First", act: (outline) => outline.focus(0) },
   { keys: ["End"], what: "Last", act: (outline) => outline.focus(Number.POSITIVE_INFINITY) },
-  { keys: ["Enter"], what: "Open, go into, or inspect", act: (outline, item) => outline.enter(item) },
+  {
+    keys: ["Enter"],
+    what: "Open, go into, or inspect",
+    act: (outline, item) => give(outline.parts.store, item) || outline.enter(item),
+  },
   { keys: ["Alt+Enter"], what: "Inspect", act: ({ parts }, item) => parts.actions.pick(item) },
   {
     keys: [" ", "Ctrl+Enter"],

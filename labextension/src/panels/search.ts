@@ -48,12 +48,12 @@ class Search {
     this.#listen();
     parts.store.watch(["found"], () => this.#render());
     parts.store.watch(["hit"], ({ hit }) => this.#choice.reset(hit));
-    let ops = 0;
+    let graph = "";
     parts.store.watch(["state"], ({ state, found, query }) => {
-      // After an edit there may be others.
-      if (found && state && state.ops !== ops)
-        void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
-      ops = state?.ops ?? 0;
+      // After an edit there may be others, or as many with other names.
+      const now = `${state?.ops} ${state?.code}`;
+      if (found && now !== graph) void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
+      graph = now;
     });
   }
 

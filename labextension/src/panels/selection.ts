@@ -46,7 +46,7 @@ export function createSelection(parts: Parts): HTMLElement {
     hide.hidden = verbs.hidden;
   });
   const tools = [createExpression(parts), createDerive(parts), hide, verbs, wholeGraph(parts)];
-  return section("Selection", { class: "tgw-selection-section" }, [clear], body, ...tools);
+  return section("Selection", {}, [clear], body, ...tools);
 }
 
 /** Edits that need no selection. */

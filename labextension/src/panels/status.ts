@@ -24,15 +24,14 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
   const line = element("footer", { class: "tgw-status" }, alert, notice, mends, dismiss, size);
   line.insertBefore(createWorking(store), dismiss);
   let offered: Status["mends"];
-  store.watch(["status", "working", "state", "gone"], (screen) => {
-    const { gone, working } = screen;
-    // What was refused before is no news any more when something else is under way.
-    const status = gone ? GONE : working ? null : screen.status;
+  store.watch(["status", "working", "state", "gone", "picking"], (screen) => {
+    const { gone, picking } = screen;
+    const status = statusOf(screen);
     const bad = status !== null && status.kind !== "notice";
     line.setAttribute("data-kind", status?.kind ?? "");
     alert.textContent = bad ? status.text : "";
     notice.textContent = bad ? "" : noticeText(screen);
-    dismiss.hidden = gone || status === null;
+    dismiss.hidden = gone || !(status ?? picking);
     if (status?.mends === offered) return;
     offered = status?.mends;
     releaseFocus(mends);
@@ -81,8 +80,15 @@ function interrupt(from: Element, ask: boolean): boolean {
   return !from.closest(".tfgraphwidget")?.dispatchEvent(new CustomEvent("tfgraphwidget:interrupt", init));
 }
 
-function noticeText({ status, working, state }: Screen): string {
+/** What was refused before is no news any more when something else is under way. */
+function statusOf({ gone, working, status }: Screen): Status | null {
+  if (gone) return GONE;
+  return working ? null : status;
+}
+
+function noticeText({ status, working, state, picking }: Screen): string {
   if (working) return `${working.what || BUSY} …`;
+  if (picking) return picking.ask;
   if (status) return status.text;
   return state ? "" : "Reading the graph …";
 }

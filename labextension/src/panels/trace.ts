@@ -42,11 +42,8 @@ export async function trace({ actions }: Hands, name: string, verb: Verb, isScop
 
 /** The op that is clicked next is the other end of a path. */
 export function pickPath({ store, actions }: Hands, name: string): void {
-  store.set({ picking: (other) => void joined({ store, actions }, name, other) });
-  actions.say({
-    kind: "notice",
-    text: `Click the op to which the path from ${name} leads; Escape gives up.`,
-  });
+  const ask = `Click the op to which the path from ${name} leads; Escape gives up.`;
+  store.set({ picking: { ask, take: (other) => void joined({ store, actions }, name, other) } });
 }
 
 /** Select all ops between two, whichever comes first. */

@@ -10,7 +10,7 @@ export interface Drags {
   hover(item: number, point: Point): void;
   /** A box or lasso was drawn and let go. */
   select(region: Region): void;
-  /** An item was put elsewhere: its middle, from the upper left corner of what surrounds it. Without it drags pan. */
+  /** An item was put elsewhere: its middle, in pixels of the whole drawing. Without it drags pan. */
   moved?(item: number, x: number, y: number): void;
 }
 

@@ -27,9 +27,8 @@ export function lifted(item: number, from: Point, to: Point, { zoom }: Camera): 
   return { item, dx: (to.x - from.x) / zoom, dy: (to.y - from.y) / zoom };
 }
 
-/** Where it was put: its middle, from the upper left corner of what surrounds it. */
+/** Where it was put: its middle, in pixels of the whole drawing, however deep it lies. */
 export function putDown(scene: Scene, { item, dx, dy }: Lift): Point {
-  const box = boxOf(scene.box, item);
-  const around = boxOf(scene.box, at(scene.parent, item));
-  return { x: box.x + box.width / 2 + dx - around.x, y: box.y + box.height / 2 + dy - around.y };
+  const { x, y, width, height } = boxOf(scene.box, item);
+  return { x: x + width / 2 + dx, y: y + height / 2 + dy };
 }

@@ -52,7 +52,8 @@ function drawBadge(pen: Pen, item: number, text: "in" | "out", colour: string): 
   ctx.font = `600 ${10.5 * scale}px ${palette.font}`;
   const width = ctx.measureText(text).width + 24 * scale;
   const height = 16 * scale;
-  const middle = text === "in" ? box.y - 2 : box.y + box.height + 2;
+  // Outside: a box that is coloured by something is full of its two lines.
+  const middle = text === "in" ? box.y - 7 * scale : box.y + box.height + 7 * scale;
   const x = box.x + Math.min(8 * scale, box.width / 2);
   const y = middle - height / 2;
   ctx.beginPath();

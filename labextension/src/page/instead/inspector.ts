@@ -20,7 +20,7 @@ export const createInspector: typeof Original = (parts) => {
     releaseFocus(body);
     body.replaceChildren(...(details ? contents(details, parts, examined) : [nothing()]));
   });
-  return section("Inspector", { class: "tgw-inspector-section" }, [], body);
+  return section("Inspector", {}, [], body);
 };
 
 function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {

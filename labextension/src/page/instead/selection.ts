@@ -30,5 +30,5 @@ export const createSelection: typeof Original = (parts) => {
   store.watch(["state"], ({ state }) => {
     hiding.hidden = !isSelecting(state);
   });
-  return section("Selection", { class: "tgw-selection-section" }, [clear], body, createDerive(parts), hiding);
+  return section("Selection", {}, [clear], body, createDerive(parts), hiding);
 };
