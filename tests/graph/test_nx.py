@@ -11,9 +11,10 @@ import networkx as nx
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef, build
-from tfgraphwidget.graph.nx import networkx
+from tfgraphwidget.graph.nx import networkx, write_graphml
 
 
 @dataclass
@@ -108,6 +109,16 @@ def test_as_text_it_goes_to_a_file_and_back(mlp: tf.Graph, while_loop: tf.Graph,
         ends = Counter((u, v, data["tensor"]) for u, v, data in seen.edges(data=True))
         assert Counter((u, v, data["tensor"]) for u, v, data in read.edges(data=True)) == ends
         assert all(read.nodes[name]["op"] == data["op"] for name, data in seen.nodes(data=True))
+
+
+def test_names_that_no_xml_may_hold_are_written_so_that_they_can_be_read(tmp_path: Path) -> None:
+    graph_def = tf.compat.v1.GraphDef()
+    graph_def.node.add(name="bad\x00\x1bname", op="NoOp")
+    graph_def.node.add(name="reader", op="NoOp", input=["^bad\x00\x1bname"])
+    graph_def.node.add(name="another", op="NoOp")
+    write_graphml(tgw.edit(graph_def).index, tmp_path / "odd.graphml")
+    read = nx.read_graphml(tmp_path / "odd.graphml")
+    assert list(read.edges()) == [("bad\\x00\\x1bname", "reader")]
 
 
 def test_as_text_shapes_and_attributes_are_words(mlp: tf.Graph) -> None:

@@ -89,6 +89,12 @@ def test_what_is_very_little_of_the_whole_is_as_pale_as_nothing(index):
     assert known.legend("cost").low.startswith("≤ ")
 
 
+@pytest.mark.parametrize(("unit", "low"), [("n", "≤ 14"), ("FLOP", "≤ 14 FLOP"), ("B", "≤ 14 B"), ("µs", "≤ 14.6 µs")])
+def test_the_lower_end_of_a_ramp_of_what_is_counted_is_whole(unit, low):
+    known = Numbers(np.array([1.0, 145_999.0]), unit, total=True)
+    assert known.legend("cost").low == low
+
+
 def test_the_category_of_most_ops_is_that_of_a_closed_scope():
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], name="x")

@@ -100,6 +100,8 @@ def write_graphml(index: GraphIndex, path: Path) -> None:
     told = [graph.graph, *(data for _, data in graph.nodes(data=True)), *(data for *_, data in graph.edges(data=True))]
     for attributes in told:
         attributes.update((key, _printable(value)) for key, value in attributes.items() if isinstance(value, str))
+    if any(_NOT_XML.search(name) for name in graph):
+        graph = nx.relabel_nodes(graph, _printable)
     nx.write_graphml(graph, path)
 
 

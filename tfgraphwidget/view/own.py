@@ -55,7 +55,7 @@ def column(name: str, index: GraphIndex) -> Categories | Numbers:
 
 
 def of_values(values: list[Any]) -> Categories | Numbers:
-    """Numbers when all are numbers, else categories; None, NaN and "" are no values."""
+    """Numbers when all are numbers, else categories; None, NaN, pandas's NA and NaT, "" and infinity are no values."""
     held = [None if _is_nothing(value) else value for value in values]
     known = [value for value in held if value is not None]
     if known and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in known):
@@ -64,7 +64,13 @@ def of_values(values: list[Any]) -> Categories | Numbers:
 
 
 def _is_nothing(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, numbers.Real) and not math.isfinite(value))
+    if isinstance(value, numbers.Real):
+        try:
+            return not math.isfinite(value)
+        except OverflowError:  # an int beyond all floats
+            return True
+    # Of pandas's NA nobody can ask whether it is "", and of an array neither.
+    return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _called(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) -> list[Any]:

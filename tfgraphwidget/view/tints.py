@@ -142,7 +142,8 @@ class Numbers:
         held = np.clip(np.where(none, low, values), low, high)
         if self.is_wide:
             held, low, high = np.log(held), float(np.log(low)), float(np.log(high))
-        place = (held - low) / (high - low) if high > low else np.ones_like(held)
+        # Halves: at the ends of float64 the difference of the ends is infinite.
+        place = (held / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(held)
         return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
@@ -152,6 +153,8 @@ class Numbers:
             return Legend(by, notice=self.notice)
         least = self.value[(self.value > 0) & np.isfinite(self.value)].min(initial=np.inf)
         below = "≤ " if self.total and least < low else ""
+        if below and self.unit != "µs":  # what is counted is whole
+            low = float(np.floor(low))
         scale = "log scale" if self.is_wide else ""
         notice = " · ".join(filter(None, (self.notice, scale)))
         return Legend(by, (), below + short(low, self.unit), short(high, self.unit), notice)
