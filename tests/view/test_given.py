@@ -1,34 +1,145 @@
-"""Layouts that the user gives."""
+"""Layouts that the user gives: sound whatever they say, and as they say."""
 
 from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from random import Random
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
-from tests.view.checks import graph_of, outside, overlaps
+from tests.view.checks import graph_of, overlaps
+from tests.view.exact import assert_sound
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.view.flow import Flow
+from tfgraphwidget.view.given import given as drawn_as
+from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.layout import layered, place
 from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import visible
+from tfgraphwidget.view.slanted import Slanted
+from tfgraphwidget.view.structure import Line, connected
+from tfgraphwidget.view.visible import OPEN, default_open, visible
+
+CHAIN = {"x": "Placeholder", "a": "Relu x"}
 
 
-@pytest.mark.parametrize(
-    "layout", [nx.kamada_kawai_layout, nx.circular_layout, nx.shell_layout, layered, lambda g: dict.fromkeys(g, (0, 0))]
-)
+def at_one_point(graph):
+    return dict.fromkeys(graph, (0, 0))
+
+
+LAYOUTS = [
+    nx.kamada_kawai_layout,
+    partial(nx.spring_layout, seed=1),
+    partial(nx.random_layout, seed=1),
+    partial(nx.spring_layout, seed=1, dim=3),
+    nx.circular_layout,
+    nx.shell_layout,
+    nx.spiral_layout,
+    nx.spectral_layout,
+    nx.planar_layout,
+    nx.multipartite_layout,
+    partial(nx.bipartite_layout, nodes=["x", "net/one/Relu"]),
+    layered,
+    at_one_point,
+    lambda g: {name: (i, 0) for i, name in enumerate(g)},
+    lambda g: {name: (1e300 * i, 1e-300) for i, name in enumerate(g)},
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("opened", [frozenset(), frozenset({"net", "net/one"})])
-def test_any_networkx_layout_will_do(network, layout, opened):
-    shown = visible(network, Shown(opened))
-    positions = place(shown, layout=layout)
-    assert overlaps(shown, positions) == []
-    assert outside(shown, positions) == []
+@pytest.mark.parametrize("direction", ["down", "right"])
+def test_any_networkx_layout_will_do(network, layout, opened, direction):
+    shown = visible(network, Shown(opened, direction=direction))
+    assert_sound(shown, place(shown, layout=layout, direction=direction))
 
 
 def test_y_points_up_in_networkx_and_down_here():
-    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), Shown(frozenset()))
+    shown = visible(graph_of(CHAIN), Shown(frozenset()))
     box = place(shown, layout=lambda _: {"x": (0, 1), "a": (0, 0)}).box
     assert box[1, 1] < box[2, 1]
+
+
+def test_boxes_stand_to_each_other_as_the_layout_says():
+    ops = {f"op{i}": "Placeholder" if i < 3 else f"AddN op{i - 1} op{i - 3}" for i in range(25)}
+    shown, places = visible(graph_of(ops), Shown(fold=False)), {}
+
+    def grid(graph):
+        places.update({name: (int(name[2:]) % 5, -(int(name[2:]) // 5)) for name in graph})
+        return places
+
+    box = place(shown, layout=grid).box.astype(float)
+    centre = dict(zip(shown.names, (box[:, :2] + box[:, 2:] / 2).tolist(), strict=True))
+    for i in range(24):
+        if i % 5 < 4:
+            assert centre[f"op{i}"][0] < centre[f"op{i + 1}"][0]
+        if i < 20:
+            assert centre[f"op{i}"][1] < centre[f"op{i + 5}"][1]
+    assert overlaps(shown, place(shown, layout=grid)) == []
+
+
+def test_a_line_goes_on_inside_an_open_scope_where_it_came_to_its_border(network):
+    shown = visible(network, Shown(frozenset({"net", "net/one", "net/two"})))
+    positions = place(shown, layout=nx.kamada_kawai_layout)
+    first, last = positions.route_start[:-1].astype(int), positions.route_start[1:].astype(int) - 1
+    met = 0
+    for item in np.flatnonzero(shown.kind == OPEN)[1:].tolist():
+        own, around = shown.container == item, shown.container == shown.parent[item]
+        for within, beyond in (
+            (first[own & (shown.source == item)], last[around & (shown.target == item)]),
+            (last[own & (shown.target == item)], first[around & (shown.source == item)]),
+        ):
+            if len(within) and len(beyond):
+                met += 1
+                assert np.ptp(positions.route[[*within, *beyond], 0]) < 0.01
+    assert met >= 3
+
+
+def test_two_ways_between_two_ops_run_beside_each_other():
+    shown = visible(graph_of({"a": "Merge b", "b": "NextIteration a"}), Shown(fold=False))
+    positions = place(shown, layout=nx.circular_layout)
+    assert_sound(shown, positions)
+    there, back = positions.route.reshape(2, 2, 2)
+    assert np.abs(there - back[::-1]).max(axis=1).min() > 5
+
+
+def test_a_line_to_its_own_box_is_a_loop_beside_it():
+    corner, sizes = np.array([[0.0, 0.0]]), np.array([[100.0, 30.0]])
+    way = np.array(Slanted(corner, sizes, [None], (0.0, 0.0), (0.0, 0.0)).route(0, 0))
+    assert way[0, 0] == way[-1, 0] == 100.0
+    assert way[:, 0].max() > 105.0
+
+
+def test_an_op_and_a_scope_of_one_name_are_two_boxes():
+    flow = Flow(connected([Line(0, 1)], 2).parts[0], [(64.0, 30.0)] * 2, [None, None])
+    asked = []
+
+    def noted(graph):
+        asked.append(list(graph))
+        return nx.kamada_kawai_layout(graph)
+
+    piece = drawn_as(noted, ["a", "a"], flow)
+    assert asked == [["a", "a/"]]
+    assert (piece.left[0], piece.top[0]) != (piece.left[1], piece.top[1])
+
+
+def test_what_only_the_border_joins_is_asked_for_apart_and_in_the_order_of_the_graph():
+    ops = {"x": "Placeholder"}
+    ops |= {f"net/{i}{j}": f"Relu {f'net/{i}{j - 1}' if j else 'x'}" for i in "ab" for j in range(4)}
+    shown = visible(graph_of(ops | {"y": "AddN net/a3 net/b3"}), Shown(frozenset({"net"}), fold=False))
+    asked = []
+
+    def noted(graph):
+        asked.append(list(graph))
+        return nx.kamada_kawai_layout(graph)
+
+    assert_sound(shown, place(shown, layout=noted))
+    assert asked == [[f"net/{i}{j}" for j in range(4)] for i in "ab"] + [["x", "net", "y"]]
 
 
 def broken(graph):
@@ -38,16 +149,34 @@ def broken(graph):
 @pytest.mark.parametrize(
     ("layout", "why"),
     [
-        (broken, "'broken' failed .ValueError: no idea.*kamada_kawai_layout"),
+        (broken, r"'broken' failed for 'x', 'a' \(ValueError: no idea\).*kamada_kawai_layout"),
+        (partial(broken), "The layout 'broken' failed"),
+        (
+            nx.bfs_layout,
+            "'bfs_layout' failed .*missing 1 required positional argument.*takes any graph, and that alone",
+        ),
         (lambda _: {"x": (0.0, 0.0)}, "gave no position for 'a'"),
-        (lambda g: dict.fromkeys(g, (float("nan"), 0.0)), "not finite"),
-        (lambda g: dict.fromkeys(g, "x"), "failed"),
+        (lambda _: None, "gave no position for 'x'"),
+        (lambda _: [(0, 0)], "gave no position for 'x'"),
+        (lambda g: dict.fromkeys(g, (float("nan"), 0.0)), r"put 'x' at \(nan, 0.0\), .*finite"),
+        (lambda g: dict.fromkeys(g, (0.0, float("inf"))), "put 'x' at .*finite"),
+        (lambda g: dict.fromkeys(g, "x"), "put 'x' at 'x', .*finite"),
+        (lambda g: dict.fromkeys(g, 1.0), "put 'x' at 1.0, .*finite"),
+        (lambda g: dict.fromkeys(g, (1.0,)), "put 'x' at .*finite"),
+        ({"x": (0.0, 0.0)}, r"a dict, which cannot be called.*editor.pin"),
     ],
 )
 def test_a_layout_that_fails_is_refused_by_name(layout, why):
-    shown = visible(graph_of({"x": "Placeholder", "a": "Relu x"}), Shown(frozenset()))
+    shown = visible(graph_of(CHAIN), Shown(frozenset()))
     with pytest.raises(GraphEditError, match=why):
         place(shown, layout=layout)
+
+
+def test_what_no_plane_holds_is_refused_with_the_way_out():
+    ops = {f"p{i}": "Placeholder" for i in range(3)} | {f"f{i}": "AddN p0 p1 p2" for i in range(3)}
+    shown = visible(graph_of(ops), Shown(fold=False))
+    with pytest.raises(GraphEditError, match=r"'planar_layout' failed for 'p0', 'p1' and 4 more .*not planar.*kamada"):
+        place(shown, layout=nx.planar_layout)
 
 
 def test_a_layout_that_draws_by_lot_or_takes_long_is_asked_once_of_the_same_inside() -> None:
@@ -69,3 +198,80 @@ def test_a_layout_that_draws_by_lot_or_takes_long_is_asked_once_of_the_same_insi
     after = editor.scene()
     assert len(asked) == more
     assert np.array_equal(before.box, after.box)
+
+
+# Any graph, any positions
+
+SPOTS = st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, 1e-9, 1e12]) | st.floats(-10, 10)
+
+
+@st.composite
+def graphs(draw):
+    """Ops in scopes in scopes, lines forth and back."""
+    chance = Random(draw(st.integers(0, 10_000)))
+    count = draw(st.integers(2, 45))
+    scopes = ["", "", "a/", "b/", "a/c/", "a/c/d/"]
+    names = [f"{chance.choice(scopes)}op{i}" for i in range(count)]
+    ops = {}
+    for i, name in enumerate(names):
+        few = chance.sample(names[: i + 1 + (chance.random() < 0.1) * (count - i)], min(i, chance.randint(0, 3)))
+        ops[name] = " ".join(["AddN", *few])
+    return ops
+
+
+@given(graphs(), st.lists(st.tuples(SPOTS, SPOTS), min_size=45, max_size=45), st.booleans())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_any_positions_of_any_graph_make_a_sound_drawing(ops, spots, fold):
+    index = graph_of(ops)
+    shown = visible(index, Shown(frozenset(outline_of(index, fold=fold)[0].names), fold=fold))
+    assert_sound(shown, place(shown, layout=lambda graph: dict(zip(graph, spots, strict=False))))
+
+
+@given(graphs(), st.lists(st.tuples(st.integers(0, 44), SPOTS, SPOTS), min_size=1, max_size=4))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_boxes_can_be_pinned_in_any_drawing(ops, pins):
+    index, names = graph_of(ops), list(ops)
+    shown = visible(index, Shown(frozenset(outline_of(index, fold=False)[0].names), fold=False))
+    pinned = {names[i % len(names)]: (200 + 40 * min(x, 10), 200 + 40 * min(y, 10)) for i, x, y in pins}
+    assert_sound(shown, place(shown, layout=nx.circular_layout, pinned=pinned))
+
+
+def test_an_op_whose_line_goes_straight_down_to_the_border_is_pinned_as_any_op():
+    ops = {"x": "Placeholder", "net/a": "Relu x", "net/b": "Tanh net/a", "y": "Relu net/b"}
+    shown = visible(graph_of(ops), Shown(frozenset({"net"}), fold=False))
+    places = {"net/a": (0, 1), "net/b": (1, 0), "x": (0, 2), "net": (0, 1), "y": (0, 0)}
+    positions = place(shown, layout=lambda _: places, pinned={"net/b": (400, 60)})
+    assert_sound(shown, positions)
+    into = next(e for e, at in enumerate(shown.target) if shown.names[at] == "net/b")
+    left, top, _, height = positions.box[shown.names.index("net/b")].tolist()
+    x, y = positions.route[positions.route_start[into + 1] - 1].tolist()
+    assert x == pytest.approx(left, abs=0.01)
+    assert top + 5 < y < top + height - 5
+
+
+# Real graphs
+
+
+@pytest.mark.parametrize("layout", [nx.circular_layout, partial(nx.random_layout, seed=1)])
+def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
+    shown = visible(inception, Shown(frozenset(outline_of(inception)[0].names)))
+    positions = place(shown, layout=layout)
+    assert_sound(shown, positions)
+    in_rows = place(shown).box[0, 2:].astype(float).prod()
+    assert positions.box[0, 2:].astype(float).prod() < 30 * in_rows
+
+
+def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
+    shown = visible(inception, Shown(default_open(inception)))
+    memo = {}
+    free = place(shown, layout=nx.circular_layout, memo=memo)
+    item = next(i for i, name in enumerate(shown.names) if name.endswith("Mixed_7b"))
+    left, top, width, height = (free.box[item] - [*free.box[shown.parent[item], :2], 0, 0]).tolist()
+    pins = {shown.names[item]: (left + width / 2 + 150, top + height / 2 + 90)}
+    pinned = place(shown, layout=nx.circular_layout, memo=memo, pinned=pins)
+    assert_sound(shown, pinned)
+    same = 0
+    for free_at, pinned_at in zip(pairwise(free.route_start), pairwise(pinned.route_start), strict=True):
+        before, after = free.route[slice(*free_at)], pinned.route[slice(*pinned_at)]
+        same += before.shape == after.shape and bool(np.allclose(before, after, atol=0.5))
+    assert same >= len(shown.source) * 0.5

@@ -80,10 +80,18 @@ def through(way: list[Point], low: Floats, high: Floats) -> Mask:
 def pieces_through(points: Floats, low: Floats, high: Floats) -> Mask:
     """Which of the pieces from each point to the next lead through any of the boxes."""
     least, most = np.minimum(points[:-1], points[1:]), np.maximum(points[:-1], points[1:])
+    along, from_origin = np.diff(points, axis=0), _cross(points[:-1], points[1:])
     hit = np.zeros(len(least), dtype=bool)
-    for corner, opposite in zip(low, high, strict=True):
-        hit |= ((least < opposite - _IN) & (most > corner + _IN)).all(axis=1)
+    for corner, opposite in zip(low + _IN, high - _IN, strict=True):
+        near = ((least < opposite) & (most > corner)).all(axis=1)
+        # A slanted piece may pass a corner.
+        off = np.abs(_cross(along, (corner + opposite) / 2) + from_origin)
+        hit |= near & (off <= (np.abs(along[:, ::-1]) * (opposite - corner) / 2).sum(axis=1))
     return hit
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
 
 
 def _shortest(start: Point, end: Point, xs: list[float], ys: list[float], along: Costs, down: Costs) -> list[Point]:

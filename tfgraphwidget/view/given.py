@@ -1,9 +1,11 @@
-"""Positions from any networkx layout callable, made free of overlaps."""
+"""A part drawn as a layout says that a person gave: any callable like those of networkx."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from functools import partial
+from math import isfinite, nan
+from statistics import median
 from typing import Any
 
 import networkx as nx
@@ -11,105 +13,140 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.progress import counted
 from tfgraphwidget.view.flow import Flow
-from tfgraphwidget.view.placed import Piece
+from tfgraphwidget.view.packing import packed
+from tfgraphwidget.view.placed import Piece, Point, flat
+from tfgraphwidget.view.slanted import CLEAR, STUB, Slanted
+from tfgraphwidget.view.spread import GAP, spread
 from tfgraphwidget.view.structure import BORDER
 
 Points = npt.NDArray[np.float64]
-_GAP = 24.0
-_SPREAD = 3.0  # scale up at most until the boxes cover about a ninth of the drawing; what still overlaps is pushed
+_NAMED = 2
+_MANY = 500  # lines: fewer take no time to speak of
+_WAY_OUT = (
+    "Pass a callable that takes any graph, and that alone, like networkx.kamada_kawai_layout, or none for the layered "
+    "drawing."
+)
 
 
 def given(layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], flow: Flow) -> Piece:
     """A flow drawn with `layout`, a callable like those of networkx; `siblings` are its container's nodes' names.
 
-    The callable gets a DiGraph of names whose nodes carry `width` and `height` in pixels, and returns
-    name -> (x, y), as networkx does with y upwards.
+    The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes carry
+    `width` and `height` in pixels and `subset`, the row they would have in the layered drawing. What only the border
+    joins is asked for apart: for most layouts nothing holds it together.
     """
-    graph, names = nx.DiGraph(), [siblings[node] for node in flow.part.nodes]
-    for name, (width, height) in zip(names, flow.sizes, strict=True):
-        graph.add_node(name, width=width, height=height)
-    for line in flow.lines:
-        if BORDER not in (line.source, line.target):
-            graph.add_edge(names[line.source], names[line.target])
+    graph = _graph(siblings, flow)
+    names = list(graph)
     sizes = np.array(flow.sizes, dtype=np.float64).reshape(-1, 2)
-    centre = _apart(_asked(layout, graph), sizes)
-    corner = centre - sizes / 2
-    corner -= corner.min(axis=0, initial=np.inf) if len(corner) else 0.0
-    width, height = (corner + sizes).max(axis=0, initial=0.0).tolist()
-    return _with_routes(flow, corner, sizes, width, height)
+    number = {name: node for node, name in enumerate(names)}
+    groups = sorted(sorted(number[name] for name in some) for some in nx.weakly_connected_components(graph))
+    corner, boxes = np.zeros_like(sizes), []
+    for nodes in groups:
+        points = _asked(layout, _of(graph, [names[node] for node in nodes])) if len(nodes) > 1 else np.zeros((1, 2))
+        low = spread(points, sizes[nodes]) - sizes[nodes] / 2
+        corner[nodes] = low - low.min(axis=0)
+        boxes.append((corner[nodes] + sizes[nodes]).max(axis=0) + GAP / 2)
+    places, _, _ = packed([(float(w), float(h)) for w, h in boxes], flow.aspect)
+    for nodes, place in zip(groups, places, strict=True):
+        corner[nodes] += place
+    return _with_lines(flow, corner, sizes)
+
+
+def _with_lines(flow: Flow, corner: Points, sizes: Points) -> Piece:
+    """A part whose boxes have their places; the drawing is as large as boxes and lines are."""
+    corner = corner - corner.min(axis=0)
+    routes, enter, leave = _routes(flow, corner, sizes)
+    points = flat(routes)
+    low = np.minimum(points.min(axis=0, initial=0.0), 0.0)
+    high = np.maximum(points.max(axis=0, initial=0.0), (corner + sizes).max(axis=0))
+    for line, way in zip(flow.lines, routes, strict=True):
+        # The last piece before a border is upright, so it can be drawn on.
+        if line.source == BORDER:
+            way[0] = (way[0][0], float(low[1]))
+        if line.target == BORDER:
+            way[-1] = (way[-1][0], float(high[1]))
+    left, top = (corner - low).T.tolist()
+    (x, y), (width, height) = low.tolist(), (high - low).tolist()
+    return Piece(
+        left,
+        top,
+        width,
+        height,
+        [[(a - x, b - y) for a, b in way] for way in routes],
+        None if enter is None else enter - x,
+        None if leave is None else leave - x,
+    )
+
+
+def _routes(flow: Flow, corner: Points, sizes: Points) -> tuple[list[list[Point]], float | None, float | None]:
+    """The ways of the lines, and the x where they come from the border and go to it: in the middle of their ends."""
+    middle = (corner[:, 0] + sizes[:, 0] / 2).tolist()
+    heads = [middle[line.target] for line in flow.lines if line.source == BORDER]
+    tails = [middle[line.source] for line in flow.lines if line.target == BORDER]
+    enter, leave = median(heads) if heads else None, median(tails) if tails else None
+    edge = CLEAR + 2 * STUB  # so no line to it ends like one to a port (`Again`)
+    level = -edge, float((corner + sizes)[:, 1].max()) + edge
+    draw = Slanted(corner, sizes, flow.ports, (enter or 0.0, leave or 0.0), level)
+    both = {(line.source, line.target) for line in flow.lines}
+    lines = counted(flow.lines, "Drawing the lines") if len(flow.lines) > _MANY else flow.lines
+    routes = [draw.route(line.source, line.target, twin=(line.target, line.source) in both) for line in lines]
+    return routes, enter, leave
+
+
+def _graph(siblings: Sequence[str], flow: Flow) -> nx.DiGraph:
+    """The nodes of a flow in their order; a slash stands behind the name that a scope shares with an op."""
+    graph, names = nx.DiGraph(), []
+    for node, (width, height), row in zip(flow.part.nodes, flow.sizes, flow.part.rank, strict=True):
+        name = siblings[node]
+        while name in graph:
+            name += "/"
+        graph.add_node(name, width=width, height=height, subset=row)
+        names.append(name)
+    graph.add_edges_from((names[line.source], names[line.target]) for line in flow.lines if BORDER not in line[:2])
+    return graph
+
+
+def _of(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
+    """Some nodes of a graph and what joins them, in this order: networkx's own would be another in each process."""
+    some = nx.DiGraph()
+    some.add_nodes_from((name, graph.nodes[name]) for name in names)
+    some.add_edges_from(edge for edge in graph.edges(names))
+    return some
 
 
 def _asked(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Points:
-    """What the callable answers, float64 (n, 2), y downwards."""
-    called = getattr(layout, "__name__", type(layout).__name__)
-    way_out = "Pass a callable like networkx.kamada_kawai_layout, or none for the layered drawing."
+    """What the callable answers for each name, float64 (n, 2), y downwards; of more dimensions the first two."""
+    names = list(graph)
+    function = layout.func if isinstance(layout, partial) else layout
+    called = getattr(function, "__name__", type(function).__name__)
+    if not callable(layout):
+        raise GraphEditError(
+            f"The layout is a {called}, which cannot be called. {_WAY_OUT} editor.pin puts single ops somewhere."
+        )
     try:
         answer = layout(graph)
-        points = np.array([[float(answer[node][0]), float(answer[node][1])] for node in graph], dtype=np.float64)
-    except KeyError as error:
-        raise GraphEditError(f"The layout {called!r} gave no position for {error.args[0]!r}. {way_out}") from error
     except Exception as error:
+        some = ", ".join(repr(name) for name in names[:_NAMED])
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
         reason = f"{type(error).__name__}: {error}"
-        raise GraphEditError(f"The layout {called!r} failed ({reason}). {way_out}") from error
-    if not all(isfinite(value) for value in points.ravel().tolist()):
-        raise GraphEditError(f"The layout {called!r} gave positions that are not finite numbers. {way_out}")
-    return points.reshape(-1, 2) * [1.0, -1.0]
+        raise GraphEditError(f"The layout {called!r} failed for {some}{more} ({reason}). {_WAY_OUT}", names) from error
+    return np.array([_point(called, answer, name) for name in names])
 
 
-def _apart(points: Points, sizes: Points) -> Points:
-    """Scale up until no two boxes overlap, as far as that makes sense; push apart what still does."""
-    n = len(points)
-    if n < 2:
-        return points
-    i, j = np.triu_indices(n, 1)
-    need = (sizes[i] + sizes[j]) / 2 + _GAP
-    distance = np.abs(points[i] - points[j])
-    extent = max(float(np.ptp(points, axis=0).max()), 1e-9)
-    # A pair is apart when it is far enough in x or in y; the scale must suffice for the worst pair.
-    with np.errstate(divide="ignore"):
-        scale = float(np.min(need / np.maximum(distance, 1e-12), axis=1).max())
-    enough = _SPREAD * float(np.sqrt((sizes + _GAP).prod(axis=1).sum())) / extent
-    points = points * min(scale, enough)
-    return _pushed(points, sizes)
-
-
-def _pushed(points: Points, sizes: Points) -> Points:
-    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
-    order = np.lexsort((points[:, 0], points[:, 1]))
-    settled = points.copy()
-    done: list[int] = []
-    for node in order.tolist():
-        moved = True
-        while moved and done:
-            other = np.array(done)
-            need = (sizes[other] + sizes[node]) / 2 + _GAP
-            near = (np.abs(settled[other] - settled[node]) < need - 1e-6).all(axis=1)
-            moved = bool(near.any())
-            if moved:
-                settled[node, 1] = float((settled[other, 1] + need[:, 1])[near].max())
-        done.append(node)
-    return settled
-
-
-def _with_routes(flow: Flow, corner: Points, sizes: Points, width: float, height: float) -> Piece:
-    """Straight lines between the borders of the boxes; to and from the middle of the container's border."""
-    centre = corner + sizes / 2
-    routes = []
-    for line in flow.lines:
-        start = np.array([width / 2, 0.0]) if line.source == BORDER else centre[line.source]
-        end = np.array([width / 2, height]) if line.target == BORDER else centre[line.target]
-        first = start if line.source == BORDER else _at_border(start, end, sizes[line.source])
-        last = end if line.target == BORDER else _at_border(end, start, sizes[line.target])
-        routes.append([(float(first[0]), float(first[1])), (float(last[0]), float(last[1]))])
-    touches = any(BORDER in (line.source, line.target) for line in flow.lines)
-    middle = width / 2 if touches else None
-    return Piece(corner[:, 0].tolist(), corner[:, 1].tolist(), width, height, routes, middle, middle)
-
-
-def _at_border(inside: Points, outside: Points, size: Points) -> Points:
-    """Where the line from the centre of a box to a point outside crosses the box's border."""
-    along = outside - inside
-    share = float(np.min(size / 2 / np.maximum(np.abs(along), 1e-9)))
-    result: Points = inside + along * min(share, 1.0)
-    return result
+def _point(called: str, answer: Mapping[Any, Any], name: str) -> Point:
+    """The place of one node in the answer."""
+    try:
+        told = answer[name]
+    except (KeyError, IndexError, TypeError) as error:
+        raise GraphEditError(f"The layout {called!r} gave no position for {name!r}. {_WAY_OUT}", [name]) from error
+    try:
+        x, y = float(told[0]), -float(told[1])
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+        x, y = nan, nan
+    if not (isfinite(x) and isfinite(y)):
+        raise GraphEditError(
+            f"The layout {called!r} put {name!r} at {told!r}, which is no pair of finite numbers. {_WAY_OUT}", [name]
+        )
+    return x, y

@@ -14,6 +14,7 @@ from tfgraphwidget.view.absolute import Frame
 from tfgraphwidget.view.detour import Detours, pieces_through
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.placed import Placed, Point
+from tfgraphwidget.view.slanted import Again, is_slanted
 from tfgraphwidget.view.structure import BORDER
 from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible
 
@@ -118,12 +119,13 @@ def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.i
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
     hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
     anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
-    route, points = _detoured(route, placed.points, ends, anew, Detours(corner, sizes, width, height))
+    by = Again(placed, ends, corner, sizes, height) if is_slanted(placed) else Detours(corner, sizes, width, height)
+    route, points = _detoured(route, placed.points, ends, anew, by)
     return replace(placed, corner=corner, width=width, height=height, route=route, points=points)
 
 
 def _detoured(
-    route: Floats, points: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], anew: Mask, by: Detours
+    route: Floats, points: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], anew: Mask, by: Detours | Again
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The routes and their numbers of points, some drawn anew."""
     start = np.concatenate([[0], np.cumsum(points)])

@@ -1,0 +1,173 @@
+"""Boxes near the points that a layout gave, without overlaps and without more room than that takes.
+
+The points are scaled until some neighbours have room between them; what still overlaps is pushed apart as in graphviz's
+prism (Gansner and Hu, 2010): neighbours in a Delaunay triangulation want to stay where they are to each other, and
+those that overlap to be as far apart as they must; the least squares of both are taken, again and again. So the shape
+of the picture is kept. To scale it until nothing overlaps would make it endless where two ops are nearly at one
+point, or where one box is a scope of a thousand ops, and that at each level anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_matrix, diags
+from scipy.sparse.linalg import splu
+from scipy.spatial import Delaunay, QhullError
+
+Points = npt.NDArray[np.float64]
+Pairs = npt.NDArray[np.intp]
+GAP = 24.0
+_ROUNDS, _DENSE, _GOLDEN = 60, 150, 2.399963
+_ROOM = 0.3  # the share of neighbours that scaling alone sets apart
+# How many times further apart a pair wants to be at most than it is, how much more that counts than to stay, and how
+# many times what is usual a pair must need that goes apart across the nearest side, not in the direction it has.
+_STEP, _FIRMLY, _LARGE = 1.5, 32.0, 2.0
+_FLAT = 0.2  # the most that it is flattened by in the end
+
+
+def spread(points: Points, sizes: Points) -> Points:
+    """The centres of boxes of these sizes, float64 (n, 2); `points` say where in any unit, y downwards as here."""
+    if len(points) < 2:
+        return np.zeros_like(points)
+    points = _told_apart(points)
+    near = _neighbours(points)
+    points = _scaled(points, sizes, near)
+    for _ in range(_ROUNDS):
+        clashing = _clashing(points, sizes)
+        if not len(clashing):
+            break
+        points = _relaxed(points, sizes, _once(np.concatenate([clashing, near]), len(points)))
+    else:
+        points = _pushed(points, sizes)
+    tight = [_squeezed(_squeezed(points, sizes, axis), sizes, 1 - axis) for axis in (0, 1)]
+    return min(tight, key=lambda some: float(_extent(some, sizes).prod()))
+
+
+def _told_apart(points: Points) -> Points:
+    """The points within a square of one, those at one place a little beside each other."""
+    points = points / (float(np.abs(points).max()) or 1.0)
+    points = points / (float(np.ptp(points, axis=0).max()) or 1.0)
+    _, place, count = np.unique(np.round(points, 6), axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(place.ravel(), kind="stable")
+    nth = np.empty(len(points))
+    nth[order] = np.concatenate([np.arange(some) for some in count])
+    turn = np.stack([np.cos(_GOLDEN * nth), np.sin(_GOLDEN * nth)], axis=1)
+    result: Points = points + 1e-3 * np.sqrt(nth)[:, None] * turn
+    return result
+
+
+def _scaled(points: Points, sizes: Points, near: Pairs) -> Points:
+    """The points so far apart that some neighbours have room, but all of it no longer than all boxes in a row."""
+    i, j = near.T
+    need = (sizes[i] + sizes[j]) / 2 + GAP
+    enough = (need / np.maximum(np.abs(points[j] - points[i]), 1e-12)).min(axis=1)
+    row = float((sizes + GAP).max(axis=1).sum() / np.ptp(points, axis=0).max())
+    return points * min(float(np.quantile(enough, _ROOM)), row)
+
+
+def _clashing(points: Points, sizes: Points) -> Pairs:
+    """The pairs of boxes that overlap or are too near, (k, 2), each once."""
+    pairs = _level(points, sizes, 0)
+    i, j = pairs.T
+    close: Pairs = pairs[np.abs(points[i, 1] - points[j, 1]) < (sizes[i, 1] + sizes[j, 1]) / 2 + GAP - 1e-6]
+    return close
+
+
+def _level(points: Points, sizes: Points, axis: int) -> Pairs:
+    """The pairs of boxes that overlap along one axis or are too near in it, each once."""
+    half = sizes[:, axis] / 2 + GAP / 2
+    low, high = points[:, axis] - half, points[:, axis] + half
+    order = np.argsort(low, kind="stable")
+    # From one end to the other, each with those that begin before it ends.
+    stop = np.searchsorted(low[order], high[order] - 1e-6)
+    many = np.maximum(stop - np.arange(len(order)) - 1, 0)
+    first = np.repeat(np.arange(len(order)), many)
+    nth = np.arange(len(first)) - np.repeat(np.cumsum(many) - many, many)
+    return np.sort(np.stack([order[first], order[first + 1 + nth]], axis=1), axis=1)
+
+
+def _neighbours(points: Points) -> Pairs:
+    """The pairs of points that are neighbours, (k, 2), some of them twice."""
+    n = len(points)
+    if n < 4:
+        return np.stack(np.triu_indices(n, 1), axis=1)
+    try:
+        # QJ: points in a line or on a circle are neighbours, too.
+        corners = Delaunay(points, qhull_options="QJ Qbb").simplices.astype(np.intp)
+    except QhullError:
+        rows = [np.argsort(points[:, k], kind="stable") for k in (0, 1)]
+        return np.sort(np.concatenate([np.stack([row[:-1], row[1:]], axis=1) for row in rows]), axis=1)
+    return np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1)
+
+
+def _once(pairs: Pairs, n: int) -> Pairs:
+    return np.stack(np.divmod(np.unique(pairs[:, 0] * n + pairs[:, 1]), n), axis=1)
+
+
+def _wanted(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:
+    """How far from its first each pair's second point wants to be, (k, 2), and how much that counts, (k,)."""
+    i, j = pairs.T
+    away = points[j] - points[i]
+    need = (sizes[i] + sizes[j]) / 2 + GAP
+    short = need - np.abs(away)
+    clash = (short > 0).all(axis=1)
+    further = np.clip((need / np.maximum(np.abs(away), 1e-9)).min(axis=1), 1.0, _STEP)
+    want = away * np.where(clash, further * 1.001, 1.0)[:, None]
+    # Beside a large box, the direction says little, and to keep it would leave much room empty.
+    large = (clash & (need > _LARGE * np.median(sizes + GAP, axis=0)).any(axis=1)).nonzero()[0]
+    axis = short[large].argmin(axis=1)
+    least = np.minimum(need[large, axis], 4 * np.abs(away[large, axis]) + need[large, axis] / 4) + 0.1
+    want[large] = away[large]
+    want[large, axis] = np.where(away[large, axis] < 0, -least, least)
+    return want, np.where(clash, _FIRMLY, 1.0) / np.maximum((want**2).sum(axis=1), 1.0)
+
+
+def _relaxed(points: Points, sizes: Points, pairs: Pairs) -> Points:
+    """The points at which all pairs are as near to what they want as they can be together."""
+    (i, j), n = pairs.T, len(points)
+    want, weight = _wanted(points, sizes, pairs)
+    degree = np.bincount(i, weight, n) + np.bincount(j, weight, n)
+    degree += 1e-6 * degree.mean()  # where all of it stands is free: a little weight holds it there
+    pull = weight[:, None] * want
+    wanted = np.stack([np.bincount(j, pull[:, k], n) - np.bincount(i, pull[:, k], n) for k in (0, 1)], axis=1)
+    wanted += 1e-6 * degree.mean() * points
+    if n <= _DENSE:
+        matrix = np.diag(degree)
+        matrix[i, j] = matrix[j, i] = -weight
+        return np.linalg.solve(matrix, wanted)
+    half = coo_matrix((-weight, (i, j)), (n, n))
+    result: Points = splu((half + half.T + diags(degree)).tocsc()).solve(wanted)
+    return result
+
+
+def _squeezed(points: Points, sizes: Points, axis: int) -> Points:
+    """The points nearer together along one axis, as far as nothing clashes: a row aslant takes much room."""
+    i, j = _level(points, sizes, 1 - axis).T
+    need = (sizes[i, axis] + sizes[j, axis]) / 2 + GAP
+    factor = np.ones(2)
+    factor[axis] = min((need / np.abs(points[i, axis] - points[j, axis])).max(initial=_FLAT), 1.0)
+    result: Points = points * factor
+    return result
+
+
+def _extent(points: Points, sizes: Points) -> Points:
+    return np.asarray((points + sizes / 2).max(axis=0) - (points - sizes / 2).min(axis=0))
+
+
+def _pushed(points: Points, sizes: Points) -> Points:
+    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
+    order = np.lexsort((points[:, 0], points[:, 1]))
+    settled = points.copy()
+    done: list[int] = []
+    for node in order.tolist():
+        moved = True
+        while moved and done:
+            other = np.array(done)
+            need = (sizes[other] + sizes[node]) / 2 + GAP
+            near = (np.abs(settled[other] - settled[node]) < need - 1e-6).all(axis=1)
+            moved = bool(near.any())
+            if moved:
+                settled[node, 1] = float((settled[other, 1] + need[:, 1])[near].max())
+        done.append(node)
+    return settled
