@@ -203,8 +203,7 @@ class Seeing(Looking):
     def unpin(self, name: str = "") -> None:
         """Let the layout decide again where an item stands; without a name, where all do.
 
-        Then the drawing is as if what is open had been open from the start: scopes that are opened and closed leave
-        the rest where it was, which takes room.
+        Then the drawing is as if what is open had been open from the start.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

@@ -21,12 +21,12 @@ from tfgraphwidget.view.visible import OP, OPEN, Visible, visible
 # ResNet's training step stands in frames up to eleven deep, so a quarter for the boxes alone would need each frame to
 # be nine tenths full, its header and its lines included.
 LEAST = {
-    "resnet": (0.075, 0.17),
-    "inception": (0.10, 0.21),
-    "transformer": (0.055, 0.21),
+    "resnet": (0.073, 0.165),
+    "inception": (0.098, 0.21),
+    "transformer": (0.055, 0.205),
     "seq2seq": (0.036, 0.15),
-    "dqn": (0.12, 0.27),
-    "keras": (0.115, 0.25),
+    "dqn": (0.118, 0.27),
+    "keras": (0.11, 0.25),
 }
 _CELL, _CLEAR = 6.0, 6.0
 

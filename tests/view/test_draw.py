@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from tfgraphwidget.errors import GraphEditError
@@ -41,3 +42,17 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
     written = (tmp_path / "odd.svg").read_text()
     assert "<b>" not in written
     assert "&lt;b&gt;" in written
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf"])
+def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_path, suffix):
+    save(
+        build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), Shown(frozenset())),
+        tmp_path / f"a{suffix}",
+    )
+
+
+def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_one(graph, monkeypatch):
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"])
+    ax = draw(build(graph({"卷积": "Placeholder"}), Shown(frozenset())))
+    assert ax.texts[0].get_fontfamily() == ["sans-serif", "Noto Sans CJK JP", "Malgun Gothic"]

@@ -133,7 +133,7 @@ def test_a_while_loop_turns_its_way_back_round(graph):
 
 
 def test_two_copies_of_a_tower_stand_side_by_side(graph):
-    tower = {"conv": "Conv2D {}", "relu": "Relu {0}", "pool": "MaxPool {0}"}
+    tower = {"convolution": "Conv2D {}", "relu": "Relu {0}", "pool": "MaxPool {0}"}
     ops = {"x": "Placeholder"}
     for scope in ("net", "copy/net"):
         before = "x"

@@ -7,8 +7,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from tfgraphwidget.view.letters import cut
 from tfgraphwidget.view.scene import build, paint
-from tfgraphwidget.view.shapes import clipped, thickness
+from tfgraphwidget.view.shapes import thickness
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.svg import svg
 
@@ -33,7 +34,7 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph):
     name = "<img_src=x_onerror=alert(1)>"
     root = written(graph({name: "Placeholder", "a\x00b\x1b": "Placeholder"}))
     texts = {text.text for text in root.findall(f"{NAME}text")}
-    assert texts == {clipped(name, 210, 12), "ab"} or name in texts
+    assert texts == {cut(name, 210 / 12), "ab"} or name in texts
     assert root.find(f".//{NAME}img") is None
     assert root.find(f".//{NAME}script") is None
 

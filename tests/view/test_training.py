@@ -122,3 +122,34 @@ def test_a_group_whose_name_is_taken_is_not_made(graph):
 def test_hidden_training_goes_with_its_lines(graph, hidden):
     shown = visible(graph(FORWARD | GRADIENTS), Shown(hidden=frozenset({hidden})))
     assert ("gradients" in shown.names) == (hidden != "gradients")
+
+
+CALLED_OTHERWISE = {
+    "grads/one": "Const",
+    "grads/loss_grad/Mul": "Mul loss grads/one",
+    "grads/net/mul_grad/MatMul": "MatMul x grads/loss_grad/Mul",
+    "grads/net/mul_grad/shape": "Shape x",
+}
+
+
+def under(prefix: str, ops: dict[str, str]) -> dict[str, str]:
+    return {
+        prefix + name: " ".join([*said.split()[:1], *(prefix + i for i in said.split()[1:])])
+        for name, said in ops.items()
+    }
+
+
+def test_gradients_are_known_by_the_ops_that_they_are_of(graph):
+    """`tf.gradients(loss, x, name="grads")`: what is called after ops outside is training, whatever is around it."""
+    seen = parts(graph(FORWARD | CALLED_OTHERWISE))
+    assert seen == {"": 0, "x": 0, "net": 0, "loss": 0, "grads": 1}
+
+
+def test_gradients_of_a_graph_under_a_prefix_are_known_too(graph):
+    assert parts(graph(under("one/two/", FORWARD | CALLED_OTHERWISE)), "one", "one/two")["one/two/grads"] == 1
+
+
+def test_a_scope_that_the_network_reads_is_no_gradient_however_it_is_called(graph):
+    ops = {"x": "Placeholder", "net/clip_grad/a": "Relu x", "net/clip_grad/b": "Tanh net/clip_grad/a"}
+    ops |= {"clip": "Relu net/clip_grad/b", "y": "Sqrt clip"}
+    assert not any(parts(graph(ops)).values())

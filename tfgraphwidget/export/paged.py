@@ -127,7 +127,7 @@ def _nodes(outline: Outline, sums: Sums, drawn: list[insides.Drawn], texts: Text
         least[numbers] = one.frame.least[one.items]
     return {
         "node_parent": outline.parent.astype(np.int32),
-        "node_members": outline.members.astype(np.uint32),
+        "node_members": (outline.members * ~outline.blocks).astype(np.uint32),
         "node_part": outline.part.astype(np.uint8),
         "node_ops": sums.ops.astype(np.uint32),
         "node_variables": sums.variables.astype(np.uint32),

@@ -9,12 +9,15 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.names import last_part
+from tfgraphwidget.view.letters import width
 from tfgraphwidget.view.placed import Placed
-from tfgraphwidget.view.sizing import LETTER, LOOP_SIGN, SIDES, set_badges
+from tfgraphwidget.view.sizing import LOOP_SIGN, TEXT, set_badges
 from tfgraphwidget.view.visible import OPEN, Visible
 
 Floats = npt.NDArray[np.float64]
-_MOST_LETTERS = 60
+# Pages write the names of open scopes in bold letters.
+_BOLD, _SIDES, _MOST_NAME = 1.09, 12.0, 430.0
 
 
 class Frame:
@@ -36,10 +39,10 @@ class Frame:
         self.before[:1], self.after[:1] = self.margin, self.margin
         self.least = np.zeros(n)
         for item in np.flatnonzero(visible.kind == OPEN).tolist():
-            name = visible.labels[item] or visible.names[item]
-            count = len(f" ×{visible.members[item]}") if visible.members[item] else 0
-            letters = len(name) - name.rfind("/") - 1 + LOOP_SIGN * int(visible.loop[item]) + count
-            self.least[item] = LETTER * min(letters, _MOST_LETTERS) + 2 * SIDES
+            name = visible.labels[item] or last_part(visible.names[item])
+            sign = LOOP_SIGN if visible.loop[item] else ""
+            count = f"  ×{visible.members[item]}" if visible.members[item] else ""
+            self.least[item] = min(TEXT * _BOLD * width(f"▾ {sign}{name}{count}"), _MOST_NAME) + _SIDES
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def around(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+from matplotlib import font_manager, rcParams
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
@@ -29,6 +31,14 @@ _SUFFIXES = (".svg", ".png", ".pdf")
 # matplotlib's own font is wider than those of browsers.
 _NARROWER = 0.9
 _RADIUS = 7.0
+# A line break or a tab in a name is a gap here, as it is in the browser.
+_GAPS = dict.fromkeys([*range(32), 127], " ")
+# matplotlib's own font has no East Asian letters and no emoji; the first of these that is installed has.
+_MORE_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans JP", "Source Han Sans SC", "PingFang SC",
+    "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "WenQuanYi Zen Hei",
+    "Droid Sans Fallback", "Arial Unicode MS", "Noto Emoji", "Segoe UI Emoji", "Symbola",
+)  # fmt: skip
 
 
 def draw(
@@ -50,17 +60,21 @@ def draw(
         shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
         size = (width * shrink / _DPI, height * shrink / _DPI)
         ax = Figure(figsize=size, dpi=_DPI, facecolor=shown.theme.background).add_axes((0.0, 0.0, 1.0, 1.0))
+    _check(ax)
     ax.set_xlim(left, left + width)
     ax.set_ylim(top + height, top)
     ax.set_aspect("equal")
     ax.axis("off")
-    # Text and lines are sized in points; this is how many points a pixel of the scene takes on these axes.
-    point = 72.0 / _DPI * ax.get_window_extent().width / width * _DPI / ax.figure.dpi
+    # Text and lines are sized in points; this is how many points a pixel of the scene takes on these axes, once they
+    # have the scene's proportions.
+    extent = ax.get_window_extent()
+    point = 72.0 / ax.figure.dpi * min(extent.width / width, extent.height / height)
     _add_boxes(ax, shown.areas, point, 1.0)
     _add_ways(ax, shown.ways, point)
     _add_boxes(ax, shown.boxes, point, 4.0)
+    fonts = _fonts()
     for label in shown.labels:
-        _add_label(ax, label, point)
+        _add_label(ax, label, point, fonts)
     return ax
 
 
@@ -96,7 +110,23 @@ def write(
         return
     figure = draw(scene, paint=paint, dark=dark, area=area).get_figure(root=True)
     assert figure is not None
-    figure.savefig(file, facecolor=figure.get_facecolor(), format=kind)
+    with warnings.catch_warnings():
+        # A letter that no font here has is drawn as an empty box; a warning for each says no more.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(file, facecolor=figure.get_facecolor(), format=kind)
+
+
+def _check(ax: object) -> None:
+    if getattr(ax, "name", "") != "rectilinear":
+        raise GraphEditError(
+            f"A {type(ax).__name__} cannot be drawn on; give Axes as plt.subplots() makes them, or none."
+        )
+
+
+def _fonts() -> list[str]:
+    """The fonts to look for a letter in, one after the other."""
+    installed = set(font_manager.get_font_names())
+    return [*rcParams["font.family"], *(name for name in _MORE_FONTS if name in installed)]
 
 
 def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> None:
@@ -153,13 +183,14 @@ def _rounded(way: Points) -> Path:
     return Path([*points, way[-1]], [*codes, Path.LINETO])
 
 
-def _add_label(ax: Axes, label: Label, point: float) -> None:
+def _add_label(ax: Axes, label: Label, point: float, fonts: Sequence[str]) -> None:
     ax.text(
         label.x,
         label.y,
-        label.text,
+        label.text.translate(_GAPS),
         fontsize=label.size * _NARROWER * point,
         color=label.colour,
+        family=fonts,
         ha="center" if label.middle else "left",
         va="center",
         zorder=5.0,

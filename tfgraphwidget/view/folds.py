@@ -4,28 +4,31 @@ Alike are scopes of equal structure (three or more) and ops of one type (four or
 feeding the next, or stand side by side with the same neighbours. Inputs are never folded: each is fed by itself.
 Nor are constants and variables, which are badges, but for variables that stand alone in great number (eight or more):
 the kernels of a network whose layers have no biases. A fold never makes a cycle where there was none: what lies between
-two members of a chain keeps them apart.
+two members of a chain keeps them apart. Blocks (`blocks`) are folded as scopes are
+where there are many.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import last_part
 from tfgraphwidget.view.alike import Hashes, Siblings, mixed, siblings, structure
-from tfgraphwidget.view.facts import HANDLE, NONE, Facts, Ints, Mask, of_types
+from tfgraphwidget.view.cycles import acyclic, contracted, flow
+from tfgraphwidget.view.facts import HANDLE, NONE, Facts, Ints, Mask
 from tfgraphwidget.view.family import FAMILIES
-from tfgraphwidget.view.outline import Group, Outline
+from tfgraphwidget.view.outline import BEGUN, TRAINING, UP_TO, Group, Outline
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
 # A container that would show one fold only is more use unfolded, up to so many members.
 _MOST_BARE = 40
+# A network of so few boxes is seen at a glance, with its blocks one by one.
+_FEW = 30
 _INPUT = FAMILIES.index("input")
-_NEXT = frozenset({"NextIteration", "RefNextIteration"})
 
 
 def folds(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
@@ -48,20 +51,19 @@ class _Things:
         nodes = len(outline)
         self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
         fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
-        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0)
+        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (known.aux == NONE)
         handles = known.aux == HANDLE
         ops = ((known.aux == NONE) | handles) & ~inputs
-        may = np.concatenate([(outline.members == 0) & (outline.count(inputs) == 0), ops])
-        may[: len(outline)] &= ~outline.gone
+        whole = np.array([label != TRAINING for label in outline.labels])  # what groups hold but training
+        may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
+        boxes = np.bincount(edges.around[fed], minlength=nodes)
+        may[:nodes] &= ~outline.gone & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
         may[0] = False
         self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)])
         _, number, count = np.unique(color, return_inverse=True, return_counts=True)
         self.may: Mask = may & (count[number] >= _SCOPES)
         self.fed: Mask = fed
-        # Without a loop's way back, what is in a loop is in order too.
-        flow = fed[edges.source] & ~of_types(index, _NEXT)[edges.op]
-        pairs = np.unique(edges.source[flow].astype(np.int64) * len(color) + edges.target[flow])
-        self.source, self.target = pairs // len(color), pairs % len(color)
+        self.source, self.target = flow(index, fed, edges)
 
     def chains(self) -> list[list[int]]:
         """Runs of alike siblings, each of which feeds the next."""
@@ -85,7 +87,7 @@ class _Things:
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbours; a chain is one neighbour."""
-        stands_for, taken = self._contracted(chains), np.zeros(len(self.color), dtype=bool)
+        stands_for, taken = contracted(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
         taken[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
         sign = mixed(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
@@ -99,46 +101,32 @@ class _Things:
         groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
-    def _contracted(self, groups: list[list[int]]) -> npt.NDArray[np.int64]:
-        stands_for = np.arange(len(self.color))
-        for part in groups:
-            stands_for[part] = part[0]
-        return stands_for
-
-    def acyclic(self, groups: list[list[int]], fixed: list[list[int]] | None = None) -> list[list[int]]:
+    def acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
         """Those groups that are in no cycle once they are drawn as one box."""
-        n = len(self.color)
-        while groups:
-            stands_for = self._contracted([*groups, *(fixed or [])])
-            a, b = stands_for[self.source], stands_for[self.target]
-            matrix = coo_matrix((np.ones(len(a), dtype=np.int8), (a, b)), shape=(n, n))
-            strong = connected_components(matrix, directed=True, connection="strong")[1]
-            size = np.bincount(strong[np.unique(stands_for)])
-            kept = [part for part in groups if size[strong[part[0]]] == 1]
-            if len(kept) == len(groups):
-                break
-            groups = kept
-        return groups
+        return acyclic(groups, (self.source, self.target), len(self.color), fixed)
 
     def named(self, groups: list[list[int]]) -> list[Group]:
         """The folds, less those whose name is taken and those that would be all there is to see."""
         nodes, shown = len(self.outline), self._shown(groups)
         names = [*self.outline.names, *self.index.names]
-        made = []
+        for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
+            names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
+        made: dict[str, Group] = {}
         for part in groups:
             container = int(self.edges.around[part[0]])
             ends, label = _ends(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
             bare = shown[container] == 1 and len(part) <= _MOST_BARE
-            if not bare and name not in self.index.ids and name not in self.outline.ids:
+            taken = name in made or name in self.index.ids or name in self.outline.ids
+            if not bare and not taken:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
-                made.append(Group(name, container, part if scopes else (), ops, label))
-        return made
+                made[name] = Group(name, container, part if scopes else (), ops, label)
+        return [*made.values()]
 
     def _shown(self, groups: list[list[int]]) -> Ints:
         """How many boxes that matter each container shows when it is folded."""
-        stands_for = self._contracted(groups)
+        stands_for = contracted(groups, len(self.color))
         seen = (stands_for == np.arange(len(stands_for))) & self.fed
         seen |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
         seen[0] = False

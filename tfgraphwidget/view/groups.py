@@ -5,6 +5,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.view.blocks import blocks
 from tfgraphwidget.view.facts import Facts, facts
 from tfgraphwidget.view.folds import folds
 from tfgraphwidget.view.outline import Outline, Sums, scopes_of, summed
@@ -26,5 +27,6 @@ def _made(index: GraphIndex, known: Facts, *, fold: bool) -> tuple[Outline, Sums
     outline, parts = training(index, known, scopes_of(index.scopes))
     outline = without_single(index, known, outline.grouped(parts))
     if fold:
+        outline = outline.grouped(blocks(index, known, outline))
         outline = outline.grouped(folds(index, known, outline))
     return outline, summed(index, known, outline)

@@ -11,6 +11,8 @@ from tfgraphwidget.view.outline import Outline, Sums
 
 _ENOUGH, _TOO_MANY = 12, 45
 _MOST_MEMBERS = 40
+# So many boxes in a window of 1600×900 leave names 5 pixels, the least that pages write.
+_MOST_AT_ONCE = 500
 
 
 def default_open(index: GraphIndex) -> frozenset[str]:
@@ -19,6 +21,7 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     A scope that holds more than half of its parent's work (see Facts) hides the picture: it is opened. When no scope
     does and fewer than 12 items are there, the largest are opened together with their peers of similar size. Folds
     say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
+    So does what would show nothing but dots.
     """
     tree, sums = outline_of(index)
     state = _State(tree, sums, facts(index).aux == NONE)
@@ -33,7 +36,7 @@ class _State:
         self.tree = tree
         self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [len(inside) for inside in tree.children]
         self.work = np.where(tree.part > 0, 0, sums.work).tolist()
-        self.members = tree.members.tolist()
+        self.members = (tree.members * ~tree.blocks).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])
         self.shown = int(self.inner[0])
         self.whole = sum(self.work[node] for node in self.closed)
@@ -58,4 +61,6 @@ class _State:
 
     def _may(self, node: int) -> bool:
         members = self.members[node]
+        if self.inner[node] > _MOST_AT_ONCE:
+            return False
         return not members or (self.shown < _ENOUGH and members <= _MOST_MEMBERS)

@@ -1,8 +1,9 @@
 """Outline: the tree that the drawing shows, name scopes and the groups that are made for the drawing.
 
-A *group* stands between a container and some of its children: the parts of training, or a *fold* of siblings that are
-alike. It is no scope of TensorFlow, but it is opened and closed like one. Which groups there are depends on the graph
-only, not on what is open, so that opening and closing never moves an op from one box to another.
+A *group* stands between a container and some of its children: the parts of training, a *fold* of siblings that are
+alike, or a *block* of layers that stand flat in a crowded scope. It is no scope of TensorFlow, but it is opened and
+closed like one. Which groups there are depends on the graph only, not on what is open, so that opening and closing
+never moves an op from one box to another.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.scopes import ScopeTree
+from tfgraphwidget.names import last_part
 from tfgraphwidget.view.facts import Facts, Ints, Mask, inside, of_types, savers
 from tfgraphwidget.view.family import FAMILIES, KERNELS
 
 TRAINING = "training"
+# How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.
+BEGUN, UP_TO = "_*", "… "
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,14 @@ class Outline:
     def ids(self) -> dict[str, int]:
         """Name -> node."""
         return {name: node for node, name in enumerate(self.names)}
+
+    @cached_property
+    def blocks(self) -> Mask:
+        """Which nodes are blocks, see `blocks`: groups that are drawn as scopes are."""
+        blocks = self.members > 0
+        names = [self.names[node] for node in np.flatnonzero(blocks).tolist()]
+        blocks[blocks] = [name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names]
+        return blocks
 
     @cached_property
     def depth(self) -> Ints:
@@ -253,5 +265,5 @@ def _group_families(
     some[outline.home] = of_op
     some[outline.parent[1:]] = family[1:]
     some[[label == TRAINING for label in outline.labels]] = 0
-    some[:scopes] = family[:scopes]
+    some[:scopes], some[outline.blocks] = family[:scopes], family[outline.blocks]
     return some

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from tfgraphwidget.names import last_part
 from tfgraphwidget.view.layout import HEADER, second_line
+from tfgraphwidget.view.letters import cut, width
 from tfgraphwidget.view.palette import DARK, FAMILIES, TINTS, Theme, ramp
+from tfgraphwidget.view.sizing import LOOP_SIGN, SMALL, TEXT
 from tfgraphwidget.view.visible import BADGE, CLOSED, OP, OPEN
 
 if TYPE_CHECKING:
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 
 Points = npt.NDArray[np.float64]
 Area = tuple[float, float, float, float]
-TEXT, SMALL, CHIP = 12.0, 10.0, 9.5
-_LETTER = 0.57  # of a letter's size: the mean width of a sans-serif one
+CHIP = 9.5
 _FAMILY_NAMES = tuple(FAMILIES)
 _CHIP_HEIGHT = 15.0
 _RADIUS = {OP: 5.0, CLOSED: 8.0, OPEN: 8.0, BADGE: 6.5}
@@ -140,7 +141,7 @@ class _Pen:
             )
         yield Box((x, y, w, h), _RADIUS[kind], self._fill(item), line, 2.5 if coverage else 1.0, alpha=alpha)
         if scene.members[item]:
-            wide = _LETTER * SMALL * len(f"×{scene.members[item]}") + 10
+            wide = _pill(int(scene.members[item]))
             yield Box((x + w - wide + 4, y - 7, wide, 15.0), 7.5, theme.border)
         for bit, colour, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h)):
             if paint and int(paint.mark[item]) & bit:
@@ -195,26 +196,25 @@ class _Pen:
         x, y, w, h = _place(scene, item)
         kind, members = int(scene.kind[item]), int(scene.members[item])
         name = scene.labels[item] or last_part(scene.names[item])
-        sign = "⟲ " if scene.loop[item] else ""
+        sign = LOOP_SIGN if scene.loop[item] else ""
         if kind == BADGE:
-            yield Label(x + 6, y + h / 2, clipped(name, w - 8, CHIP), CHIP, theme.text, middle=False)
+            yield Label(x + 6, y + h / 2, cut(name, (w - 8) / CHIP), CHIP, theme.text, middle=False)
             return
         if kind == OPEN:
             text = f"{sign}{name}" + (f"  ×{members}" if members else "")
-            text, rim = clipped(text, w - 20, TEXT), self.opened(item).fill
+            text, rim = cut(text, (w - 20) / TEXT), self.opened(item).fill
             yield Label(x + 12, y + HEADER / 2 + 1, text, TEXT, theme.text, middle=False, rim=rim)
             return
         chips = int(self._chips[item])
         tall = h - (_CHIP_HEIGHT * chips + 3 if chips else 0)
         below = self._below(item)
         middle = y + tall / 2 - (0.22 * tall if below else 0)
-        yield Label(x + w / 2, middle, clipped(f"{sign}{name}", w - 10, TEXT), TEXT, theme.text)
+        yield Label(x + w / 2, middle, cut(f"{sign}{name}", (w - 10) / TEXT), TEXT, theme.text)
         if below:
             at = y + tall / 2 + min(0.24 * tall, 10)
-            yield Label(x + w / 2, at, clipped(below, w - 6, SMALL), SMALL, theme.faint_text)
+            yield Label(x + w / 2, at, cut(below, (w - 6) / SMALL), SMALL, theme.faint_text)
         if members:
-            wide = _LETTER * SMALL * len(f"×{members}") + 10
-            yield Label(x + w + 4 - wide / 2, y + 0.5, f"×{members}", SMALL, theme.background)
+            yield Label(x + w + 4 - _pill(members) / 2, y + 0.5, f"×{members}", SMALL, theme.background)
 
     def _below(self, item: int) -> str:
         """The second line: the note of the colour, else how much is in a closed scope."""
@@ -234,13 +234,9 @@ def thickness(tensors: int, size: float) -> float:
     return float(min(1.2 + 0.4 * np.log2(tensors), 3.5))
 
 
-def clipped(text: str, width: float, size: float) -> str:
-    """`text`, or its beginning and end around "…" when it is too wide: numbers at the end tell names apart."""
-    room = int(width / (_LETTER * size))
-    if len(text) <= room:
-        return text
-    tail = max(1, room // 3)
-    return f"{text[: max(1, room - tail - 1)]}…{text[-tail:]}"
+def _pill(members: int) -> float:
+    """How wide the number on a group is."""
+    return SMALL * width(f"×{members}") + 10
 
 
 def head(points: Points, size: float) -> Points:

@@ -5,37 +5,35 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.view.letters import width, widths
 from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible
 
 Sizes = npt.NDArray[np.float64]
 OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
 BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
-LETTER, SMALL_LETTER, SIDES = 6.8, 5.7, 22.0
-_CHIP_LETTER = 6.5
-LOOP_SIGN = 2  # letters, of what is written before a loop's name
+_MOST_OF_TWO = 280.0  # a fold has two names
+# The sizes of letters: of names, of what stands below them, of badges.
+TEXT, SMALL, _CHIP = 12.0, 10.0, 11.0
+SIDES = 23.0
+LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
 def sizes(visible: Visible) -> Sizes:
     """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
-    letters = np.array(
-        [
-            len(label) or len(name) - name.rfind("/") - 1
-            for name, label in zip(visible.names, visible.labels, strict=True)
-        ],
-        dtype=float,
-    )
-    wide = LETTER * (letters + LOOP_SIGN * visible.loop)
+    written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
+    letters = widths(written)
+    wide = TEXT * (letters + width(LOOP_SIGN) * visible.loop)
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
-    second = [SMALL_LETTER * len(second_line(c, v)) for c, v in zip(count, variables, strict=True)]
-    wide[closed] = np.maximum(wide[closed], second)
+    wide[closed] = np.maximum(wide[closed], SMALL * widths([*map(second_line, count, variables)]))
     result = np.empty((len(visible), 2))
-    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, MOST_WIDTH)
+    most = np.where(visible.members > 0, _MOST_OF_TWO, MOST_WIDTH)
+    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, most)
     result[:, 1] = np.where(visible.kind == CLOSED, CLOSED_HEIGHT, OP_HEIGHT)
     badges = np.flatnonzero(visible.kind == BADGE)
     if len(badges):
         around = visible.parent[badges]
-        chips = np.minimum(_CHIP_LETTER * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
+        chips = np.minimum(_CHIP * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
         np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
         rows = np.bincount(around, minlength=len(visible))
         result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)

@@ -1,9 +1,10 @@
 """What of a graph is training: gradients, optimiser, and what serves only those.
 
-Gradients are known by the name scope that TensorFlow puts them in, optimisers by the ops that apply gradients. All that
-comes after them, and is no computation of its own that only waits for them, belongs to training. So does what is known
-without feeding and reaches nothing else: learning rates, powers of beta, step counters. A forward network never does:
-it comes before the gradients, and depends on what is fed.
+Gradients are known by the name scope that TensorFlow puts them in, whatever it is called by the person who asked for
+them: that of the op "net/MatMul" is "grads/net/MatMul_grad". Optimisers are known by the ops that apply gradients.
+All that comes after them, and is no computation of its own that only waits for them, belongs to training. So does what
+is known without feeding and reaches nothing else: learning rates, powers of beta, step counters. A forward network
+never does: it comes before the gradients, and depends on what is fed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tfgraphwidget.view.outline import TRAINING, Group, Outline
 from tfgraphwidget.view.underway import underway
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
+_GRAD = "_grad"
 _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
@@ -82,15 +84,50 @@ def _ops(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Mask, Mask]
 
 def _seeds(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
     """Ops inside gradient scopes, and those that apply gradients."""
+    if not len(index):
+        return np.zeros(0, dtype=np.intp)
     # Looking for the word first saves taking most names apart.
     named = np.array(
         ["gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name))) for name in outline.names], dtype=bool
     )
-    for nodes in outline.levels[1:]:
-        named[nodes] |= named[outline.parent[nodes]]
+    named = _with_inner(outline, named)
+    for scope, of in _gradients(index, outline, named).items():
+        ops = outline.ops(scope)
+        # What goes into an op is no gradient of it, however it is called.
+        if not downstream(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
+            named[scope] = True
+    named = _with_inner(outline, named)
     names, codes = index.kinds
-    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names] or [False], dtype=bool)
-    return np.flatnonzero(named[outline.home] | applies[codes]) if len(index) else np.zeros(0, dtype=np.intp)
+    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)
+    return np.flatnonzero(named[outline.home] | applies[codes])
+
+
+def _with_inner(outline: Outline, nodes: Mask) -> Mask:
+    """These nodes and all that are in them."""
+    for level in outline.levels[1:]:
+        nodes[level] |= nodes[outline.parent[level]]
+    return nodes
+
+
+def _gradients(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
+    """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
+    found: dict[int, list[int]] = {}
+    for node, name in enumerate(outline.names):
+        if not name.endswith(_GRAD) or known[node]:
+            continue
+        around, prefixes = outline.around(node)[::-1], [""]
+        if found.keys() & around:
+            continue
+        for scope in around:
+            before = f"{outline.names[scope]}/"
+            inner = name[len(before) : -len(_GRAD)]
+            # A graph may have been put under a prefix, which both names have then.
+            ops = [index.ids[prefix + inner] for prefix in prefixes if prefix + inner in index.ids]
+            if ops:
+                found[scope] = ops
+                break
+            prefixes.append(before)
+    return found
 
 
 def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:

@@ -55,8 +55,8 @@ class Visible:
     Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
     `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
     ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
-    stands for; 0 for what is no group), `part` (uint8: 1 in training), `labels` (what is written instead of
-    the name's last part, or ""), `loop` (bool: a while loop).
+    stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
+    of the name's last part, or ""), `loop` (bool: a while loop).
     Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
     `home_of_op`, the same without badges: the box that counts it (int32).
     Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
@@ -144,7 +144,7 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
         "count": boxes.each(ones, sums.ops),
         "variables": boxes.each(known.handle, sums.variables),
         "depth": boxes.depth,
-        "members": boxes.each(0 * ones, outline.members),
+        "members": boxes.each(0 * ones, outline.members * ~outline.blocks),
         "part": boxes.each(outline.op_part, outline.part).astype(np.uint8),
         "loop": _loops(index, boxes),
     }
