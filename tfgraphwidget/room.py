@@ -14,7 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import by_new_name, enclosing_scopes, split_tensor
-from tfgraphwidget.view import pins, visible
+from tfgraphwidget.view import inside, pins, visible
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.items import drawn
 from tfgraphwidget.view.outline import Outline
@@ -55,8 +55,7 @@ class Room:
     """
 
     def __init__(self, title: str, body: Callable[[], Body], site: Site) -> None:
-        self.title, self.site = title, site
-        self._body = body
+        self.title, self.site, self._body = title, site, body
         self._boundary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         self._chosen: Selection | None = None
         self.opened = visible.default_open(self.index)
@@ -111,8 +110,7 @@ class Room:
 
     def follow(self, renamed: Iterable[tuple[str, str]]) -> None:
         """Let the boundary name by their new names what was renamed; before anybody asks for it."""
-        names = dict(renamed)
-        if names:
+        if names := dict(renamed):
             inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._boundary)
             self._boundary = inputs, outputs
 
@@ -172,12 +170,14 @@ class Room:
         self.opened -= self._names(self._inside(nodes) if deep else nodes)
 
     def open_all(self) -> None:
-        """Open every name scope and group."""
+        """Open every name scope and group; nothing stays where it was, so all is laid out anew."""
         self.opened = frozenset(self.outline.names) - {""}
+        inside.anew(self.memo)
 
     def close_all(self) -> None:
-        """Close every name scope and group."""
+        """Close every name scope and group, as laid out anew."""
         self.opened = frozenset()
+        inside.anew(self.memo)
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
@@ -241,7 +241,7 @@ class Room:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
         self.pinned = pins.without(self.pinned, name)
         if not name:
-            self.memo.clear()
+            inside.anew(self.memo)
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""

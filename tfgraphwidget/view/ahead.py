@@ -11,6 +11,7 @@ import numpy as np
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.view import scene as scenes
 from tfgraphwidget.view.groups import outline_of
+from tfgraphwidget.view.inside import OF_WHAT_WAS
 from tfgraphwidget.view.shown import Shown
 from tfgraphwidget.view.visible import CLOSED, visible
 
@@ -19,7 +20,6 @@ from tfgraphwidget.view.visible import CLOSED, visible
 _FEWEST, _MOST = 60, 1_200
 _LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 _ALL = 12_000  # and of all such drawings together
-_OF_THE_STATE = ("kept", "shape")  # what drawings look like those before them by: nothing was drawn before here
 
 
 def likely(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
@@ -52,5 +52,5 @@ def _drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scen
     """A drawing that may come; what it is made of is put into `memo`, and drawings to come stay the same."""
     own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
     scene = scenes.build(index, shown, memo=own)
-    memo.update((key, value) for key, value in own.items() if key[0] not in _OF_THE_STATE and key not in memo)
+    memo.update((key, value) for key, value in own.items() if key[0] not in OF_WHAT_WAS and key not in memo)
     return scene

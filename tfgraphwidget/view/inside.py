@@ -34,6 +34,7 @@ _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
 _ANY = ("structure", "wished", "drawn")
 _MADE = ("drawn", "after")
+OF_WHAT_WAS = ("kept", "shape")  # what drawings look like those before them by
 
 
 class Inside:
@@ -224,6 +225,12 @@ def drawn(
     assert best is not None
     memo.update(best[1])
     return best[2:]
+
+
+def anew(memo: Memo) -> None:
+    """Let the next drawings be as if nothing had been drawn before; what was worked out for them stays known."""
+    for key in [key for key in memo if key[0] in OF_WHAT_WAS]:
+        del memo[key]
 
 
 def _forget(memo: Memo, most: int) -> None:
