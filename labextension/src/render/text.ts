@@ -36,13 +36,19 @@ export class Typesetter {
   }
 }
 
-/** The longest beginning that fits with an ellipsis behind it; the end of a name tells more, so it keeps a piece. */
-function shorten(text: string, fits: (part: string) => boolean): string {
+/**
+ * The longest beginning that fits with an ellipsis behind it; the end of a name tells more, so it keeps a piece. The
+ * ellipsis of "layer_0 … layer_2" stays the only one.
+ */
+export function shorten(text: string, fits: (part: string) => boolean): string {
+  const letters = [...text];
   let low = 0;
-  let high = text.length - 1;
+  let high = letters.length - 1;
   const cut = (kept: number) => {
     const tail = Math.floor(kept / 3);
-    return `${text.slice(0, kept - tail)}…${tail > 0 ? text.slice(-tail) : ""}`;
+    const part = (from: number, to: number) => letters.slice(from, to).join("");
+    const end = part(letters.length - tail, letters.length).replace(/.*… ?/, "");
+    return `${part(0, kept - tail).replace(/ ?….*/, "")}…${end}`;
   };
   while (low < high) {
     const middle = (low + high + 1) >> 1;
