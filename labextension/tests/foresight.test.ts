@@ -76,6 +76,18 @@ describe("asking", () => {
     expect(sent).toEqual([]);
   });
 
+  test.each([
+    [2500, [ASKED]],
+    [2501, []],
+  ])("a hand over a scope of a drawing of %i boxes asks %j", async (length, asked) => {
+    const { sent, store } = await opened(foreseen());
+    const { scene } = store.value;
+    if (!scene) throw new Error("There is no scene.");
+    store.set({ scene: Object.assign(Object.create(scene), { length }), drawn: true, hover: CLOSED_SCOPE });
+    await rested();
+    expect(sent).toEqual(asked);
+  });
+
   test("what takes a while to lay out is asked about one by one, once for a drawing; a hand comes first", async () => {
     const { sent, store } = await opened(foreseen("a"), foreseen("b"), foreseen("c"), foreseen("d"));
     const { state, scene } = store.value;
