@@ -131,6 +131,23 @@ def test_a_notebook_keeps_the_picture(seen: GraphEditor) -> None:
     assert {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")} >= {"x", "net"}
 
 
+@pytest.mark.parametrize(("most", "names"), [(8, {"x", "net"}), (1, set())])
+def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
+    seen: GraphEditor, monkeypatch: pytest.MonkeyPatch, most: int, names: set[str]
+) -> None:
+    monkeypatch.setattr("tfgraphwidget.editor._MOST_PICTURED", most)
+    seen.open_all()
+    before = seen.room.shown, seen.svg()
+    data, *_ = seen._repr_mimebundle_()
+    assert ("image/svg+xml" in data) is bool(names)
+    if names:
+        root = ET.fromstring(data["image/svg+xml"])
+        texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert names <= texts
+        assert len(texts) < 30
+    assert (seen.room.shown, seen.svg()) == before
+
+
 def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:
     plain = seen.svg()
     seen.color_by("type")

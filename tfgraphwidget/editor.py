@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from tfgraphwidget.edits.written import document
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import listed
 from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.view.visible import default_open, visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
@@ -245,9 +247,20 @@ class GraphEditor(Colouring):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget; where no kernel is (GitHub, nbviewer, nbconvert) the notebook shows the picture beside it."""
         data, *more = self.widget._repr_mimebundle_(**kwargs)
-        if len(self.scene()) <= _MOST_PICTURED:
-            data = {**data, "image/svg+xml": self.svg()}
-        return (data, *more)
+        picture = self._kept_picture()
+        return ({**data, "image/svg+xml": picture} if picture else data, *more)
+
+    def _kept_picture(self) -> str:
+        """The drawing as SVG; of one that is too large with scopes open as they are at first, or none at all."""
+        from tfgraphwidget.view.svg import svg
+
+        shown = self.room.shown
+        for opened in (shown.opened, default_open(self.index), frozenset()):
+            shown = replace(shown, opened=opened)
+            if len(visible(self.index, shown)) <= _MOST_PICTURED:
+                scene = scenes.build(self.index, shown, layout=self._layout, memo=self.room.memo)
+                return svg(scene, paint=self.paint(scene))
+        return ""
 
     def __repr__(self) -> str:
         return f"<GraphEditor: {len(self.index)} ops, {len(self._history.done)} edits>"

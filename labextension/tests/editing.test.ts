@@ -3,6 +3,7 @@ import { Aiming, type Entry, onlySlot } from "../src/aiming";
 import type { Answer } from "../src/channel";
 import { argumentsOf } from "../src/panels/forms";
 import { brokenText, rangeText } from "../src/panels/seen";
+import { isSettable } from "../src/panels/tensors";
 import type { Inspected, Seen, Targeted } from "../src/protocol";
 import { constantOf, verbsOf } from "../src/verbs";
 import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, opened, refused } from "./kernel";
@@ -120,6 +121,15 @@ describe("forms", () => {
     expect(verbs.at(-1)?.fields?.[0]?.initial).toBe("net");
   });
 });
+
+test.each([
+  ["strides", "[1, 2]", true],
+  ["value", "float32 (2,) [1.0, 2.0]", false],
+  ["_class", "['loc:@a']", false],
+  ["shared_name", "'aaaa…", false],
+  ["shared_name", "'ends so …'", true],
+  ["value_index", "0", true],
+])("whether %s of %s can be set", (name, value, is) => expect(isSettable(name, value)).toBe(is));
 
 describe("values", () => {
   const seen: Seen = {

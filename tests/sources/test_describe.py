@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 import tensorflow as tf
 
 from tests.conftest import v1
 from tests.sources.conftest import index_of, node
 from tfgraphwidget.sources import TensorFacts, describe, open_source
+from tfgraphwidget.sources.describe import attribute_text
 
 
 def test_a_live_op_and_the_same_in_a_file_read_alike(mlp: tf.Graph) -> None:
@@ -50,18 +53,18 @@ def tensor(value: object, **changes: object) -> v1.AttrValue:
         (v1.AttrValue(type=999), "unknown dtype 999"),
         (v1.AttrValue(i=-3), "-3"),
         (v1.AttrValue(b=True), "True"),
-        (v1.AttrValue(s=b"na\xffme"), "'na\\\\xffme'"),
-        (v1.AttrValue(s=b"x" * 1000), "'" + "x" * 199),
+        (v1.AttrValue(s=b"na\xffme"), "b'na\\xffme'"),
+        (v1.AttrValue(s=b"x" * 1000), "'" + "x" * 198 + "…"),
         (v1.AttrValue(shape=tf.TensorShape([None, 2]).as_proto()), "(None, 2)"),
         (v1.AttrValue(shape={"dim": [{"size": -7}]}), "(None,)"),
         (v1.AttrValue(func={"name": "f"}), "function f"),
         (v1.AttrValue(list={"type": [1, 999]}), "[float32, unknown dtype 999]"),
-        (v1.AttrValue(list={"s": [b"loc:@a"]}), "[loc:@a]"),
+        (v1.AttrValue(list={"s": [b"loc:@a"]}), "['loc:@a']"),
         (v1.AttrValue(list={}), "[]"),
         (v1.AttrValue(), ""),
         (v1.AttrValue(placeholder="T"), "T"),
         (tensor([1.0, 2.0]), "float32 (2,) [1.0, 2.0]"),
-        (tensor("a"), "string () b'a'"),
+        (tensor("a"), "string () 'a'"),
         (tensor([0.0] * 17), "float32 (17,)"),
         (tensor([1.0, 2.0], tensor_content=b"abc"), "float32 (2,) unreadable"),
         (tensor([1.0, 2.0], dtype=999), "unknown dtype 999 (2,) unreadable"),
@@ -84,3 +87,26 @@ def test_many_elements_of_a_list_are_cut_short() -> None:
         open_source(v1.GraphDef(node=[node("n", "MyOp", held=v1.AttrValue(list={"i": [7] * 100_000}))])).body
     )
     assert len(describe(index, 0).attributes[0][1]) == 200
+
+
+@pytest.mark.parametrize(
+    "held", [b"plain", "ключ".encode(), b"\xff\x01x", b"\\xff", b'it\'s "quoted"\n', b"", b"a" * 150]
+)
+def test_a_string_attribute_that_is_applied_as_it_is_shown_stays_the_same(held: bytes) -> None:
+    shown = attribute_text(v1.AttrValue(s=held))
+    meant = ast.literal_eval(shown)
+    assert (meant.encode() if isinstance(meant, str) else meant) == held
+
+
+@pytest.mark.parametrize("held", [b"a" * 5000, "é".encode() * 5000, "👍".encode() * 300, b"\xff" * 500])
+def test_what_is_cut_ends_in_an_ellipsis(held: bytes) -> None:
+    shown = attribute_text(v1.AttrValue(s=held))
+    assert len(shown) == 200
+    assert shown.endswith("…")
+    many = v1.AttrValue(list=v1.AttrValue.ListValue(s=[held] * 3))
+    assert attribute_text(many).endswith("…")
+
+
+def test_constants_of_words_are_shown_as_words() -> None:
+    held = tf.make_tensor_proto(["שלום".encode(), b"\xff"])
+    assert attribute_text(v1.AttrValue(tensor=held)) == "string (2,) ['שלום', b'\\xff']"

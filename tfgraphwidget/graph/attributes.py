@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from functools import cache
 from hashlib import blake2b
 from typing import Any
@@ -136,8 +137,21 @@ def attribute_text(value: Any) -> str:
 
 def _plain(held: Any) -> str:
     if isinstance(held, bytes):
-        return repr(held[:_LONGEST].decode("utf-8", "backslashreplace"))
+        return bytes_text(held, _LONGEST)
     return str(held.name) if hasattr(held, "DESCRIPTOR") and hasattr(held, "attr") else str(held)
+
+
+def bytes_text(held: bytes, longest: int) -> str:
+    r"""A string attribute as Python writes it, b'…' where it is no UTF-8; over `longest` letters where it is longer.
+
+    >>> print(bytes_text("ключ".encode(), 80), bytes_text(bytes([255, 1]), 80))
+    'ключ' b'\xff\x01'
+    """
+    first = held[: 4 * longest + 4]
+    try:
+        return repr(codecs.getincrementaldecoder("utf-8")().decode(first, final=len(first) == len(held)))
+    except UnicodeDecodeError:
+        return repr(first)
 
 
 def _shape_text(proto: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfgraphwidget.graph.attributes import bytes_text
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.sources.dtypes import dtype_name
@@ -75,11 +76,15 @@ def _readers(index: GraphIndex, i: int) -> dict[int, list[str]]:
 
 
 def attribute_text(value: Any) -> str:
-    """An AttrValue as a person writes it, at most 200 characters; "unreadable" where a file is damaged."""
+    """An AttrValue as a person writes it, at most 200 characters; "unreadable" where a file is damaged.
+
+    What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.
+    """
     try:
-        return _text(value)[:_LONGEST]
+        text = _text(value)
     except Exception:  # a damaged value fails anywhere in TensorFlow or numpy, and is only shown
         return _UNREADABLE
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _text(value: Any) -> str:
@@ -87,7 +92,7 @@ def _text(value: Any) -> str:
     if kind == "tensor":
         return _constant(value.tensor)
     if kind == "s":
-        return repr(value.s[:_LONGEST].decode("utf-8", "backslashreplace"))
+        return bytes_text(value.s, _LONGEST)
     if kind == "list":
         return _list(value.list)
     if kind == "func":
@@ -106,7 +111,7 @@ def _shape(proto: Any) -> str:
 _WRITTEN: dict[str, Callable[[Any], str]] = {
     "type": _dtype,
     "shape": _shape,
-    "s": lambda v: str(v[:_LONGEST].decode("utf-8", "backslashreplace")),
+    "s": lambda v: bytes_text(v, _LONGEST),
     "func": lambda v: str(v.name),
 }
 
@@ -118,9 +123,19 @@ def _constant(proto: Any) -> str:
     if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
         return head
     try:
-        return f"{head} {tf.make_ndarray(proto).tolist()}"
+        return f"{head} {_decoded(tf.make_ndarray(proto).tolist())!r}"
     except Exception:
         return f"{head} {_UNREADABLE}"
+
+
+def _decoded(held: Any) -> Any:
+    """The elements with strings for the bytes that are UTF-8."""
+    if isinstance(held, list):
+        return [_decoded(element) for element in held]
+    try:
+        return held.decode() if isinstance(held, bytes) else held
+    except UnicodeDecodeError:
+        return held
 
 
 def _list(proto: Any) -> str:

@@ -101,6 +101,12 @@ export function controlsOf({ name, control_inputs: names }: Inspected, parts: Pa
   return [titled(`Control inputs (${names.length})`, list)];
 }
 
+/**
+ * Attributes with an underscore are TensorFlow's own notes, a tensor's value is set as a constant, and what is cut would
+ * be stored as it is shown.
+ */
+export const isSettable = (name: string, value: string): boolean => !/^_|^value:|…$/.test(`${name}:${value}`);
+
 export function attributesOf({ name: op, attributes: pairs }: Inspected, parts: Parts): HTMLElement[] {
   if (pairs.length === 0) return [];
   const list = element("dl", { class: "tgw-facts tgw-attributes" });
@@ -110,8 +116,7 @@ export function attributesOf({ name: op, attributes: pairs }: Inspected, parts: 
     const edit = pencil(`Set ${name}`, slot, fields, parts, ({ value: text = "" }) =>
       parts.actions.edits.change("set_attr", [op], { name: quoted(name), value: text.trim() }),
     );
-    // Those with an underscore are TensorFlow's own notes, a tensor's value is set as a constant.
-    const tools = name.startsWith("_") || name === "value" ? [] : [edit];
+    const tools = isSettable(name, value) ? [edit] : [];
     const shown = element("div", { class: "tgw-titled" }, element("span", {}, breakable(value)), ...tools);
     list.append(element("dt", {}, name), element("dd", {}, shown), slot);
   }
