@@ -113,7 +113,7 @@ export const GROUPS: readonly Group[] = [
         act: ({ actions }) => actions.look({ type: "unfold", everything: false }),
       },
       { keys: ["D"], what: "Turn: downwards or to the right", act: turn },
-      { keys: ["U"], what: "Unpin what was put somewhere by hand", act: unpin },
+      { keys: ["U"], what: "Lay out anew, or let a pinned box go", act: unpin },
       {
         keys: ["t"],
         what: "Control edges, or none",

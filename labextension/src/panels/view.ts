@@ -33,7 +33,7 @@ export function createView(parts: Parts): HTMLElement {
         { ...bound("D", hands), text: "Flow to the right", checked: () => state()?.direction === "right" },
         { ...bound("t", hands), text: "Control edges", checked: () => store.value.controls },
         { ...bound("m", hands), text: "Minimap", checked: () => store.value.minimap },
-        { text: "Lay out anew", act: () => parts.actions.look({ type: "unpin", name: "" }) },
+        bound("U", hands),
       ],
     },
     { title: "More", items: ["+", "-", "c", "r"].map((key) => ({ ...bound(key, hands), narrow: true })) },
