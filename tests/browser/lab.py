@@ -130,6 +130,8 @@ class OpenNotebook:
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         last = self.panel.locator(".jp-CodeCell").last.locator(".jp-InputPrompt").filter(has_text=RAN)
         expect(last.or_(self.tracebacks).first).to_be_attached(timeout=timeout)
+        # A traceback comes before the kernel's answer, and what is asked until then is passed over.
+        expect(self.panel.locator(".jp-InputPrompt").filter(has_text="[*]")).to_have_count(0, timeout=timeout)
         assert self.tracebacks.count() == 0, self.tracebacks.first.inner_text()
 
     def kernel_eval(self, expression: str, before: str = "") -> Any:
