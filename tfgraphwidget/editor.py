@@ -255,8 +255,8 @@ class GraphEditor(Colouring):
         from tfgraphwidget.view.svg import svg
 
         shown = self.room.shown
-        for opened in (shown.opened, default_open(self.index), frozenset()):
-            shown = replace(shown, opened=opened)
+        for opened in (shown.opened, None, frozenset[str]()):
+            shown = replace(shown, opened=default_open(self.index) if opened is None else opened)
             if len(visible(self.index, shown)) <= _MOST_PICTURED:
                 scene = scenes.build(self.index, shown, layout=self._layout, memo=self.room.memo)
                 return svg(scene, paint=self.paint(scene))

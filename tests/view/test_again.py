@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from tests.view.checks import crossed, graph_of, loose, overlaps
+from tfgraphwidget.view.arrange import arranged
+from tfgraphwidget.view.kept import Keep, Kept, find, keep
 from tfgraphwidget.view.layout import place
 from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.view.structure import connected
 from tfgraphwidget.view.visible import visible
 
 # Few enough to stand in one column, and two beside it.
@@ -83,3 +86,14 @@ def test_an_op_that_is_taken_out_leaves_the_others_in_their_order():
 def test_what_has_changed_for_the_most_part_is_drawn_anew():
     _, after = drawn(CHAIN, {f"c{i}": f"Relu c{i + 1}" if i < 3 else "Placeholder" for i in range(4)})
     assert [below(after, f"c{i + 1}", f"c{i}") for i in range(3)] == [True] * 3
+
+
+def test_six_drawings_are_kept_and_the_one_used_longest_ago_goes_first():
+    kept: Kept = []
+    drawing = arranged(connected([], 1), [(9.0, 9.0)], [None], 1.0)
+    for number in range(6):
+        keep(kept, Keep((number,), ["a"], drawing))
+    assert find(kept, (0,)) is drawing
+    keep(kept, Keep((6,), ["a"], drawing))
+    assert [one.whole for one in kept] == [(2,), (3,), (4,), (5,), (0,), (6,)]
+    assert find(kept, (1,)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -46,10 +47,12 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf"])
 def test_letters_that_no_font_has_are_not_warned_about_one_by_one(graph, tmp_path, suffix):
-    save(
-        build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), Shown(frozenset())),
-        tmp_path / f"a{suffix}",
-    )
+    scene = build(graph({"卷积/层🙂": "Placeholder", "卷积/b": "Relu 卷积/层🙂"}), Shown(frozenset()))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        save(scene, tmp_path / f"a{suffix}")
+    assert [str(warning.message) for warning in warned if "Glyph" in str(warning.message)] == []
+    assert (tmp_path / f"a{suffix}").stat().st_size > 1000
 
 
 def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_one(graph, monkeypatch):

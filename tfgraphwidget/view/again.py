@@ -1,7 +1,7 @@
 """A part drawn again with other lines, or with a node more or less.
 
-Rows and columns stay where all lines still run
-down; a node that a new line leads to moves down as many rows as it must, and takes along only what follows it.
+Rows and columns stay where all lines still run down; a node that a new line leads to moves down as many rows as it
+must, and takes along only what follows it.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def nearest(kept: Kept, structure: Structure, names: Sequence[str]) -> Like | No
 
 def keep(kept: Kept, one: Keep) -> None:
     """Keep a drawing as the last, and no more than a few."""
-    del kept[: len(kept) - _MOST + 1]
+    del kept[: max(0, len(kept) - _MOST + 1)]
     kept.append(one)
 
 
