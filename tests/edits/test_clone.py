@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import build_mlp, fill, initialised, read, v1
+from tests.conftest import build_mlp, dense, fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, UnknownName
@@ -387,6 +387,111 @@ def test_an_update_that_runs_before_each_read_updates_the_copy() -> None:
         assert [opened.run(copy["y:0"], {"x:0": 8.0}) for _ in range(2)] == [4, 2]
         assert opened.run("w/Read/ReadVariableOp:0") == 1
         assert copy.outside == ("x:0",)
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        mode = v1.placeholder(tf.bool, [], name="mode")
+        with tf.control_dependencies([mode]), tf.control_dependencies([tf.identity(mode)]):
+            tf.multiply(dense(x, 4, "one", resource=resource), tf.constant(2.0), name="y")
+    assert {"Const", "one/w"} <= set(tgw.edit(graph).between("x", "y"))
+    other = tf.Graph()
+    with initialised(graph) as opened, v1.Session(graph=other) as elsewhere:
+        editor = tgw.edit(graph, session=opened)
+        preview = editor.preview("x", "y", into="copy")
+        assert ([state.name for state in preview.new], preview.shared) == (["one/w", "one/b"], ())
+        assert (preview.inputs, preview.control_inputs) == (("x:0",), ("^Identity", "^mode"))
+        copy = editor.clone("x", "y", "copy")
+        assert [v.op.name for v in copy.variables] == ["copy/one/w", "copy/one/b"]
+        moved = editor.clone("x", "y", "moved", graph=other, session=elsewhere)
+        assert [name for name, _ in moved.report.placeholders] == ["x:0"]
+        assert [name for name in moved.ops if other.get_operation_by_name(name).type == "Placeholder"] == []
+        x_of_moved = moved["x:0"]
+        assert np.array_equal(
+            elsewhere.run(moved["y:0"], {x_of_moved: np.ones([2, 3])}),
+            opened.run(copy["y:0"], {x: np.ones([2, 3]), mode: True}),
+        )
+
+
+def test_a_moving_average_under_control_dependencies_on_a_placeholder_moves_with_the_copy() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x, mode = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.bool, [], name="mode")
+        mean = v1.get_variable("mean", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        with tf.control_dependencies([mode]):
+            y = tf.subtract(x, mean.read_value(), name="y")
+            v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_add(y * 0.5).op)
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert copy.report.shared == ()
+        updates = graph.get_collection(v1.GraphKeys.UPDATE_OPS)
+        opened.run(updates[1], {x: 4.0, mode: True})
+        assert [opened.run(v) for v in (mean, *copy.variables)] == [0, 2]
+
+
+def test_a_write_of_what_is_fed_that_runs_before_the_part_writes_to_the_copy_s_variable() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x, step = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="step")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
+        seen = v1.get_variable("seen", [], initializer=v1.zeros_initializer(), use_resource=True, trainable=False)
+        with tf.control_dependencies([w.assign(w * step, read_value=False), seen.assign_add(step).op]):
+            y = tf.multiply(x, w.read_value(), name="y")
+    for chosen in (False, True):
+        with initialised(graph) as opened:
+            editor = tgw.edit(graph, session=opened)
+            into = f"copy_{chosen}"
+            copy = editor.clone(editor.ops(y.op.name), into=into) if chosen else editor.clone("x", "y", into)
+            assert [opened.run(copy["y:0"], {x: 1.0, step: 0.5}) for _ in range(2)] == [0.5, 0.25]
+            assert opened.run([w, seen]) == [1, 0]
+            assert opened.run(list(copy.variables)) == [0.25, 1]
+            assert set(copy.outside) == {"x:0", "step:0"}
+
+
+def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_the_original_alone() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        first = v1.get_variable("first", [], initializer=v1.ones_initializer(), use_resource=True)
+        with tf.control_dependencies([first.initializer]):
+            start = tf.identity(tf.constant(3.0))
+        w = v1.Variable(start, name="w", use_resource=True)
+        tf.multiply(x, w, name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        fill(first, 7.0, opened)
+        opened.run([v.initializer for v in copy.variables])
+        assert opened.run(first) == 7
+
+
+def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(mlp: tf.Graph, editor: GraphEditor) -> None:
+    for preview in (
+        editor.preview(editor.scope("net/two"), into="copy"),
+        editor.preview("net/one/out:0", "net/logits:0", into="copy"),
+        editor.preview(editor.scope("net/two"), into="copy", variables="shared"),
+    ):
+        assert {state.name for state in preview.shared} <= {"net/two/w", "net/two/b"}
+    with mlp.as_default():
+        skip = tf.add(mlp.get_tensor_by_name("net/one/out:0"), mlp.get_tensor_by_name("net/logits:0"), name="skip")
+    assert editor.preview("net/two/MatMul:0", skip.name, into="copy").shared == ()
+    assert editor.preview("net/one/out:0", skip.name, into="copy", placeholders=True).shared == ()
+
+
+def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float16, [None, 4], name="x")
+        parts = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2), use_resource=True)
+        tf.matmul(x, tf.cast(tf.convert_to_tensor(parts), tf.float16), name="y")
+    editor = tgw.edit(graph)
+    preview = editor.preview(editor.ops("y"), into="copy")
+    assert [state.name for state in preview.new] == ["w/part_0", "w/part_1"]
+    assert (preview.shared, preview.inputs) == ((), ("x:0",))
+    shared = editor.preview(editor.ops("y"), into="copy", variables="shared")
+    assert [state.name for state in shared.shared] == ["w/part_0", "w/part_1"]
 
 
 def test_what_stays_shared_is_said() -> None:

@@ -247,13 +247,30 @@ def test_each_of_400_chained_updates_comes_along(graph: tf.Graph) -> None:
     assert {op.name for op in updates} | means | {f"{name}/Assign" for name in means} <= found
 
 
-def test_no_chained_update_comes_along_that_waits_for_what_is_fed(graph: tf.Graph) -> None:
+def test_chained_updates_that_wait_for_what_is_fed_come_along_and_it_does_not(graph: tf.Graph) -> None:
     averages(20, v1.placeholder(tf.float32, [], name="x"), tf.square(2.0, name="y"))
     index = tgw.edit(graph).index
-    assert whole(index, "y") == {"y"}
-    assert {"mean_19", "update_19", "update_0"} <= whole(index, "y", given=ids(index, "x"))
-    assert whole(index, "y", given=ids(index, "x"), shared=ids(index, "mean_7")).isdisjoint({"update_7", "update_8"})
-    assert "update_6" in whole(index, "y", given=ids(index, "x"), shared=ids(index, "mean_7"))
+    for given in (set(), ids(index, "x")):
+        found = whole(index, "y", given=given)
+        assert {"mean_19", "update_19", "update_0"} <= found
+        assert "x" not in found
+
+
+def test_no_update_comes_along_that_waits_for_one_of_a_shared_variable_or_for_one_that_is_fed(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.float32, [], name="x")
+    updates = averages(20, tf.constant(1.0), tf.square(2.0, name="y"))
+    mean = graph.get_collection("variables")[0]
+    with tf.control_dependencies(updates[-1:]):
+        fed = [mean.assign_add(x * mean, name="fed_update").op]
+    v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, fed[0])
+    with tf.control_dependencies(fed):
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_sub(tf.square(2.0), name="last").op)
+    index = tgw.edit(graph).index
+    found = whole(index, "y", shared=ids(index, "mean_7"))
+    assert "update_6" in found
+    assert found.isdisjoint({"update_7", "update_8", "fed_update", "last"})
+    assert "update_19" in whole(index, "y")
+    assert whole(index, "y").isdisjoint({"fed_update", "last"})
 
 
 def test_a_member_that_is_fed_keeps_no_other_from_coming_along(graph: tf.Graph) -> None:

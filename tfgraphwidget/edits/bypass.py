@@ -16,7 +16,7 @@ from tfgraphwidget.edits.wires import Slot, Tensor, Wires
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.graph.filling import from_outside
+from tfgraphwidget.graph.filling import computed_from_outside
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import shape_text
@@ -215,7 +215,7 @@ def _first(index: GraphIndex, border: Border) -> list[Tensor]:
 
 def _fed(index: GraphIndex, found: list[Tensor]) -> list[Tensor]:
     """Those of some tensors that are no variables or constants of the layer: they depend on what comes from outside."""
-    fed = walks.forward(index, np.flatnonzero(from_outside(index)))
+    fed = computed_from_outside(index)
     return [tensor for tensor in found if fed[tensor[0]]]
 
 

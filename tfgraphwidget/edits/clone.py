@@ -164,9 +164,10 @@ class _Part:
         chosen = frozenset(self.ops)
         selection = Selection.of(index, self.ops, "")
         given = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
-        behind = {index.op(name) for name in selection.shared(clone.inputs)}
         kinds = dict(shared_state(index, chosen, given))
-        kinds.update((op, "variable") for op in behind)
+        if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
+            boundary = (*clone.inputs, *self.inputs.instead_tensors)
+            kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
         kept, first = keyed(index), needed(index, (), [v.initializer for v in self.variables if v.initializer])
         stays, own, inner = copied.copying.stays, clone.variables != "shared", copied.in_functions
         return Preview(
@@ -217,7 +218,11 @@ def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozens
     chosen = completed(index, inside, given)
     shared = shared_handles(index, clone.variables, chosen)
     if not shared:
-        return whole(index, chosen, cut), frozenset()
+        copied = whole(index, chosen, cut)
+        while not copied <= chosen:  # a loop may bring state along, too
+            chosen = completed(index, copied, given)
+            copied = whole(index, chosen, cut)
+        return copied, frozenset()
     none_own = clone.variables == "shared"
     left = without_shared(index, inside, shared) if none_own else completed(index, inside, given, shared)
     copied = whole(index, left, cut)

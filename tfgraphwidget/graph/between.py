@@ -23,10 +23,10 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     """The ops on a path from an input to an output, and the parameters that those ops read.
 
     An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
-    Parameters are whatever the path needs that depends on no value from outside: variables, hash tables that can be
-    initialised, constants, what is computed from them. A branch that hangs on another placeholder stays outside, and
-    so does one that hangs on a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the
-    path itself reads from or writes to is a parameter.
+    Parameters are whatever the path needs that is computed from no value from outside: variables, hash tables,
+    constants, what is computed from them. A branch that is computed from another placeholder stays outside, and so does
+    one from a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the path itself reads
+    from or writes to is a parameter. Of a parameter that only waits for an op outside the control input stays outside.
     Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
     Raises UnknownName, and NoPath with both names when an input or an output is on no path.
     """
@@ -72,21 +72,23 @@ def path(index: GraphIndex, first: str, last: str) -> Selection:
 
 
 def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
-    """Ops of `rest` that the path reads or waits for, and that depend on nothing from outside.
+    """Ops of `rest` that the path reads or waits for, and that are computed from nothing that comes from outside.
 
-    What the path waits for belongs to it: an update of a variable that runs before each read would otherwise
-    go on updating the original's.
+    They may wait for an op outside, as all that is built under `tf.control_dependencies` does: then only that control
+    input comes from outside. What path and parameters wait for belongs to them if it needs nothing from outside at all:
+    an update of a variable that runs before each read would otherwise go on updating the original's.
     """
     outside = rest & from_outside(index)
     if (outside & keyed(index)).any():
         outside &= cannot_be_owned(index) | ~held_by(index, path)
-    free = rest & ~walks.forward(index, np.flatnonzero(outside), within=rest)
-    return walks.backward(index, np.flatnonzero(free & _read_by(index, path)), within=free)
-
-
-def _read_by(index: GraphIndex, ops: Mask) -> Mask:
-    """What some ops read or wait for."""
-    return walks.mask_of(index, index.sources.to[ops[index.sources.owner]])
+    seeds = np.flatnonzero(outside)
+    free = rest & ~walks.forward(index, seeds, within=rest, controls=False)
+    read = walks.mask_of(index, index.inputs.values[path[index.inputs.owner]])
+    found = walks.backward(index, np.flatnonzero(free & read), within=free, controls=False)
+    waiting = (path | found)[index.controls.owner]
+    waited = walks.mask_of(index, index.controls.values[waiting])
+    free &= ~walks.forward(index, seeds, within=rest)
+    return found | walks.backward(index, np.flatnonzero(free & waited), within=free)
 
 
 def _check_paths(index: GraphIndex, inputs: tuple[str, ...], outputs: tuple[str, ...], path: Mask) -> None:

@@ -15,11 +15,13 @@ from itertools import chain
 import numpy as np
 
 from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.contexts import ENTER, EXIT, V1_CONTROL_FLOW, V1_LOOPS
+from tfgraphwidget.graph.contexts import ENTER, EXIT
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.filling import Filling, from_outside
+from tfgraphwidget.graph.effects import writes
+from tfgraphwidget.graph.filling import Filling, computed_from_outside, from_outside
+from tfgraphwidget.graph.frames import control_flow
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.resources import by_key, key_of, keyed, of_type
+from tfgraphwidget.graph.resources import by_key, held_by, key_of, keyed, of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
 from tfgraphwidget.names import split_tensor
 
@@ -34,12 +36,14 @@ def completed(
 ) -> set[int]:
     """`selected` and what the state in it needs to be whole, less what `shared` holds.
 
-    * Variables: assign, reads, checks, initial values. An initial value that depends on a placeholder, on a queue or
-      on a v1 loop is not copied: the new variable's assign then reads the original's initial value.
+    * Variables: assign, reads, checks, initial values. An initial value that is computed from a placeholder or a queue,
+      or in a v1 loop, is not copied: the new variable's assign then reads the original's initial value.
     * Hash tables: what initialises them. Queues: what their runners run, without runners what enqueues; barriers and
       accumulators likewise. Iterators: what makes them, with the dataset. Staging areas: their other ends. A state of
       another kind: what writes to it from constants. All with what they need; what these need of placeholders is read
       from the original.
+    * What writes to a variable, or to other state in the part, before an op of the part may run: as an op outside the
+      copy would wait for the original's write. What is computed from placeholders is read from the original.
     * The regularisation losses on all that, and the update ops (moving averages) that read it, each with the variables
       that it keeps.
 
@@ -119,9 +123,34 @@ class _Completing:
                 found |= self._initial_value_ops(variables)
             if holders := np.flatnonzero(new & keyed(index) & ~self._handles).tolist():
                 found |= self._filling_ops(whole, holders)
+            found |= self._writes_before(whole | found)
             new = found & ~whole & ~self.shared
             whole |= new
         return whole
+
+    def _writes_before(self, whole: Mask) -> Mask:
+        """What writes to state before some op of `whole` may run, from the state on, with what it needs.
+
+        Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
+        pipeline is that one's.
+        """
+        index, none = self.index, np.zeros(len(self.index), dtype=bool)
+        walked = ~(whole | self.given | self.shared)
+        waited = index.controls.values[whole[index.controls.owner]]
+        waited = waited[walked[waited]]
+        if not len(waited):
+            return none
+        before = walks.backward(index, waited, within=walked)
+        states = (
+            held_by(index, writes(index, np.flatnonzero(before).tolist()))
+            & (whole | self._handles)
+            & ~(self.given | self.shared)
+        )
+        if not states.any():
+            return none
+        found = walks.forward(index, np.flatnonzero(states | whole), within=before) & (before | states)
+        within = found | (before & ~computed_from_outside(index))
+        return walks.backward(index, np.flatnonzero(found), within=within, controls=False)
 
     def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
         """What the assigns and the VariableDefs' initial values need (TensorFlow may put a guard between the two).
@@ -129,24 +158,28 @@ class _Completing:
         Nothing for a variable of which that depends on a value from outside.
         """
         index, within = self.index, ~(self.shared | self._handles)
-        needed = [[i for i in self._initial_values(variable) if within[i]] for variable in variables]
-        found = walks.backward(index, chain.from_iterable(needed), within=within)
-        unfit = found & (from_outside(index) | of_type(index, V1_LOOPS.__contains__))
-        if unfit.any():
-            unfit = walks.forward(index, np.flatnonzero(unfit), within=found)
-            fit = (i for ops in needed if not unfit[ops].any() for i in ops)
-            found = walks.backward(index, fit, within=within)
-        return found
+        needed = [self._initial_values(variable, within) for variable in variables]
+        found = walks.backward(index, (i for ops, _ in needed for i in ops), within=within)
+        foreign = found & (from_outside(index) | self._in_a_loop)
+        if foreign.any():
+            unfit = walks.forward(index, np.flatnonzero(foreign), within=found, controls=False)
+            # An assign may wait for what is not fit, but it cannot read that.
+            fit = (ops for ops, reads in needed if not unfit[reads].any())
+            found = walks.backward(index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit)
+        # A value that waits for another variable's initialiser: the copy must not initialise the original's anew.
+        return found | (held_by(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
 
-    def _initial_values(self, variable: VariableDef) -> list[int]:
-        """The op of a VariableDef's initial value, and what its assign reads and waits for."""
-        index, found = self.index, []
+    def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
+        """The op of a VariableDef's initial value, and what its assign reads and waits for; those not waited for."""
+        index, reads, waits = self.index, [], []
         if variable.initial_value and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None:
-            found.append(op)
+            reads.append(op)
         if variable.initializer in index.ids:
             assign = index.ids[variable.initializer]
-            found += index.input_lists[assign] + index.control_lists[assign]
-        return found
+            reads += index.input_lists[assign]
+            waits += index.control_lists[assign]
+        reads = [i for i in reads if within[i]]
+        return reads + [i for i in waits if within[i]], reads
 
     def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
         """What fills the states that some ops hold, with what it needs."""
@@ -168,7 +201,7 @@ class _Completing:
         fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
         needs = walks.backward(index, fill, within=walked)
         fed = needs & of_type(index, is_placeholder)
-        behind = walks.forward(index, np.flatnonzero(fed), within=needs)
+        behind = walks.forward(index, np.flatnonzero(fed), within=needs, controls=False)
         touch = walks.forward(index, sorted(held), within=needs) | walks.mask_of(index, fill)
         return walks.backward(index, fill, within=needs & (~behind | touch))
 
@@ -179,11 +212,17 @@ class _Completing:
         enters, exits = of_type(index, ENTER.__contains__), of_type(index, EXIT.__contains__)
         return exits | walks.forward(index, np.flatnonzero(enters), within=~exits)
 
+    @cached_property
+    def _in_control_flow(self) -> Mask:
+        """Which ops run in a v1 loop or conditional, its Exits and Merges too."""
+        return walks.mask_of(self.index, chain.from_iterable(block.ops for block in control_flow(self.index)))
+
     def belonging(self, whole: Mask, key: str) -> Mask:
         """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
 
         A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
-        unless that is shared: the original's update keeps it.
+        unless that is shared: the original's update keeps it. What only waits for an op outside comes along, unless
+        that op writes to a variable: run before the copy's update, it would change the original's.
         """
         index, walked = self.index, ~(whole | self.given)
         ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
@@ -191,9 +230,12 @@ class _Completing:
         if not members:
             return np.zeros(len(index), dtype=bool)
         needed = walks.backward(index, members, within=walked)
-        foreign = V1_CONTROL_FLOW | (HANDLES if key == _REGULARIZATION else frozenset())
-        barred = self.shared | from_outside(index) | of_type(index, foreign.__contains__)
-        unfit = walks.forward(index, np.flatnonzero(needed & barred), within=needed)
+        barred = self._in_control_flow | (self._handles if key == _REGULARIZATION else False)
+        foreign = needed & (self.shared | from_outside(index) | barred)
+        unfit = walks.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
+        written = writes(index, np.flatnonzero(unfit).tolist())
+        unfit |= walks.forward(index, np.flatnonzero(written), within=needed)
         readers = index.readers.to[whole[index.readers.owner]]
         reads = walks.forward(index, readers[needed[readers]], within=needed)
-        return walks.backward(index, [op for op in members if reads[op] and not unfit[op]], within=walked)
+        fit = (op for op in members if reads[op] and not unfit[op])
+        return walks.backward(index, fit, within=walked & ~unfit)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.walks import mask_of
@@ -39,6 +40,20 @@ def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
     for i in np.flatnonzero(may & differ).tolist():
         may[i] = effects.has(index.nodes[i])
     return tuple(np.flatnonzero(may).tolist())
+
+
+def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
+    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert."""
+    return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
+
+
+def _reads_handle(index: GraphIndex, op: int) -> bool:
+    start = index.inputs.start[op]
+    for slot, source in enumerate(index.input_lists[op]):
+        dtype = index.dtypes(source)[int(index.ports[start + slot])]
+        if dtype == "resource" or dtype.endswith("_ref"):
+            return True
+    return False
 
 
 class _Effects:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
@@ -133,6 +134,18 @@ def from_outside(index: GraphIndex) -> Mask:
         found[i] = comes_from_outside(index, i)
     for i, owned in _tables(index).items():
         found[i] &= not owned
+    frozen(found)
+    return found
+
+
+@remembered
+def computed_from_outside(index: GraphIndex) -> Mask:
+    """The ops that are `from_outside`, and all that is computed from them.
+
+    An op that only waits for one of them, by a control input, is not among them: a variable's read or a constant under
+    `tf.control_dependencies` is what it would be without.
+    """
+    found = walks.forward(index, np.flatnonzero(from_outside(index)), controls=False)
     frozen(found)
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
-from tfgraphwidget.graph.filling import from_outside
+from tfgraphwidget.graph.filling import computed_from_outside, from_outside
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.variables import HANDLES, definitions
@@ -77,11 +77,12 @@ class Part:
     def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The inputs and outputs that a path joins: what a boundary around these ops would name.
 
-        Tensors that depend on nothing from outside are no inputs: variables and constants belong to the part. What an
-        op inside brings in (a placeholder) is one. Tensors that nobody reads are outputs of ops that only end there.
+        Tensors that are computed from nothing that comes from outside are no inputs: variables and constants belong to
+        the part, also those that wait for an op outside. What an op inside brings in (a placeholder) is one. Tensors
+        that nobody reads are outputs of ops that only end there.
         """
         source, outside = self.index.inputs.values, from_outside(self.index)
-        fed = walks.forward(self.index, np.flatnonzero(outside))
+        fed = computed_from_outside(self.index)
         reads = self.mask[self._owners]
         entering = reads & (outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True)))
         reached = walks.forward(self.index, self._owners[entering], within=self.mask)
@@ -108,10 +109,14 @@ class Part:
         return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
 
     def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
-        """Variables outside that the part reads by way of tensors that are not in `boundary`: a copy shares them."""
+        """Variables outside from which tensors are computed that the part reads beside those of `boundary`.
+
+        Not those that lie upstream of `boundary` itself, as those of the layers before the part do.
+        """
         given = {self.index.op(name) for name in boundary}
-        ends = {self.index.op(name) for name in (*self.inputs, *(c[1:] for c in self.control_inputs))}
-        walked = walks.backward(self.index, sorted(ends - given), stop=pairs(self.index, boundary)) & ~self.mask
+        ends = {self.index.op(name) for name in self.inputs} - given
+        walked = walks.backward(self.index, sorted(ends), stop=pairs(self.index, boundary), controls=False)
+        walked &= ~(self.mask | walks.backward(self.index, sorted(given), controls=False))
         return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
 
     @cached_property

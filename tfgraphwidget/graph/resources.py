@@ -45,6 +45,8 @@ _TEMPORARIES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 _READING = frozenset({"Identity", "ReadVariableOp"})  # they hand the value of a variable on as it is
+# They make one value of the slices of a partitioned variable; a layer of mixed precision casts what it reads.
+_SHAPING = frozenset({"Cast", "Concat", "ConcatV2"})
 # They hand on what they read: a handle, or the value of a reference variable.
 _HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
 
@@ -124,15 +126,18 @@ def _holders(index: GraphIndex) -> Mask:
 def shared_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> tuple[tuple[int, str], ...]:
     """The ops outside `ops` whose state ops inside read or write, with what they are in words, in graph order.
 
-    That is what a copy of `ops` shares with the original. A value that was read outside does not count, nor what comes
-    in by way of the ops `given`.
+    That is what a copy of `ops` shares with the original. A value that was read outside counts too, but not what is
+    computed from one, nor what comes in by way of the ops `given`.
     """
-    held = held_by(index, mask_of(index, ops), mask_of(index, given))
+    held = held_by(index, mask_of(index, ops), mask_of(index, given), values=True)
     return tuple((i, kind_of(index.types[i])) for i in np.flatnonzero(held).tolist())
 
 
-def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None) -> Mask:
-    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand."""
+def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: bool = False) -> Mask:
+    """The ops outside `ops` that hold a state of which some op inside reads the handle, at first or second hand.
+
+    With `values` also those of which one reads the value; a write to a reference variable hands that on.
+    """
     holds, found = _holders(index), np.zeros(len(index), dtype=bool)
     if not holds.any():
         return found
@@ -144,9 +149,22 @@ def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None) -> Mask:
         if not seen[at]:
             seen[at] = True
             found[at] = holds[at]
-            if index.types[at] in _HAND_ON:
+            if index.types[at] in _HAND_ON or (values and (_reads(index, at) or _is_reference(index, at))):
                 stack += index.input_lists[at]
     return found
+
+
+def _reads(index: GraphIndex, op: int) -> bool:
+    """Whether an op hands on the value of a variable: as it is, in another dtype, or put together of its slices."""
+    kind = index.types[op]
+    if kind not in _SHAPING:
+        return kind in _READING
+    of = (at for at in index.input_lists[op] if index.types[at] != "Const")
+    return kind == "Cast" or all(index.types[at] in _READING or index.types[at] in HANDLES for at in of)
+
+
+def _is_reference(index: GraphIndex, op: int) -> bool:
+    return index.types[op] not in HANDLES and any(dtype.endswith("_ref") for dtype in index.dtypes(op))
 
 
 def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> frozenset[int]:
@@ -163,7 +181,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
             continue
         if holds[at] and kind_of(types[at]) not in _WITHOUT_HANDLE:
             behind.add(at)
-        elif types[at] in _READING:
+        elif _reads(index, at):
             behind.add(at)
             stack += index.input_lists[at]
     # Of the reads, those that have a state behind them: another Identity is an op that nobody chose.
@@ -172,6 +190,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
     while stack:
         at = stack.pop()
         found.add(at)
+        found.update(i for i in index.input_lists[at] if types[i] == "Const" and types[at] in _SHAPING)
         new = behind.intersection(index.consumer_lists[at]) - done
         done |= new
         stack += new

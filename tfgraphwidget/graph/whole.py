@@ -18,7 +18,7 @@ from typing import Any
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.contexts import ENTER, EXIT, MERGE, NEXT, SWITCH
-from tfgraphwidget.graph.filling import from_outside
+from tfgraphwidget.graph.filling import computed_from_outside
 from tfgraphwidget.graph.frames import Conditional, Loop, control_flow
 from tfgraphwidget.graph.index import GraphIndex
 
@@ -168,7 +168,7 @@ class _Flow:
         """What the added ops read, as in `between`: from `cut` on, or what depends on no value from outside."""
         if not added:
             return frozenset()
-        free = ~walks.forward(self.index, from_outside(self.index).nonzero()[0])
+        free = ~computed_from_outside(self.index)
         # What a loop carries along and the outputs do not need, too, must come from the copy's inputs.
         path = walks.forward(self.index, walks.readers_of(self.index, cut))
         path &= walks.backward(self.index, added, stop=cut)
