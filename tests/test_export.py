@@ -156,10 +156,11 @@ def test_an_old_model_survives_a_move_that_fails(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     editor.save(tmp_path / "sm", inputs="x", outputs="net/logits")
+    old = {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()}
     real = Path.replace
 
     def fail(self: Path, target: Path) -> Path:
-        if target == tmp_path / "sm" and self.name == "sm":
+        if target == tmp_path / "sm" / "variables" / "variables.index" and self.name == "link":
             raise OSError("busy")
         return real(self, target)
 
@@ -167,6 +168,7 @@ def test_an_old_model_survives_a_move_that_fails(
         patched.setattr(Path, "replace", fail)
         with pytest.raises(GraphEditError, match="cannot be written: busy"):
             editor.save(tmp_path / "sm", inputs="x", outputs="net/one/out")
+    assert {path: path.read_bytes() for path in (tmp_path / "sm").rglob("*") if path.is_file()} == old
     assert list(serve(tmp_path / "sm")(x=tf.zeros([1, 3]))) == ["logits"]
 
 

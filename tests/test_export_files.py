@@ -153,12 +153,12 @@ def test_names_that_no_file_can_have(line: tf.Graph, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_symbolic_link_to_a_model_is_replaced_as_it_was_before(editor: GraphEditor, tmp_path: Path) -> None:
+def test_a_symbolic_link_to_a_model_is_followed(editor: GraphEditor, tmp_path: Path) -> None:
     editor.save(tmp_path / "v1", "x", "net/one/out")
-    (tmp_path / "now").symlink_to(tmp_path / "v1")
+    (tmp_path / "now").symlink_to("v1")
     editor.save(tmp_path / "now", "x", "net/logits")
-    assert tgw.edit(tmp_path / "v1").signatures[0].outputs == (("out", "net/one/out:0"),)
-    assert tgw.edit(tmp_path / "now").signatures[0].outputs == (("logits", "net/logits:0"),)
+    assert (tmp_path / "now").readlink() == Path("v1")
+    assert tgw.edit(tmp_path / "v1").signatures[0].outputs == (("logits", "net/logits:0"),)
 
 
 def test_an_empty_graph(tmp_path: Path) -> None:

@@ -195,7 +195,7 @@ def test_a_failure_leaves_all_old_files(
     real = Path.replace
 
     def busy(self: Path, target: Path) -> Path:
-        if target == tmp_path / "m.index" and self.name == "m.index":
+        if target == tmp_path / "m.index" and self.name == "link":
             raise OSError("disk full")
         return real(self, target)
 

@@ -1,4 +1,4 @@
-"""The design as tests: who may import whom, who may import which library, and how long a module may be."""
+"""The design as tests: who may import whom, and who may import which library."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ ROWS = {
     "draft": 5, "export": 5, "preparing": 5,
     "applying": 4,
     "edits": 3, "view": 3, "sources": 3,
-    "graph": 2, "writable": 2,
-    "names": 1, "errors": 1, "progress": 1, "interrupts": 1,
+    "graph": 2,
+    "names": 1, "writable": 1,
+    "errors": 0, "progress": 0, "interrupts": 0,
 }  # fmt: skip
 
 ALLOWED = {
@@ -51,7 +52,6 @@ ALLOWED = {
 }
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
-REASON = re.compile(r"(#|//|\*)?\s*Over (30|300)\b")
 
 
 def dotted(path: Path) -> str:
@@ -90,30 +90,6 @@ def wrong_imports(path: Path) -> list[str]:
     return wrong
 
 
-def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines from `def` to the end, without the docstring."""
-    assert function.end_lineno is not None
-    lines = function.end_lineno - function.lineno + 1
-    if ast.get_docstring(function, clean=False) is not None:
-        doc = function.body[0]
-        assert doc.end_lineno is not None
-        lines -= doc.end_lineno - doc.lineno + 1
-    return lines
-
-
-def long_functions(path: Path) -> list[str]:
-    """A sentence for each function over 30 lines with no `# Over 30 lines because ...` in it or right above it."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    long = []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > 30:
-            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if not any(REASON.search(line) for line in lines[max(start - 4, 0) : node.end_lineno]):
-                long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}: {code_lines(node)} lines")
-    return long
-
-
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_every_module_has_a_row(path):
     name = dotted(path)
@@ -130,11 +106,6 @@ def test_the_table_for_those_who_contribute_has_the_same_rows():
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_imports_go_down_and_libraries_stay_in_their_place(path):
     assert wrong_imports(path) == []
-
-
-@pytest.mark.parametrize("path", MODULES, ids=dotted)
-def test_a_function_is_under_30_lines_or_says_why(path):
-    assert long_functions(path) == []
 
 
 @pytest.mark.parametrize(

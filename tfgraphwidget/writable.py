@@ -1,15 +1,46 @@
-"""Where files can be written, and in which kind. Needs no TensorFlow, so that a command refuses at once."""
+"""Where files can be written, in which kind, and how: whole, or not at all. Needs no TensorFlow.
+
+What is written stands in a hidden folder first, the stage, on the same disk. One file, and a folder where none was,
+then takes its place by one rename. No file system renames several files at once (a MetaGraphDef with its checkpoint,
+a SavedModel in its folder), so each of them becomes, for a moment, a symbolic link through one link in the stage:
+
+    m.meta -> .tfgraphwidget-1f0a/current/m.meta        m.index -> .tfgraphwidget-1f0a/current/m.index
+    .tfgraphwidget-1f0a/current -> old                  one rename makes it -> new
+
+All of them lead to the old files, and after one rename all to the new ones; then the files `current` leads to take the
+places of their links. So at any moment the old or the new can be loaded whole, even when the process is killed: the
+next save into that folder, or the next `tgw.edit` there, puts files in the places of the links that were left.
+Where a file system has no symbolic links, copies of the old files are in the stage until all new ones stand, and are
+put back by whoever finds them there.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import filecmp
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.interrupts import held_back
+
+try:
+    import fcntl
+except ImportError:  # Windows, where nobody else is expected to save into the same folder
+    fcntl = None  # type: ignore[assignment]
 
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
 FILES = (*GRAPH_DEFS, ".meta", ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
+
+_STAGE = ".tfgraphwidget-"
+_PATIENCE = 30.0  # seconds until another process, which moves its files, is given up
 
 
 def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
@@ -27,8 +58,7 @@ def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
 
 def check_place(path: Path, kind: str) -> None:
     """Raise GraphEditError for a place where no file of that kind, or no SavedModel, can come to lie."""
-    if "\0" in str(path):
-        raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; leave the NUL out.")
+    _check_name(path)
     if not path.parent.is_dir():
         raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
     if kind != SAVED_MODEL:
@@ -41,6 +71,354 @@ def check_place(path: Path, kind: str) -> None:
         raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
 
 
-def unwritable(path: Path, error: OSError) -> GraphEditError:
+def _check_name(path: Path) -> None:
+    try:
+        if "\0" not in os.fsdecode(os.fsencode(path)):
+            return
+        why = "leave the NUL out"
+    except UnicodeEncodeError:
+        why = "it holds half a character"
+    raise GraphEditError(f"{str(path)[:200]!r} is no name of a file; {why}.")
+
+
+def unwritable(path: Path, error: Exception) -> GraphEditError:
     """What the machine says: no permission, no room, a name too long."""
-    return GraphEditError(f"{str(path)[:200]!r} cannot be written: {error.strerror or error}; give another place.")
+    return GraphEditError(f"{str(path)[:200]!r} cannot be written: {reason(error)}; give another place.")
+
+
+def reason(error: Exception) -> str:
+    """Why something cannot be written, in a few words; TensorFlow's errors have it behind the name of the file."""
+    why = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error) or type(error).__name__
+    first = str(why).strip().splitlines()[0].partition(" [Op:")[0].partition(" [[{{node")[0]
+    return first.rpartition("; ")[2].strip()[:200].rstrip(". ")
+
+
+def write_file(path: Path, write: Callable[[Path], None], tell: Callable[[str], None] | None = None) -> None:
+    """Let `write` make a file, or a folder where there is none, and move it to `path` when it is whole.
+
+    A symbolic link is followed; a file that is replaced keeps its mode. Raises what `write` raises, GraphEditError, and
+    OSError; an old file is as it was then, and no other is left. `tell` is told of a save that was killed here before.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
+    >>> write_file(path, lambda new: new.write_text("abc"))
+    >>> path.read_text()
+    'abc'
+    """
+    _check_name(path)
+    place = Path(os.path.realpath(path))
+    if place.is_symlink():
+        raise GraphEditError(f"{str(path)!r} is a symbolic link that leads to itself; give another name.")
+    write_files(place.parent, lambda new: write(new / place.name), lambda _: [place.name], tell)
+
+
+def write_files(
+    folder: Path,
+    write: Callable[[Path], None],
+    replaced: Callable[[Collection[str]], Iterable[str]],
+    tell: Callable[[str], None] | None = None,
+) -> None:
+    """Let `write` fill a new folder, and move all that it wrote into `folder`, in one step, when it is whole.
+
+    `replaced` is given the names of the new files, relative and with "/", and gives the names of the old files whose
+    place the new ones take, so that those without a new one are removed. No other file is touched: GraphEditError names
+    one in the way, and a symbolic link. Raises what `write` raises, and OSError; all files are as they were then.
+    """
+    place = Path(os.path.realpath(folder))
+    for sentence in recover(place):
+        (tell or _silent)(sentence)
+    stage = place / f"{_STAGE}{secrets.token_hex(4)}"
+    locks: list[_Lock] = []
+    try:  # an interrupt in the one settling leaves the other
+        try:
+            _fill(stage, write, locks)
+            _move(stage, replaced, locks)
+        finally:
+            _settle(stage)
+    finally:
+        try:
+            _settle(stage)
+        finally:
+            for lock in locks:
+                lock.close()
+
+
+def _silent(_: str) -> None:
+    return None
+
+
+def recover(folder: Path) -> list[str]:
+    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each."""
+    told = []
+    for stage in _stages(folder):
+        lock = _Lock(stage)
+        try:
+            if lock.take():  # else a save is under way
+                told += _settle(stage)
+        except GraphEditError as error:
+            told.append(error.why)
+        finally:
+            lock.close()
+    return told
+
+
+def _stages(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.name.startswith(_STAGE) and entry.is_dir()]
+    except OSError:
+        return []
+
+
+class _Lock:
+    """A folder that no other process, nor another save of this one, has while this one has it; the process ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = -1
+        with contextlib.suppress(OSError):  # a folder that may not be listed: then without
+            self._file = -1 if fcntl is None else os.open(folder, os.O_RDONLY)
+
+    def take(self, seconds: float = 0.0) -> bool:
+        """Whether it could be had in that time."""
+        last = time.monotonic() + seconds
+        while self._is_another_s():
+            if time.monotonic() >= last:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def _is_another_s(self) -> bool:
+        try:
+            if self._file >= 0:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        return False
+
+    def close(self) -> None:
+        """Let others have it."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _fill(stage: Path, write: Callable[[Path], None], locks: list[_Lock]) -> None:
+    """Have the new files written into the stage."""
+    stage.mkdir(mode=0o700)  # what replaces a secret file is for nobody to read meanwhile
+    locks.append(_Lock(stage))
+    locks[-1].take()
+    for part in ("old", "new"):
+        (stage / part).mkdir()
+    write(stage / "new")
+
+
+def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: list[_Lock]) -> None:
+    """Move what was written to its places: by one rename when it is one file, or a folder where none is."""
+    folder, new = stage.parent, stage / "new"
+    locks.append(_Lock(folder))
+    if not locks[-1].take(_PATIENCE):
+        raise GraphEditError(f"Another save into {str(folder)!r} is under way; save again when it is done.")
+    written, entries = _files(new), sorted(entry.name for entry in new.iterdir())
+    gone = [name for name in replaced(written) if os.path.lexists(folder / name)]
+    _check_free(stage, written, gone)
+    for name in written:
+        _flush(new / name)
+        _keep_mode(folder / name, new / name)
+    for inside in _folders(new):
+        (new / inside).chmod(stat.S_IMODE(new.stat().st_mode))  # TensorFlow makes them 0755 whatever the umask is
+    for inside in ("", *_folders(new)):
+        _flush_folder(new / inside)
+    with held_back():
+        if len(entries) == 1 and set(gone) <= set(entries):
+            (new / entries[0]).replace(folder / entries[0])
+        else:
+            _move_together(stage, list(dict.fromkeys((*written, *gone))))
+        _flush_folder(folder)
+
+
+def _check_free(stage: Path, written: Collection[str], gone: Collection[str]) -> None:
+    """Raise GraphEditError for what a save must not replace: another's file, a link, a folder, a device."""
+    folder, new = stage.parent, stage / "new"
+    for name in dict.fromkeys((*written, *gone)):
+        for above in (*reversed(Path(name).parents[:-1]), Path(name)):
+            place, is_file = folder / above, above == Path(name)
+            if not os.path.lexists(place):
+                break
+            if place.is_symlink():
+                why = "is a symbolic link, which a save does not replace; put what it leads to in its place"
+            elif not (place.is_file() if is_file else place.is_dir()):
+                why = f"is no {'file' if is_file else 'folder'}, and a save would replace it by one; move it away"
+            elif is_file and name not in gone and not filecmp.cmp(place, new / name, shallow=False):
+                why = "is nothing that a save here has written, and one would replace it; move it away"
+            else:
+                continue
+            raise GraphEditError(f"{str(place)!r} {why}, or give another name.")
+
+
+def _keep_mode(old: Path, new: Path) -> None:
+    """Give a new file the mode, the owner and the access list of the one that it replaces."""
+    if not (old.is_file() and new.is_file()):
+        return
+    about = old.stat()
+    for owner in (-1, about.st_uid):
+        with contextlib.suppress(OSError, AttributeError):  # nobody but root gives files away; Windows has no owners
+            os.chown(new, owner, about.st_gid)
+    shutil.copystat(old, new)
+    os.utime(new)
+
+
+def _move_together(stage: Path, names: list[str]) -> None:
+    """Let files take the places of others, and those without a new one go: all by the rename of one link."""
+    folder, old, new, current = stage.parent, stage / "old", stage / "new", stage / "current"
+    for inside in _folders(new):
+        if (folder / inside).is_dir():
+            (old / inside).mkdir(parents=True, exist_ok=True)
+    for name in names:
+        if os.path.lexists(folder / name):
+            (old / name).parent.mkdir(parents=True, exist_ok=True)
+            _copy(folder / name, old / name)
+    try:
+        current.symlink_to("old")
+    except (OSError, NotImplementedError):  # a file system, or Windows for most people, without links
+        _move_one_by_one(stage, names)
+        return
+    stage.chmod(stat.S_IMODE(new.stat().st_mode))  # whoever may read the files may do so through the links
+    for inside in _folders(new):
+        (folder / inside).mkdir(exist_ok=True)
+    for name in names:
+        _link(stage, os.path.relpath(current / name, (folder / name).parent), folder / name)
+    _flush_folder(stage)
+    _link(stage, "new", current)
+    _flush_folder(stage)
+
+
+def _link(stage: Path, to: str, place: Path) -> None:
+    """Let a symbolic link take the place of what is there, in one step."""
+    link = stage / "link"
+    link.symlink_to(to)
+    link.replace(place)
+
+
+def _move_one_by_one(stage: Path, names: list[str]) -> None:
+    """The same without links; `moving` tells of it until the last one stands."""
+    folder, new, moving = stage.parent, stage / "new", stage / "moving"
+    for inside in _folders(new):
+        (folder / inside).mkdir(exist_ok=True)
+    (stage / "names").write_text("\0".join(names), encoding="utf-8", errors="surrogateescape")
+    _flush(stage / "names")
+    (stage / "names").replace(moving)
+    _flush_folder(stage)
+    for name in names:
+        if os.path.lexists(new / name):
+            (new / name).replace(folder / name)
+        else:
+            (folder / name).unlink()
+    moving.unlink()
+
+
+def _copy(file: Path, to: Path) -> None:
+    try:
+        os.link(file, to)
+    except OSError:  # a file system without hard links
+        shutil.copy2(file, to)
+
+
+def _settle(stage: Path) -> list[str]:
+    """Have real files in all places, the old ones or the new ones, and remove the stage; a sentence on what was done.
+
+    It can be broken off anywhere, and done again. Raises GraphEditError when the machine does not let it.
+    """
+    if not stage.is_dir():
+        return []
+    try:
+        with held_back():
+            told = _put_back(stage) if (stage / "moving").is_file() else _put_in_place(stage)
+            shutil.rmtree(stage)
+            return told
+    except OSError as error:
+        raise GraphEditError(
+            f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are in {stage.name!r} "
+            "there, and the next save into that folder puts them in their places."
+        ) from error
+
+
+def _put_in_place(stage: Path) -> list[str]:
+    """Let the files take the places of the links to them."""
+    folder, old, new, current = stage.parent, stage / "old", stage / "new", stage / "current"
+    if not current.is_symlink():
+        return []
+    whole = stage / current.readlink()
+    names = dict.fromkeys((*_files(old), *_files(new)))
+    for name in names:
+        place = folder / name
+        if not place.is_symlink() or stage not in Path(os.path.normpath(place.parent / place.readlink())).parents:
+            continue
+        if os.path.lexists(whole / name):
+            (whole / name).replace(place)
+        else:
+            place.unlink()
+    for inside in reversed(list(dict.fromkeys((*_folders(old), *_folders(new))))):
+        if not (whole / inside).is_dir():
+            with contextlib.suppress(OSError):  # something of another's is in it
+                (folder / inside).rmdir()
+    for inside in ("", *_folders(whole)):
+        _flush_folder(folder / inside)
+    done = "finished now" if whole == new else "taken back"
+    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was {done}."]
+
+
+def _put_back(stage: Path) -> list[str]:
+    """Put copies of the old files where the new ones do not all stand."""
+    folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
+    names = moving.read_text(encoding="utf-8", errors="surrogateescape").split("\0")
+    for name in names:
+        if os.path.lexists(old / name):
+            copy = stage / "copy"
+            copy.unlink(missing_ok=True)
+            _copy(old / name, copy)
+            copy.replace(folder / name)
+        elif not os.path.lexists(new / name):
+            (folder / name).unlink(missing_ok=True)
+    for inside in reversed(_folders(new)):
+        if not (old / inside).is_dir():
+            with contextlib.suppress(OSError):
+                (folder / inside).rmdir()
+    moving.unlink()
+    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was taken back."]
+
+
+def _some(names: Collection[str]) -> str:
+    first = min(names, key=lambda name: (name.count("/"), "data-" in name, name), default="files")
+    return f"{first!r}" if len(names) < 2 else f"{first!r} and {len(names) - 1} more"
+
+
+def _files(folder: Path) -> list[str]:
+    """The files below a folder, as "inside/name"."""
+    walk = os.walk(folder)
+    return sorted((Path(above) / name).relative_to(folder).as_posix() for above, _, names in walk for name in names)
+
+
+def _folders(folder: Path) -> list[str]:
+    """The folders below a folder, the outer ones first."""
+    walk = os.walk(folder)
+    return sorted((Path(above) / name).relative_to(folder).as_posix() for above, names, _ in walk for name in names)
+
+
+def _flush(file: Path) -> None:
+    """Have a file on the disk: a loss of power would else leave its name without its bytes."""
+    with file.open("rb+") as written:
+        os.fsync(written.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # not everywhere can a folder be opened
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,15 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.sources.restored import sliced
+from tfgraphwidget.writable import check_place, unwritable, write_files
+
+_FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 
 
 def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
     """Write (key, variable, value) to the checkpoint `path`, on this machine; slices of one variable have one key.
 
-    Raises GraphEditError when it cannot be written there.
+    Raises TensorFlow's OpError when it cannot be written there.
     """
     keys, slices, arrays = [], [], []
     for key, variable, value in present:
@@ -30,12 +35,28 @@ def write(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
         fed = [tf.compat.v1.placeholder(tf.as_dtype(a.dtype) if a.dtype != object else tf.string) for a in arrays]
         saved = tf.raw_ops.SaveV2(prefix=path, tensor_names=keys, shape_and_slices=slices, tensors=fed)
         with tf.compat.v1.Session(graph=graph) as session:
-            try:
-                session.run(saved, dict(zip(fed, arrays, strict=True)))
-            except tf.errors.OpError as error:
-                raise GraphEditError(
-                    f"The checkpoint {path!r} cannot be written ({type(error).__name__}); give another place."
-                ) from error
+            session.run(saved, dict(zip(fed, arrays, strict=True)))
+
+
+def save(path: str, present: Iterable[tuple[str, VariableDef, Any]]) -> None:
+    """Let (key, variable, value) be the checkpoint `path`, in place of the old one, when it is written whole.
+
+    Raises GraphEditError when it cannot be written there; the old one is as it was then.
+    """
+    prefix = Path(path)
+    try:
+        check_place(prefix, "")
+        write_files(
+            prefix.parent, lambda new: write(str(new / prefix.name), present), lambda _: [f.name for f in files(prefix)]
+        )
+    except (OSError, tf.errors.OpError) as error:
+        raise unwritable(prefix, error) from error
+
+
+def files(prefix: Path) -> list[Path]:
+    """The files of a checkpoint that are there."""
+    beside = [entry for entry in prefix.parent.iterdir() if _FILE.sub("", entry.name) == prefix.name]
+    return sorted(entry for entry in beside if _FILE.search(entry.name))
 
 
 def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, Any]:

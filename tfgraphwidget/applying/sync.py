@@ -176,7 +176,7 @@ class Sync:
     def save(self, path: str) -> None:
         """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
         present = self._read(self.source, [o for o, _ in self.pairs])
-        checkpointed.write(path, [(key, o, present[o.handle]) for key, o in self._keyed()])
+        checkpointed.save(path, [(key, o, present[o.handle]) for key, o in self._keyed()])
 
     def load(self, path: str) -> None:
         """Give the copies the values that a checkpoint has for their originals: another process's `save`, or a Saver's.

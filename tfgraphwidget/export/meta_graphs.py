@@ -6,7 +6,6 @@ one of the graph's own is told of when it is for all of the variables.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +34,6 @@ from tfgraphwidget.graph.variables import definitions, handles
 from tfgraphwidget.sources.body import Signature
 
 v1 = tf.compat.v1
-_CHECKPOINT = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
 _WAY_OUT = "make variables of these constants: their values go into the checkpoint beside"
 _BARE = (
     "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
@@ -46,8 +44,7 @@ _TOLD = "The MetaGraphDef with its checkpoint"
 
 def siblings(path: Path) -> list[Path]:
     """The MetaGraphDef and the files of its checkpoint that are there: the new ones take the place of all of them."""
-    beside = (entry for entry in path.parent.iterdir() if _CHECKPOINT.sub("", entry.name) == path.stem)
-    return [path, *sorted(entry for entry in beside if _CHECKPOINT.search(entry.name))]
+    return [path, *checkpointed.files(path.with_suffix(""))]
 
 
 def check_beside(path: Path, what: Export) -> None:

@@ -38,7 +38,7 @@ def save_module(path: Path, what: Export, module: Callable[[], Any]) -> None:
         made.resources = _resources(made)
         try:
             tf.saved_model.save(made, str(path), signatures={DEFAULT: made.signature})
-        except (AssertionError, TypeError, ValueError, tf.errors.OpError) as error:
+        except (AssertionError, TypeError, ValueError) as error:
             raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
     if what.verify:
         check_saved_model(path, OfModule(what, made))

@@ -6,11 +6,14 @@ the ends of its signatures and keeps no order of them.
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import saved_model_pb2
 
 from tfgraphwidget.applying import values
 from tfgraphwidget.applying.importing import import_proven
@@ -31,9 +34,14 @@ from tfgraphwidget.export.states import State, state_of
 from tfgraphwidget.export.what import Export
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.assets import asset_files, outside
 
 v1 = tf.compat.v1
 TAG = "serve"
+_FILES = (
+    "saved_model.pb", "saved_model.cpb", "fingerprint.pb", "keras_metadata.pb", "debug/saved_model_debug_info.pb",
+)  # fmt: skip
+_VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # What is run when the model is loaded is told in another way, and all its variables are restored.
 _LEFT_OUT = frozenset({
     v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.ASSET_FILEPATHS,
@@ -58,6 +66,21 @@ def write_saved_model(path: Path, what: Export) -> None:
     _write(path, what, part, state)
     if what.verify:
         check_saved_model(path, Original(what, state))
+
+
+def files_of(folder: Path) -> list[str]:
+    """The files of the SavedModel in a folder: what TensorFlow has written there, and nothing that others put beside.
+
+    A file in "assets" is the model's when its saved_model.pb names it.
+    """
+    try:
+        model = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    except (OSError, DecodeError):
+        model = saved_model_pb2.SavedModel()
+    named = (asset.filename for meta in model.meta_graphs for asset in asset_files(meta))
+    assets = [f"assets/{name}" for name in named if not outside(folder, name)]
+    beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
+    return [*_FILES, *dict.fromkeys(assets), *beside]
 
 
 def _write(path: Path, what: Export, part: Part, state: State) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,6 +17,7 @@ from tfgraphwidget.export.libraries import assembled
 from tfgraphwidget.export.sizes import check_size
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.output_shapes import OUTPUT_SHAPES
+from tfgraphwidget.writable import reason, write_files
 
 _VERSION = "brain.Event:2"
 _LARGE = 1024  # bytes of a constant; TensorBoard's page asks for no larger attribute
@@ -41,17 +42,33 @@ def write_events(logdir: Path, index: GraphIndex, envelope: Callable[[], Any]) -
         tf.compat.v1.Event(wall_time=time.time(), graph_def=graph_def.SerializeToString(deterministic=True)),
     ]
     try:
-        logdir.mkdir(parents=True, exist_ok=True)
-        # Beside first: a TensorBoard that runs already reads whatever is called "tfevents" in here.
-        with tempfile.TemporaryDirectory(dir=logdir, prefix=".graph-") as beside:
-            new = Path(beside) / "new"
-            with tf.io.TFRecordWriter(str(new)) as writer:
-                for event in events:
-                    writer.write(event.SerializeToString())
-            return new.replace(logdir / _free_name())
+        return _written(logdir, events)
     except (OSError, ValueError, tf.errors.OpError) as error:
-        why = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+        why = reason(error)
         raise GraphEditError(f"{str(logdir)[:200]!r} cannot be written to: {why}; give another folder.") from error
+
+
+def _written(logdir: Path, events: Iterable[Any]) -> Path:
+    """The file of events, in a folder that is made if it is not there; nothing is left of what fails."""
+    made = [folder for folder in (logdir, *logdir.parents) if not os.path.lexists(folder)]
+    names = []
+
+    def write(new: Path) -> None:
+        with tf.io.TFRecordWriter(str(new / "graph")) as writer:
+            for event in events:
+                writer.write(event.SerializeToString())
+        # Only now: a TensorBoard that runs already reads whatever is called "tfevents" in here.
+        names.append((new / "graph").rename(new / _free_name()).name)
+
+    try:
+        logdir.mkdir(parents=True, exist_ok=True)
+        write_files(logdir, write, lambda _: ())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
+    return logdir / names[0]
 
 
 def _free_name() -> str:

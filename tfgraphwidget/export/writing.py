@@ -1,10 +1,12 @@
-"""Writes what an editor holds to files. Each is written beside its place and moved into it when it is whole."""
+"""Writes what an editor holds to files: whole, or not at all."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Collection
 from pathlib import Path
+
+import tensorflow as tf
 
 from tfgraphwidget import writable
 from tfgraphwidget.export.drawn import write_code, write_dot, write_edits, write_graphml, write_picture
@@ -12,9 +14,9 @@ from tfgraphwidget.export.frozen import write_frozen
 from tfgraphwidget.export.graph_defs import write_graph_def
 from tfgraphwidget.export.meta_graphs import check_beside, siblings, write_meta_graph
 from tfgraphwidget.export.pages import write_page
-from tfgraphwidget.export.saved_models import write_saved_model
+from tfgraphwidget.export.saved_models import files_of, write_saved_model
 from tfgraphwidget.export.what import Export
-from tfgraphwidget.writable import check_place, kind_of, unwritable
+from tfgraphwidget.writable import check_place, kind_of, unwritable, write_files
 
 Write = Callable[[Path, Export], None]
 _KINDS: dict[str, Write] = {
@@ -42,39 +44,23 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
         write = write_frozen if what.frozen else _KINDS[kind]
         if write is write_meta_graph:
             check_beside(path, what)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:60]}-") as beside:
-            new, old = Path(beside) / "new", Path(beside) / "old"
-            new.mkdir()
-            old.mkdir()
-            write(new / (path.name or "saved_model"), what)
-            gone = siblings(path) if write is write_meta_graph else [path]
-            _move({path.parent / made.name if path.name else path: made for made in sorted(new.iterdir())}, gone, old)
-    except OSError as error:
+        # A checkpoint has the name of its MetaGraphDef: a link to one in another folder is refused, not followed.
+        place = path if write is write_meta_graph else Path(os.path.realpath(path))
+        if place.is_dir():
+            write_files(place, lambda new: write(new, what), lambda _: files_of(place), what.notice)
+        else:
+            into = lambda new: write(new / place.name, what)  # noqa: E731
+            write_files(place.parent, into, lambda written: _replaced(place, written), what.notice)
+    except (OSError, tf.errors.OpError) as error:
         raise unwritable(path, error) from error
     return path
 
 
-def _move(new: dict[Path, Path], gone: Iterable[Path], old: Path) -> None:
-    """Move files or folders to their places, and what was there, and what is `gone`, into the folder `old`.
-
-    When any of it fails, everything is put back. A file alone takes the place of another in one step.
-    """
-    there = [place for place in dict.fromkeys((*gone, *new)) if place.is_symlink() or place.exists()]
-    if len(new) == 1 and not any(place.is_dir() or place not in new for place in there):
-        there = []
-    kept: list[tuple[Path, Path]] = []
-    placed: list[Path] = []
-    try:
-        for place in there:
-            away = old / f"{place.name} before"
-            place.replace(away)
-            kept.append((place, away))
-        for place, made in new.items():
-            made.replace(place)
-            placed.append(place)
-    except BaseException:
-        for place in placed:
-            place.replace(old / f"{place.name} after")
-        for place, away in kept:
-            away.replace(place)
-        raise
+def _replaced(place: Path, written: Collection[str]) -> list[str]:
+    """The files that belong to what is at a place: a file is replaced with its checkpoint, or with its arrays."""
+    if not place.is_file():
+        return []
+    if place.suffix.lower() == ".meta":
+        return [file.name for file in siblings(place)]
+    arrays = [name for name in written if name != place.name and name.encode() in place.read_bytes()]
+    return [place.name, *arrays]

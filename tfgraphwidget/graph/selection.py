@@ -7,10 +7,12 @@ expression's (a scope is gone, `~` would hold more). Then it prints as the list 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -22,9 +24,9 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports, pairs, readers_of
 from tfgraphwidget.graph.part import Part
 from tfgraphwidget.graph.spoken import call, literal
-from tfgraphwidget.graph.stored import store
 from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.writable import unwritable, write_file
 
 _DEEPEST = 50
 _Maker = TypeVar("_Maker", bound="Callable[..., Selection]")
@@ -164,7 +166,12 @@ class Selection(Part):
         >>> len(tgw.example().load(path))
         15
         """
-        store(path, {"ops": self.ops, "tensors": self.tensors, "expression": self.expression})
+        held = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}
+        try:
+            text = json.dumps(held, indent=1) + "\n"
+            write_file(Path(path), lambda new: new.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise unwritable(Path(path), error) from error
 
     def on(self, index: GraphIndex) -> Selection:
         """The same ops by name on another state of the same graph, less those that are gone."""

@@ -26,15 +26,15 @@ def located(meta: Any, folder: Path | None) -> Any:
     """A SavedModel's MetaGraphDef, changed so that it names its files where they lie: in the folder's "assets".
 
     What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
-    collection of that. What comes without a folder stays as it is.
+    collection of that. What comes without a folder, and what names a file outside of "assets", stays as it is.
     """
     if folder is None:
         return meta
     by_name = {node.name: node for node in meta.graph_def.node}
     held = []
-    for asset in _assets(meta):
+    for asset in asset_files(meta):
         node = by_name.get(split_tensor(asset.tensor_info.name)[0])
-        if node is not None and node.op in ("Const", "Placeholder"):
+        if node is not None and node.op in ("Const", "Placeholder") and not outside(folder, asset.filename):
             _hold(node, str(folder.absolute() / "assets" / asset.filename))
             held.append(asset.tensor_info.name)
     _list(meta, tf.compat.v1.GraphKeys.ASSET_FILEPATHS, held)
@@ -43,13 +43,29 @@ def located(meta: Any, folder: Path | None) -> Any:
     return meta
 
 
-def _assets(meta: Any) -> list[Any]:
+def asset_files(meta: Any) -> list[Any]:
     """An AssetFileDef for each file: TensorFlow 1 keeps them in a collection."""
     if meta.asset_file_def or _ASSETS not in meta.collection_def:
         return list(meta.asset_file_def)
     found = [meta_graph_pb2.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
     held = zip(found, meta.collection_def[_ASSETS].any_list.value, strict=True)
     return [asset for asset, packed in held if packed.Unpack(asset)]
+
+
+def outside(folder: Path, filename: str) -> bool:
+    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", from the root, over a link.
+
+    >>> outside(Path("model"), "words/en.txt"), outside(Path("model"), "../../etc/passwd")
+    (False, True)
+    """
+    parts = filename.split("/")
+    if "\0" in filename or "\\" in filename or ".." in parts or not filename.strip("/") or Path(filename).is_absolute():
+        return True
+    try:
+        assets = folder.resolve() / "assets"
+        return assets not in (assets / filename).resolve().parents
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself, half a character
+        return True
 
 
 def _hold(node: Any, path: str) -> None:

@@ -14,6 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.sources import devices
+from tfgraphwidget.sources.assets import asset_files, outside
 from tfgraphwidget.sources.body import Body
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.dtypes import OpTypes
@@ -47,7 +48,10 @@ class Obstacle(NamedTuple):
 
 def obstacles(file: File) -> list[Obstacle]:
     """All that stands in the way of running a file's graph, the gravest first."""
-    return [*_versions(file), *_unknown_ops(file.body), *_endless(file.body), *_pinned(file), *_checkpoint(file)]
+    body = file.body
+    return [
+        *_versions(file), *_unknown_ops(body), *_endless(body), *_assets(file), *_pinned(file), *_checkpoint(file)
+    ]  # fmt: skip
 
 
 def _versions(file: File) -> Iterator[Obstacle]:
@@ -95,6 +99,19 @@ def _endless(body: ProtoBody) -> Iterator[Obstacle]:
                 "the graph with a loop in its place to run it.",
                 stops=True,
                 ops=(called[name],) if name in called else (),
+            )
+            return
+
+
+def _assets(file: File) -> Iterator[Obstacle]:
+    """TensorFlow opens whatever file an asset names, and a table that is filled from it is saved with what it holds."""
+    names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
+    for name in names:
+        if file.folder is not None and outside(file.folder, name):
+            yield Obstacle(
+                f"{file.where} names an asset {name[:200]!r}, which leads to a file outside of its folder 'assets', so "
+                "it can be looked at only; put the file that it needs into that folder, under a name there, to run it.",
+                stops=True,
             )
             return
 
