@@ -63,6 +63,15 @@ test("one constant line is all that is run, and data goes through the comm", asy
   expect(kernel.sent).toEqual([{ id: 1, type: "open", name: "'); import os" }]);
 });
 
+test("a document's own kernel imports nothing from the folder it is in, not even what opens the talk", async () => {
+  const kernel = new MadeUp();
+  await openTalk(kernel as unknown as Kernel.IKernelConnection, true);
+  const [first, second, ...more] = (kernel.code[0] ?? "").split("\n");
+  expect(first).toBe('__import__("sys").path[:] = filter(None, __import__("sys").path)');
+  expect(second).toBe('__import__("tfgraphwidget.lab", fromlist=["listen"]).listen()');
+  expect(more).toEqual([]);
+});
+
 test("replies find their requests by id, in any order, and what has no id is pushed", async () => {
   const kernel = new MadeUp();
   const talk = await kernel.talk();

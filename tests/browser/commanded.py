@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,8 @@ HOMES = ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"
 @contextmanager
 def printed_url(home: Path, *words: str, folder: Path | None = None) -> Iterator[str]:
     """The URL that the command prints; it runs in `folder`, with homes of its own in `home`, until the block ends."""
-    command = [sys.executable, "-m", "tfgraphwidget", *words, f"--port={free_port()}"]
+    program = str(Path(sysconfig.get_path("scripts"), "tfgraphwidget"))  # `python -m` would import from `folder`
+    command = [sys.executable, program, *words, f"--port={free_port()}"]
     environment = {**os.environ, **{name: str(home / name) for name in HOMES}, "PYTHONUNBUFFERED": "1"}
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     with subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **quiet) as running:

@@ -63,11 +63,20 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
-    # In the environment, and not where everybody on the machine reads what was called with what.
-    with subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token}) as server:
+    # The token is in the environment, and not where everybody on the machine reads what was called with what.
+    with subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token}, cwd=_apart()) as server:
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
                 return server.wait()
+
+
+def _apart() -> Path:
+    """Jupyter's folder for runtime files: `python -m` imports from the folder it is run in, which may be the file's."""
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    folder = Path(jupyter_runtime_dir())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 def _free_port(first: int) -> int:

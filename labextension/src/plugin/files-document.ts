@@ -7,6 +7,7 @@ import { type Message, MessageLoop } from "@lumino/messaging";
 import type { Around, FileWidget } from "./files";
 import { createBar } from "./files-bar";
 import { asideWays, Keep, type Kept } from "./files-kept";
+import { startApart } from "./files-kernel";
 import { type Tab, Tabs } from "./files-tabs";
 import { Left, withWidgets } from "./files-widgets";
 import { directed, hostOf, isBorrowed, revive, whereOf } from "./hosts";
@@ -55,6 +56,7 @@ export class GraphDocument {
     this.#keep = new Keep(around.state, context.path);
     this.#path = context.path;
     const { sessionContext: session } = context;
+    startApart(session);
     session.kernelChanged.connect((_, { oldValue, newValue }) => {
       if (newValue) void this.#open();
       else if (oldValue) this.#look("dead"); // without one before, one is being started
@@ -144,7 +146,8 @@ export class GraphDocument {
 
   async #ask(kernel: Kernel.IKernelConnection, again: boolean, turn: number): Promise<void> {
     const host = hostOf(this.#around.app, kernel);
-    const talk = await openTalk(host?.kernel ?? kernel);
+    const isOwn = !(await isBorrowed(this.#around.app, this.#context.sessionContext));
+    const talk = await openTalk(host?.kernel ?? kernel, isOwn);
     if (turn !== this.#turn) return talk.close();
     this.#talk = talk;
     this.#share.take(kernel.id);

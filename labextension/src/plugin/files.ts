@@ -76,6 +76,14 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
     };
     const reopen = () => opened.then((made) => made.reopen());
     const nothing = () => Promise.resolve();
+    // No kernel before the document has seen to it where kernels start.
+    const { sessionContext: session } = context;
+    const initialize = session.initialize.bind(session);
+    session.initialize = () =>
+      opened.then(
+        () => initialize(),
+        () => false,
+      );
     Object.assign(context, { save, saveAs, revert: reopen, restoreCheckpoint: reopen });
     Object.assign(context, { createCheckpoint: nothing, listCheckpoints: () => Promise.resolve([]) });
     // Neither does it save by itself, nor keep a copy of a file that may be large.

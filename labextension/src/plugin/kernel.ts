@@ -1,11 +1,13 @@
 // A talk with tfgraphwidget.lab in a kernel: requests with exactly one reply each, and what the kernel says by itself.
-// The kernel runs one constant line; names, paths and edits travel as data in a comm and are never put into code.
+// The kernel runs constant lines; names, paths and edits travel as data in a comm and are never put into code.
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import type { JSONObject, JSONValue } from "@lumino/coreutils";
 import { listener, renew } from "./renewing";
 
 const TARGET = "tfgraphwidget.lab";
 const LISTEN = `__import__("${TARGET}", fromlist=["listen"]).listen()`;
+/** From then on nothing is imported from the folder that the kernel is in, wherever it goes. */
+const NOT_FROM_HERE = `__import__("sys").path[:] = filter(None, __import__("sys").path)`;
 
 const ELSEWHERE = "This page uses the kernel through another tab; reload the page, or choose another kernel.";
 const NO_PYTHON = "This kernel does not run Python; graphs of TensorFlow need a Python kernel.";
@@ -61,12 +63,13 @@ export interface Talk {
 
 /**
  * Rejects with Refusal when tfgraphwidget cannot be loaded there, with one of the kind "Elsewhere" when the kernel's
- * widgets go through another tab of this page; with Gone when the kernel dies meanwhile.
+ * widgets go through another tab of this page; with Gone when the kernel dies meanwhile. A kernel that is a
+ * document's own, `isOwn`, imports nothing from the folder that it is in; a notebook's does.
  */
-export async function openTalk(kernel: Kernel.IKernelConnection): Promise<Talk> {
+export async function openTalk(kernel: Kernel.IKernelConnection, isOwn = false): Promise<Talk> {
   // JupyterLab gives comms to one connection with each kernel, and never to another one after that.
   if (!kernel.handleComms) throw Object.assign(new Refusal(ELSEWHERE), { kind: "Elsewhere" });
-  await listen(kernel);
+  await listen(kernel, isOwn ? `${NOT_FROM_HERE}\n${LISTEN}` : LISTEN);
   const comm = kernel.createComm(TARGET);
   const talk = new CommTalk(comm, kernel);
   comm.open();
@@ -74,14 +77,14 @@ export async function openTalk(kernel: Kernel.IKernelConnection): Promise<Talk> 
 }
 
 /** Whatever runs there waits its turn: a busy kernel answers when it has finished. */
-async function listen(kernel: Kernel.IKernelConnection): Promise<void> {
+async function listen(kernel: Kernel.IKernelConnection, code: string): Promise<void> {
   const silent = { silent: true, store_history: false, allow_stdin: false, stop_on_error: false };
   const gone = watchFor(kernel);
   try {
     const { language_info: language } = await Promise.race([kernel.info, gone.happened]);
     if (!/python/i.test(language.name)) throw new Refusal(NO_PYTHON);
     for (;;) {
-      const asked = kernel.requestExecute({ code: LISTEN, ...silent }, true);
+      const asked = kernel.requestExecute({ code, ...silent }, true);
       const { content } = await Promise.race([asked.done, gone.happened]);
       if (content.status === "ok") return;
       if (content.status === "error") throw new Refusal(whyNot(content));

@@ -1,0 +1,50 @@
+// The kernels of documents start apart from the files, so that no code that lies beside a file is run: Python imports
+// from the folder that it is started in before all others, even "ipykernel_launcher".
+import type { ISessionContext } from "@jupyterlab/apputils";
+import { PageConfig, URLExt } from "@jupyterlab/coreutils";
+import { type Kernel, ServerConnection, type Session } from "@jupyterlab/services";
+
+type Model = Partial<Kernel.IModel>;
+
+/**
+ * Have every kernel that Jupyter starts for a document, whichever way, start apart from its file: by the server's
+ * extension, tfgraphwidget/lab/kernels.py; where that is not loaded, in no folder that is a document's.
+ */
+export function startApart(context: ISessionContext): void {
+  const { sessionManager: manager } = context;
+  const given = async (model: Model): Promise<Model> =>
+    model.name && !model.id ? { id: await start(context, model.name) } : model;
+  const watched = (session: Session.ISessionConnection): Session.ISessionConnection => {
+    const change = session.changeKernel.bind(session);
+    session.changeKernel = async (model) => change(await given(model));
+    return session;
+  };
+  const own: Pick<Session.IManager, "startNew" | "connectTo"> = {
+    startNew: async (options, connecting) => {
+      const kernel = await given(options.kernel ?? {});
+      try {
+        return watched(await manager.startNew({ ...options, kernel }, connecting));
+      } catch (error) {
+        if (kernel !== options.kernel && kernel.id)
+          await context.kernelManager?.shutdown(kernel.id).catch(() => {});
+        throw error;
+      }
+    },
+    connectTo: (options) => watched(manager.connectTo(options)),
+  };
+  const sessionManager = new Proxy(manager, {
+    get: (target, key) => Reflect.get(key in own ? own : target, key),
+  });
+  Object.assign(context, { sessionManager });
+}
+
+/** Start a kernel of that name; its id. */
+async function start({ path, name: file, sessionManager }: ISessionContext, name: string): Promise<string> {
+  const settings = sessionManager.serverSettings ?? ServerConnection.makeSettings();
+  const route = PageConfig.getOption("tfgraphwidgetKernels");
+  const url = URLExt.join(settings.baseUrl, route || "api/kernels");
+  const body = JSON.stringify(route ? { name, path, file } : { name });
+  const reply = await ServerConnection.makeRequest(url, { method: "POST", body }, settings);
+  if (!reply.ok) throw await ServerConnection.ResponseError.create(reply);
+  return String((await reply.json()).id);
+}
