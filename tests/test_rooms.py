@@ -267,3 +267,139 @@ def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> Non
     with graph.as_default():
         session.run(v1.global_variables_initializer())
     assert editor.default_init() == "current"
+
+
+CUTS = {
+    "detach": lambda e: e.detach("net/hidden/Relu"),
+    "remove": lambda e: e.remove("net/hidden/Relu", readers=True),
+    "set_constant": lambda e: e.set_constant("x:0", [[1.0, 2.0, 3.0, 4.0]]),
+    "strip_training": lambda e: e.strip_training("net/hidden/Relu:0"),
+    "freeze": lambda e: e.freeze("net/hidden/Relu:0"),
+    "insert": lambda e: e.insert("net/hidden/Relu:0", lambda _: tf.ones([1, 8]), into="ones"),
+    "replace": lambda e: e.replace("net/hidden/Relu", lambda _: tf.ones([1, 8]), into="ones"),
+    "another editor": lambda e: tgw.edit(e.graph, e.session).detach("net/hidden/Relu"),
+    "replay": lambda e: e.replay([{"verb": "detach", "given": {"what": "net/hidden/Relu"}}]),
+}
+
+
+@pytest.mark.parametrize("verb", CUTS)
+def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb: str) -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    whole = editor.mark("x:0", "net/logits:0")
+    answers.to(p.Open())
+    CUTS[verb](editor)
+    assert editor.selection is None
+    (why,) = editor.notices
+    assert "Nothing is selected" in why
+    with pytest.raises(NothingTo, match="Nothing is selected"):
+        editor.clone()
+    reply, _ = answers.to(p.Refresh())
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.warnings == (why,)
+    assert reply.state.selected_ops == 0
+    if editor.history.done:
+        editor.undo()
+        assert editor.selection == whole
+        assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())
+        editor.redo()
+        assert editor.notices == (why,)
+
+
+def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    answers.to(p.Open())
+    answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+    for request in (p.Change("detach", ("net/hidden/Relu",)), p.Undo(), p.Redo(), p.Jump(0), p.Jump(1)):
+        reply, _ = answers.to(request)
+        assert isinstance(reply, p.Drawn)
+    assert reply.state.inputs == ("x:0",)
+    assert "no path leads from 'x:0' to 'net/logits:0'" in reply.state.warnings[0]
+    assert Answers(editor).to(p.Open())[0].state.warnings == reply.state.warnings
+
+
+def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
+    editor = tgw.example()
+    editor.selection = editor.ops("net/hidden/Relu", "net/logits", "labels:0")
+    chosen = editor.selection
+    editor.remove("net/logits", readers=True, prune=False)
+    assert editor.selection is not None
+    assert editor.selection.ops == ("net/hidden/Relu",)
+    assert "'net/logits' is not in the graph any more" in editor.notices[0]
+    editor.undo()
+    assert editor.selection == chosen
+    assert editor.notices == ()
+    editor.selection = editor.ops("net/logits")
+    editor.strip_training("net/hidden/Relu:0")
+    assert editor.selection is None
+    assert "Nothing is selected" in editor.notices[0]
+    editor.selection = None
+    assert editor.notices == ()
+
+
+def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
+    editor = tgw.example()
+    editor.open_all()
+    editor.selection = editor.ops("net/hidden/Relu", "net/logits", "x:0")
+    editor.hide("labels")
+    editor.pin("x", 300, 300)
+    editor.rename("x", "y")
+    editor.rename("net/", "body")
+    editor.rename("labels", "classes")
+    selection = editor.selection
+    assert selection is not None
+    assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
+    assert (editor.hidden, set(editor.room.pinned), editor.notices) == ({"classes"}, {"y"}, ())
+    editor.jump(0)
+    assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
+    assert (editor.hidden, set(editor.room.pinned)) == ({"labels"}, {"x"})
+
+
+def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
+    editor = tgw.example()
+    known = dict.fromkeys(editor.index.names, False) | {"net/logits": True}
+    editor.selection = editor.where(lambda op: known[op.name])
+    editor.rename("loss", "mean_loss")
+    assert editor.selection is not None
+    assert editor.selection.ops == ("net/logits",)
+
+
+def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    answers.to(p.Open())
+    editor.open_all()
+    editor.mark("net/hidden/Relu:0", "loss:0")
+    editor.hide("net/hidden/Add", "gradients")
+    editor.pin("net/logits", 300, 300)
+    editor.measure("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+    editor.probe("net/hidden/Relu", feeds={"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+    answers.to(p.Compare(show=True))
+    editor.color_by("time")
+    for request in (p.Change("strip_training", ("x:0",)), p.Refresh(), p.Undo(), p.Redo()):
+        assert isinstance(answers.to(request)[0], p.Drawn)
+    assert len(editor.index) == 1
+
+
+def test_a_boundary_cut_in_a_function_says_so_too() -> None:
+    fn = tf.function(lambda x: tf.nn.relu(tf.nn.relu6(x) * 2.0), autograph=False)
+    editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+    editor.mark("x:0", "Relu:0")
+    editor.detach("Relu6")
+    assert editor.selection is None
+    assert "Nothing is selected" in editor.notices[-1]
+    editor.undo()
+    assert len(editor.selection) == 4
+
+
+def test_edits_that_are_refused_leave_what_was_chosen() -> None:
+    editor = tgw.example()
+    editor.mark("x:0", "net/logits:0")
+    chosen = editor.selection
+    with pytest.raises(tgw.GraphEditError):
+        editor.replay(
+            [{"verb": "detach", "given": {"what": "net/hidden/Relu"}}, {"verb": "remove", "given": {"what": "nowhere"}}]
+        )
+    assert editor.selection == chosen
+    assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVa
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.modes import Mode
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import did_you_mean
 from tfgraphwidget.room import Names
@@ -59,6 +59,8 @@ class Asking(Changing):
         """
         _check(options)
         selection = None
+        if inputs is None and outputs is None and self.selection is None and self.room.selection_notice:
+            raise NothingTo(self.room.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs, outputs = inputs, (), ()
         elif inputs is None and outputs is None and not any(self.room.boundary):

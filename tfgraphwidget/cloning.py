@@ -121,7 +121,7 @@ class Cloning(Asking):
                 self._history, self.fresh = before
                 raise
             if clone.outputs and command is clone:
-                self.room.remember(clone.inputs, clone.outputs)
+                self.room.choice = (clone.inputs, clone.outputs), None
             self.changed()
         return tuple(made)
 

@@ -72,14 +72,21 @@ class GraphEditor(Colouring):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What can only be looked at, what is missing, and what the last `save` could not do: one sentence each.
+        """What can only be looked at or is missing, what the last `save` could not do, what edits took from the selection.
+
+        One sentence each.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
+        >>> selection = editor.mark("x:0", "net/logits:0")
         >>> editor.notices
         ()
+        >>> report = editor.detach("net/hidden/Relu")
+        >>> editor.selection is None, len(editor.notices)
+        (True, 1)
         """
-        return (*self._source.notices, *self._told)
+        lost = self.room.selection_notice
+        return (*self._source.notices, *self._told, *([lost] if lost else []))
 
     def refresh(self) -> None:
         """Read the graph anew; needed only after other code changed edges in place, which TensorFlow does not tell.

@@ -158,6 +158,9 @@ class Looking(Selecting):
     def selection(self) -> Selection | None:
         """What lights up: the ops between the boundaries, or those chosen. Assign a Selection, or None.
 
+        None when there is nothing: also when an edit has cut every path between the boundaries, or removed what was
+        chosen. `notices` says so then, and undo selects it again.
+
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> editor.selection = editor.scope("net/hidden") - editor.trainable()

@@ -19,6 +19,7 @@ from tfgraphwidget.edits.written import Written, parsed, read
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
+from tfgraphwidget.room import Room
 
 
 def replay(editor: Any, edits: Any) -> int:
@@ -59,7 +60,8 @@ def _held(edits: Any) -> Any:
 def _all_or_nothing(editor: Any) -> Iterator[None]:
     """Undo what was done in here when it fails; who listens is told once, when it is over."""
     history, stood, listeners = editor._history, editor.breadcrumb, editor.listeners
-    fresh, lost, marks = editor.fresh, editor.lost, list(_marks(editor))
+    fresh, lost = editor.fresh, editor.lost
+    choices = [(room, room.choice) for room in _rooms(editor)]
     editor.listeners = []
     try:
         yield
@@ -69,18 +71,16 @@ def _all_or_nothing(editor: Any) -> Iterator[None]:
             editor._history, editor.fresh, editor.lost = history, fresh, lost
             editor._rooms.go(stood)
             _forget(editor, taken_back)
-            for room, boundary, chosen in marks:
-                room.remember(*boundary)
-                if not any(boundary):
-                    room.choose(chosen)
+            for room, choice in choices:
+                room.choice = choice
         raise
     finally:
         editor.listeners = listeners
         editor.changed()
 
 
-def _marks(editor: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """(room, boundary, selection) of each room that one has been in."""
+def _rooms(editor: Any) -> list[Room]:
+    """Each room that one has been in."""
     path = editor.breadcrumb[:1]
     rooms, behind = [editor._rooms.outermost], [path]
     while behind:
@@ -88,9 +88,7 @@ def _marks(editor: Any) -> Iterator[tuple[Any, Any, Any]]:
         inner = editor._rooms.inside(path)
         rooms += inner.values()
         behind += [(*path, title) for title in inner]
-    for room in rooms:
-        boundary = room.boundary
-        yield room, boundary, None if any(boundary) else room.selection
+    return rooms
 
 
 def _taken_back(editor: Any, left: int) -> list[Any]:

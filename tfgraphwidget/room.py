@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import select
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.selection import Selection, as_selection
-from tfgraphwidget.names import by_new_name, enclosing_scopes, split_tensor
+from tfgraphwidget.names import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.view import inside, pins, visible
 from tfgraphwidget.view.groups import outline_of
 from tfgraphwidget.view.items import drawn
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from tfgraphwidget.view.scene import Scene
 
 Names = str | Iterable[Any]
+Boundary = tuple[tuple[str, ...], tuple[str, ...]]
+"""Names of the inputs and of the outputs of a part."""
+Choice = tuple[Boundary, Selection | None]
+"""A boundary, or a selection."""
+_UNMARKED: Boundary = ((), ())
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
 
@@ -56,8 +61,9 @@ class Room:
 
     def __init__(self, title: str, body: Callable[[], Body], site: Site) -> None:
         self.title, self.site, self._body = title, site, body
-        self._boundary: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._marked: Boundary = _UNMARKED
         self._chosen: Selection | None = None
+        self._found: tuple[GraphIndex, Selection | None, str] | None = None
         self.opened = visible.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
@@ -77,47 +83,86 @@ class Room:
     # What is chosen
 
     @property
-    def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the inputs and of the outputs that mark a part, less what is no longer there."""
-        ids = self.index.ids
-        kept = tuple(tuple(n for n in side if split_tensor(n)[0] in ids or n in ids) for side in self._boundary)
-        if kept != self._boundary:
-            self._boundary, self._chosen = (kept[0], kept[1]), None
-        return self._boundary
+    def boundary(self) -> Boundary:
+        """Names of the inputs and of the outputs that mark a part, less what is not in the graph as it is now."""
+        index = self.index
+        inputs, outputs = (tuple(name for name in side if _is_in(index, name)) for side in self._marked)
+        return inputs, outputs
 
     @property
     def selection(self) -> Selection | None:
-        """The ops chosen, or those between the boundaries; None when there is nothing."""
-        index, boundary = self.index, self.boundary
-        if any(boundary):
-            if not all(boundary):
-                return None
-            if self._chosen is None or self._chosen.index is not index:
-                self._chosen = between(index, *boundary)
-        elif self._chosen is not None:
-            self._chosen = self._chosen.on(index)
-        return self._chosen or None
+        """The ops chosen, or those between the boundaries; None when there is nothing.
+
+        Nothing is raised for what an edit has cut or removed: `selection_notice` tells of it.
+        """
+        return self._selected()[0]
+
+    @property
+    def selection_notice(self) -> str:
+        """Why edits have left less than what was chosen, or nothing; "" when all of it is there."""
+        return self._selected()[1]
+
+    def _selected(self) -> tuple[Selection | None, str]:
+        """The selection on the graph as it is now, and its notice; found once for each state of the graph."""
+        index = self.index
+        if self._found is None or self._found[0] is not index:
+            self._found = (index, *(self._between(index) if any(self._marked) else self._still_chosen(index)))
+        return self._found[1:]
+
+    def _between(self, index: GraphIndex) -> tuple[Selection | None, str]:
+        inputs, outputs = self.boundary
+        gone = [name for side in self._marked for name in side if not _is_in(index, name)]
+        lost = _gone(gone)
+        if not (inputs and outputs):
+            return None, _lost(lost, nothing=all(self._marked))
+        try:
+            return between(index, inputs, outputs) or None, _lost(lost)
+        except NoPath as error:
+            why = error.why.partition(";")[0]
+            return None, _lost(lost or f"{why[0].lower()}{why[1:]} any more", nothing=True)
+
+    def _still_chosen(self, index: GraphIndex) -> tuple[Selection | None, str]:
+        if self._chosen is None:
+            return None, ""
+        there = self._chosen.on(index)
+        gone = [name for name in (*self._chosen.ops, *self._chosen.tensors) if not _is_in(index, name)]
+        return there or None, _lost(_gone(gone), nothing=not there)
+
+    @property
+    def choice(self) -> Choice:
+        """What a person has marked or chosen, also of it what is not in the graph now; assign to choose it again."""
+        return self._marked, self._chosen
+
+    @choice.setter
+    def choice(self, choice: Choice) -> None:
+        self._marked, self._chosen = choice
+        self._found = None
 
     def mark(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Selection | None:
         """Choose the boundary, and with it what lies between; raises NoPath and changes nothing."""
-        self._chosen = between(self.index, inputs, outputs) if inputs and outputs else None
-        self._boundary = (inputs, outputs)
-        return self._chosen
-
-    def remember(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
-        """Choose a boundary that is known to have something between."""
-        self._boundary, self._chosen = (inputs, outputs), None
+        index = self.index
+        found = between(index, inputs, outputs) if inputs and outputs else None
+        self.choice = (inputs, outputs), None
+        self._found = (index, found or None, "")
+        return self.selection
 
     def follow(self, renamed: Iterable[tuple[str, str]]) -> None:
-        """Let the boundary name by their new names what was renamed; before anybody asks for it."""
-        if names := dict(renamed):
-            inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._boundary)
-            self._boundary = inputs, outputs
+        """Let all that names ops here name by their new names those that were renamed."""
+        names = dict(renamed)
+        if not names:
+            return
+        inputs, outputs = (tuple(by_new_name(name, names) for name in side) for side in self._marked)
+        chosen = self._chosen
+        if chosen is not None and not names.keys().isdisjoint((*chosen.ops, *map(_op, chosen.tensors))):
+            new = (by_new_name(name, names) for name in (*chosen.ops, *chosen.tensors))
+            chosen = select.ops(self.index, *(name for name in new if _is_in(self.index, name)))
+        self.choice = (inputs, outputs), chosen
+        self.hidden = frozenset(names.get(name, name) for name in self.hidden)
+        self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
 
     def choose(self, selection: Selection | None) -> None:
         """Choose these ops; the boundary is then empty."""
-        self._chosen = None if selection is None else as_selection(selection).on(self.index)
-        self._boundary = ((), ())
+        self.choice = _UNMARKED, None if selection is None else as_selection(selection).on(self.index)
 
     # What is seen
 
@@ -298,3 +343,23 @@ def _name(item: Any, index: GraphIndex, body: Body) -> str:
     shown = body.alias.get(op, op)
     index.op(shown)
     return shown if port is None else f"{shown}:{port}"
+
+
+def _op(name: str) -> str:
+    return split_tensor(name)[0]
+
+
+def _is_in(index: GraphIndex, name: str) -> bool:
+    """Whether the graph has the op of this name, or the op of the tensor of this name."""
+    return name in index.ids or _op(name) in index.ids
+
+
+def _gone(names: list[str]) -> str:
+    """That ops or tensors of these names are not there; "" for none."""
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} not in the graph any more" if names else ""
+
+
+def _lost(why: str, *, nothing: bool = False) -> str:
+    """The sentence for what edits have taken from the selection; "" for nothing."""
+    left = "Nothing is selected" if nothing else "What is selected is not all that was chosen"
+    return f"{left}: {why}; undo the edit, or choose again." if why else ""
