@@ -393,6 +393,9 @@ def test_a_boundary_cut_in_a_function_says_so_too() -> None:
     assert len(editor.selection) == 4
 
 
+REFUSED = (("detach", "net/hidden/Relu"), ("remove", "nowhere"))
+
+
 def test_edits_that_are_refused_leave_what_was_chosen() -> None:
     editor = tgw.example()
     editor.mark("x:0", "net/logits:0")

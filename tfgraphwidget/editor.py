@@ -72,9 +72,9 @@ class GraphEditor(Colouring):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What can only be looked at or is missing, what the last `save` could not do, what edits took from the selection.
+        """What can only be looked at or is missing, and what the last `save` could not do: one sentence each.
 
-        One sentence each.
+        And what edits have taken from the selection, until it is chosen again.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
