@@ -466,3 +466,49 @@ def test_raw_ops_carry_the_documentation() -> None:
     assert op_def_registry.get("MatMul").summary == ""
     assert tf.raw_ops.MatMul.__doc__.startswith('Multiply the matrix "a" by the matrix "b".')
     assert "\n  Args:\n    a: A `Tensor`." in tf.raw_ops.MatMul.__doc__
+
+
+def test_one_op_that_cannot_be_placed_ends_every_run() -> None:
+    graph = tf.Graph()
+    with graph.as_default(), v1.Session(graph=graph, config=v1.ConfigProto()) as session:
+        one = tf.constant(1.0)
+        assert session.run(one) == 1.0
+        with tf.device("/job:nobody"):
+            two = tf.constant(2.0)
+        for _ in range(2):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="nobody"):
+                session.run(one)
+        # What was there before runs, if the session is not told of what has come.
+        session._extend_graph = lambda: None
+        assert session.run(one) == 1.0
+        del session._extend_graph
+        # What was never sent can be changed.
+        two.op._set_device("")
+        assert session.run([one, two]) == [1.0, 2.0]
+
+
+def test_a_session_that_places_what_it_runs_is_not_ended_by_another_op() -> None:
+    graph = tf.Graph()
+    config = v1.ConfigProto()
+    config.graph_options.place_pruned_graph = True
+    with graph.as_default(), v1.Session(graph=graph, config=config) as session:
+        one = tf.constant(1.0)
+        with tf.device("/job:nobody"):
+            two = tf.constant(2.0)
+        assert session.run(one) == 1.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="nobody"):
+            session.run(two)
+
+
+def test_soft_placement_exchanges_devices_of_one_task_only() -> None:
+    for device, placed in (("/device:GPU:7", True), ("/cpu:9", True), ("/job:nobody", False), ("/task:1", False)):
+        graph = tf.Graph()
+        with graph.as_default(), v1.Session(graph=graph, config=v1.ConfigProto(allow_soft_placement=True)) as session:
+            one = tf.constant(1.0)
+            with tf.device(device):
+                tf.constant(2.0)
+            if placed:
+                assert session.run(one) == 1.0
+            else:
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(one)

@@ -73,7 +73,9 @@ class Cloning(Asking):
         if self.in_function:
             return inside.told(command, self._source, self.room)
         target = self._place(command)
-        return command.told(self.index, self.index if target is self._live else target.index)
+        patch = command.trial(self.index, self.index if target is self._live else target.index)
+        target.check_placed(patch, self._live)
+        return _with_notices(patch, target)
 
     def _place(self, command: Clone) -> LiveGraph:
         """The graph that the copies go into."""
@@ -107,6 +109,7 @@ class Cloning(Asking):
         """Carry a clone out, from one graph to another or the same, and remember the command that it came from."""
         origin, target = source.place(), place.place()
         patch = clone.plan(origin.index, target.index)
+        patch = replace(patch, preview=_with_notices(patch, place))
         fill, before = preparing.prepared(clone, patch, origin, target), (self._history, self.fresh)
         made: list[Copy] = []
 
@@ -232,6 +235,13 @@ class Cloning(Asking):
             self._remember(command, patch, self._live, ())
             self.changed()
         return super().trainable()
+
+
+def _with_notices(patch: Patch, place: LiveGraph) -> Preview:
+    """What is told of a patch, and of devices that are not there."""
+    report = patch.preview
+    assert report is not None  # every clone tells
+    return replace(report, dropped=(*report.dropped, *place.placing_notices(patch)))
 
 
 def _copies(command: Clone, patch: Patch, origin: preparing.Place, place: LiveGraph) -> Iterable[Copy]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.applying import patches, tracing, values
+from tfgraphwidget.applying import patches, placing, tracing, values
 from tfgraphwidget.applying.record import check_still, growing
 from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.patch import Change, Patch
@@ -54,9 +54,10 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         values.check_session(session, graph)
     held = tracing.collections_of(graph)
     try:
-        with growing(graph, command.into):
+        with growing(graph, command.into), placing.only_with_kernels(session, graph):
             result = tracing.called(graph, command.into, command.function, command.at)
         patch = grown_between(before, live.index, command.into)
+        placing.check_placed(session, graph, patch)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == _TABLES]
             tracing.initialise(Answered(session), patch.add.variables, tables)
@@ -65,6 +66,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         patches.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)
         tracing.put_back(graph, held)
         live.reread()
+        placing.keep_running(session, graph, [node.name for node in half.add.nodes])
         if isinstance(error, GraphEditError) or not isinstance(error, Exception):
             raise
         called = getattr(command.function, "__name__", "The function")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.applying import patches, values, wiring
+from tfgraphwidget.applying import patches, placing, values, wiring
 from tfgraphwidget.applying.record import check_still
 from tfgraphwidget.applying.renewing import Renewal
 from tfgraphwidget.draft import Draft, nothing
@@ -153,11 +153,25 @@ class LiveGraph:
 
         try:
             # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-            patches.apply_live(patch, self.graph(), origin, follow)
+            patches.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
         except BaseException:
             self._shapes = shapes
             raise
         return renewal.lost if renewal else ()
+
+    def check_placed(self, patch: Patch, origin: LiveGraph) -> None:
+        """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
+
+        `origin` is the graph that it copies from.
+        """
+        if self.source.graph is None:
+            placing.check_file(patch)
+        else:
+            placing.check_placed(self.source.session, self.source.graph, patch, origin.source.graph)
+
+    def placing_notices(self, patch: Patch) -> tuple[str, ...]:
+        """A sentence for each device that a patch pins ops to and that is not there."""
+        return placing.notices(self.source.session, self.source.graph, patch)
 
     def fitted(self, patch: Patch) -> Patch:
         """What a patch comes to here: a live graph's ops cannot be changed in every way."""

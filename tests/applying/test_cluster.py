@@ -237,3 +237,21 @@ def test_a_clone_is_placed_on_the_second_server_initialised_and_synced(cluster: 
     before = graph.version
     refused_in_time(copy.sync, lambda: editor.clone("x:0", copy["y:0"], "again"))
     assert graph.version == before
+
+
+def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> None:
+    graph, a, _, init = two_places(resource=True)
+    with graph.as_default():
+        tf.square(a, name="y")
+    with cluster.session(graph) as session:
+        session.run(init)
+        editor = tgw.edit(graph, session=session)
+        for ask in (editor.preview, editor.clone):
+            with pytest.raises(SessionRefused, match="would stand on '/job:worker/task:7'"):
+                ask(outputs=["y"], into="nowhere", device="/job:worker/task:7")
+        for k, device in enumerate(("/job:worker/task:0/device:CPU:0", "/job:worker/task:1", "/task:1")):
+            editor.clone(outputs=["y"], into=f"here_{k}", device=device)
+            assert session.run(f"here_{k}/y:0").tolist() == [1.0, 4.0]
+        with pytest.raises(SessionRefused, match="could run nothing any more"):
+            editor.grow("y:0", lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)), into="lacking")
+        assert session.run("y:0").tolist() == [1.0, 4.0]

@@ -125,8 +125,8 @@ class Variables(_Read):
         except GraphFinalized:
             return fetches
         self._carriers.make()
-        told_of, _ = run_each(old, flags)
-        return {name: fetches[name] for name, there in told_of.items() if there}
+        told_of, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
+        return {name: fetch for name, fetch in fetches.items() if told_of.get(name, True)}
 
     def _writers(self) -> dict[str, tuple[str, str]]:
         """For each variable that has a value the tensor to be fed with it, and the op that assigns it."""

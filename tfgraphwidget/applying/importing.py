@@ -61,7 +61,7 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
                 _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
                 raise
     except BaseException:
-        if not any(name in graph._nodes_by_name for name in proven.names):
+        if not _has_any(graph, proven.names):
             for name in added:
                 graph._remove_function(name)
         raise
@@ -109,6 +109,12 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     for c_op in counted(graph.new_operations(), "Adding the new ops"):
         ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
         made = True
-    if made or any(name in graph._nodes_by_name for name in names):
+    if made or _has_any(graph, names):
         for name in names:
             graph._names_in_use.setdefault(name.lower(), 1)
+
+
+def _has_any(graph: tf.Graph, names: Iterable[str]) -> bool:
+    """Whether one of these ops is in the graph."""
+    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    return any(name in there for name in names)

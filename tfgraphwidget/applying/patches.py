@@ -19,6 +19,7 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying.importing import check_open, import_nodes, import_proven
+from tfgraphwidget.applying.placing import check_placed, keep_running
 from tfgraphwidget.applying.proof import Proven, prove
 from tfgraphwidget.applying.rebuild import rebuild, unbuild
 from tfgraphwidget.applying.record import Record, record_of
@@ -36,18 +37,26 @@ __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "v
 
 
 def apply_live(
-    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, then: Callable[[], None] = lambda: None
+    patch: Patch,
+    graph: tf.Graph,
+    origin: tf.Graph | None = None,
+    then: Callable[[], None] = lambda: None,
+    *,
+    session: Any = None,
 ) -> None:
     """Carry `patch` out, and `then()`; `origin` is the graph that the originals of copies are in, if it is another.
 
-    Raises GraphFinalized, NameTaken, UnknownName or GraphEditError before anything has changed. When anything fails
-    later, it is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
+    `session` is the one that has to go on running, the default session if none is given. Raises GraphFinalized,
+    NameTaken, UnknownName, SessionRefused or GraphEditError before anything has changed. When anything fails later, it
+    is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
     """
+    session = tf.compat.v1.get_default_session() if session is None else session
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
     new = [node for node in patch.add.nodes if node.name not in record.hidden]
     _check_shown_again(patch.add, record)
+    check_placed(session, graph, patch, origin)
     with no_collections():
         proven = _proven(graph, new, patch.add)
     before = _State.of(graph, record)
@@ -58,6 +67,7 @@ def apply_live(
             then()
         except BaseException:
             _take_back(patch, graph, record, before, new)
+            keep_running(session, graph, [node.name for node in new])
             raise
         for node in patch.add.nodes:
             record.failed.pop(node.name, None)
@@ -90,16 +100,17 @@ class _State:
 
 def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
     """After a failure: everything as before, the new ops hidden as far as they are there."""
+    there = graph._nodes_by_name  # which TensorFlow makes anew each time
     for edited in reversed(patch.inverse().changed):
         rewire(graph, edited)
-    show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in graph._nodes_by_name))
+    show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
     unbuild(graph, patch.add)
     rebuild(graph, patch.remove)
     for key in graph.get_all_collection_keys():
         graph.get_collection_ref(key)[:] = before.collections.get(key, [])
         if key not in before.collections:
             del graph._collections[key]  # clear_collection refuses on a finalized graph
-    left = {node.name: node for node in new if node.name in graph._nodes_by_name}
+    left = {node.name: node for node in new if node.name in there}
     record.hidden = {*before.hidden, *left}
     record.failed |= left
     if left:

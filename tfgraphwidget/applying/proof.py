@@ -62,13 +62,31 @@ def prove(
     check_devices(nodes)
     proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
     _check_outside(graph, nodes, proven.outside)
+    tell(f"Trying {len(names):,} new ops in a graph of their own")
+    _scratch(graph, proven, types)
+    return proven
+
+
+def scratch_of(
+    graph: tf.Graph, nodes: Sequence[Any], functions: Iterable[Any] = (), gradients: Iterable[tuple[str, str]] = ()
+) -> Any:
+    """A C graph of its own that holds `nodes`, and something in place of what they take from outside.
+
+    What stands for a resource or a reference stands on the device that the original is pinned to.
+    """
+    names = tuple(node.name for node in nodes)
+    made = _functions(graph, functions, gradients)
+    proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
+    return _scratch(graph, proven, {node.op for node in nodes})
+
+
+def _scratch(graph: tf.Graph, proven: Proven, types: Iterable[str]) -> Any:
     scratch = c_api.PyGraph()
-    for called in (*(graph._functions[t] for t in types if t in graph._functions), *made):
+    for called in (*(graph._functions[t] for t in types if t in graph._functions), *proven.functions):
         with called._c_func.get() as c_function:
             c_api.TF_GraphCopyFunction(scratch, c_function, None)
-    tell(f"Trying {len(names):,} new ops in a graph of their own")
     run_import(scratch, proven, _stand_ins(scratch, graph, proven))
-    return proven
+    return scratch
 
 
 def check_free_names(graph: tf.Graph, names: Iterable[str]) -> None:
@@ -259,6 +277,8 @@ def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
     tensor = original.outputs[port]
     # There is no placeholder of a reference: a variable gives one.
     node = tf.compat.v1.NodeDef(name=name, op="VariableV2" if tensor.dtype._is_ref_dtype else "Placeholder")
+    if tensor.dtype._is_ref_dtype or tensor.dtype == tf.resource:
+        node.device = original.device
     node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
     node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
     return node

@@ -11,6 +11,10 @@ fail any more. What cannot be had at all is told in `lost`, a sentence each.
 A session on a server leaves there, for the next one, the variables and whatever has a `shared_name`; with
 `isolate_session_state` it does not. What is left there needs no carrying, and other clients may be writing it.
 
+A session that cannot place an op of its graph runs nothing any more, and TensorFlow cannot remove the op. What such a
+session was given before it runs still, if it is not told of what came since: so it is read, and the renewed one places
+only what it runs (`place_pruned_graph`).
+
 For a moment there are two of each value. A run of another thread that is under way when the C sessions are exchanged
 ends with a CancelledError, and what it writes after the reading is lost. Partial runs that are not finished must be set
 up anew.
@@ -19,7 +23,7 @@ up anew.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from typing import Any
 
 import tensorflow as tf
@@ -30,7 +34,7 @@ from tfgraphwidget.applying import dropped, moved
 from tfgraphwidget.applying.carried import Carried, Iterators, Tables, Variables
 from tfgraphwidget.applying.carriers import Carriers
 from tfgraphwidget.applying.holders import Found, find
-from tfgraphwidget.applying.running import Answered
+from tfgraphwidget.applying.running import Answered, can_grow
 from tfgraphwidget.applying.values import check_session, told
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.variables import HANDLES
@@ -48,6 +52,8 @@ class Renewal:
         self._known: Set[Any] = frozenset()
         self._kinds: list[Carried] = []
         self._lost: list[str] = []
+        self._config = session._config
+        self._is_stuck = False
 
     @classmethod
     def read(cls, session: Any, graph: tf.Graph) -> Renewal:
@@ -59,6 +65,11 @@ class Renewal:
         _check(session, graph)
         tell("Reading what the session holds")
         renewal = cls(session)
+        renewal._is_stuck = not can_grow(session)
+        if renewal._is_stuck:
+            renewal._config = type(session._config)()
+            renewal._config.CopyFrom(session._config)
+            renewal._config.graph_options.place_pruned_graph = True
         found = renewal._read_more()
         renewal._lost += dropped.told_of(found)
         return renewal
@@ -69,8 +80,9 @@ class Renewal:
         found = find(session.graph, self._known)
         kinds = _kinds(session, found, Carriers(session.graph))
         try:
-            for kind in kinds:
-                kind.read(session)
+            with self._as_it_is(session):
+                for kind in kinds:
+                    kind.read(session)
         except tf.errors.OpError as error:
             raise SessionRefused(f"The session cannot be renewed, since it cannot be read: {told(error)}.") from error
         self._kinds += kinds
@@ -90,7 +102,7 @@ class Renewal:
         session = self._session
         tell("Renewing the session")
         self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
-        fresh = BaseSession(session._target, session.graph, session._config)
+        fresh = BaseSession(session._target, session.graph, self._config)
         try:
             if not session.sess_str:
                 fresh._extend_graph()  # no run of another thread may find it without its ops
@@ -117,8 +129,9 @@ class Renewal:
         if not threads:
             _swap(session, fresh)
         try:
-            for kind in self._kinds:
-                kind.move(old, new)
+            with self._as_it_is(old):
+                for kind in self._kinds:
+                    kind.move(old, new)
             with contextlib.suppress(tf.errors.OpError):
                 c_api.TF_CloseSession(old._session)
             self._lost += moved.await_end(threads)
@@ -126,9 +139,22 @@ class Renewal:
             if threads:
                 _swap(session, fresh)
             fresh._closed = True
+            session._config = self._config
             self._lost += dropped.untie(tied)
             # Deleted by the next renewal, or with the session: another thread may just be about to call it.
             setattr(session, _BEFORE, fresh)
+
+    @contextlib.contextmanager
+    def _as_it_is(self, session: Any) -> Iterator[None]:
+        """While this lasts, a session that cannot place its graph is not told of what has come to it."""
+        if not self._is_stuck:
+            yield
+            return
+        session._extend_graph = lambda: None
+        try:
+            yield
+        finally:
+            del session._extend_graph
 
 
 def _swap(one: Any, other: Any) -> None:

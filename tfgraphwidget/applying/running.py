@@ -85,3 +85,15 @@ class Answered:
             f"{who} does not answer ({type(error).__name__}), so nothing has changed; start it again and "
             "open a new session."
         )
+
+
+def can_grow(session: Any) -> bool:
+    """Whether the session takes in, and places, what its graph has more than when it last ran.
+
+    One op that it cannot place ends all its runs, see `applying.placing`.
+    """
+    try:
+        session._extend_graph()
+    except tf.errors.OpError:
+        return False
+    return True

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfgraphwidget.applying.running import can_grow
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.names import listed
@@ -42,8 +43,10 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     except tf.errors.OpError as error:
         missing = without_value(session, reads, error)
         if not missing:
+            stuck = not can_grow(getattr(session, "session", session))
+            way = "tgw.renew(session) lets it run again" if stuck else 'clone with init="none"'
             raise SessionRefused(
-                f'The session cannot read the present values: {told(error)}; clone with init="none".', list(reads)
+                f"The session cannot read the present values: {told(error)}; {way}.", list(reads)
             ) from error
         raise SessionRefused(
             f"{no_value(missing)}, so there is no current value to copy; run {'its' if len(missing) == 1 else 'their'} "

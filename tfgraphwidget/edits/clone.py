@@ -89,9 +89,17 @@ class Clone:
 
         Raises UnknownName, NoPath, NameTaken or NotClonable.
         """
+        return self._patch(index, target, len(self.scopes))
+
+    def trial(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        """As `plan`, refusals included; of several copies only one is made, or one for each of the devices."""
+        return self._patch(index, target, len(self.devices) or 1)
+
+    def _patch(self, index: GraphIndex, target: GraphIndex | None, count: int) -> Patch:
+        """The first `count` copies."""
         target = index if target is None else target
         part = self._part(index, target)
-        copied = [_Copied(self, part, target, k) for k in range(len(self.scopes))]
+        copied = [_Copied(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
         return Patch(
@@ -99,14 +107,6 @@ class Clone:
             scopes=tuple(filter(None, self.scopes)),
             preview=part.preview(self, copied[0]),
         )
-
-    def told(self, index: GraphIndex, target: GraphIndex | None = None) -> Preview:
-        """What `plan` tells, refusals included; of several copies only one is made for it."""
-        target = index if target is None else target
-        part = self._part(index, target)
-        copied = _Copied(self, part, target, 0)
-        copied.change()
-        return part.preview(self, copied)
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
         """What is copied, once it is known that the options make sense and the scopes are free."""

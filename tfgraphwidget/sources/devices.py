@@ -31,17 +31,17 @@ def absent(placed: Iterable[tuple[str, str]], session: tf.compat.v1.Session | No
     found = []
     there: list[Any] | None = None
     for device, op in first.items():
-        spec = _spec(device)
+        spec = spec_of(device)
         if spec is None or _is_first_cpu(spec):
             continue
-        there = _present(session) if there is None else there
-        if not any(_covers(spec, other) for other in there):
+        there = present(session) if there is None else there
+        if not any(covers(spec, other) for other in there):
             elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
             found.append(Pinned(device, op, counts[device], elsewhere))
     return found
 
 
-def _spec(device: str) -> Any:
+def spec_of(device: str) -> Any:
     """The parsed name; None for one that TensorFlow does not understand either."""
     try:
         return tf.DeviceSpec.from_string(device)
@@ -54,7 +54,8 @@ def _is_first_cpu(spec: Any) -> bool:
     return here and spec.device_type in (None, "CPU") and not spec.device_index
 
 
-def _present(session: tf.compat.v1.Session | None) -> list[Any]:
+def present(session: tf.compat.v1.Session | None) -> list[Any]:
+    """The devices of a session that is open, else of this machine, as DeviceSpecs."""
     if session is not None and not getattr(session, "_closed", False) and hasattr(session, "list_devices"):
         return [tf.DeviceSpec.from_string(device.name) for device in session.list_devices()]
     numbers: dict[str, int] = {}
@@ -68,7 +69,8 @@ def _present(session: tf.compat.v1.Session | None) -> list[Any]:
     return specs
 
 
-def _covers(wanted: Any, there: Any) -> bool:
+def covers(wanted: Any, there: Any) -> bool:
+    """Whether what stands on the device `wanted`, which may leave parts of its name out, can stand on `there`."""
     pairs = (
         (wanted.job, there.job),
         (wanted.replica, there.replica),
