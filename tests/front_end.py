@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -47,12 +47,12 @@ class FrontEnd:
         with lines():
             self.line: Line = editor.widget.comm
 
-    def say(self, message: Any) -> list[tuple[dict[str, Any], list[bytes]]]:
-        """Send a message, whatever it is; the replies to it."""
+    def say(self, message: Any, buffers: Iterable[bytes] = ()) -> list[tuple[dict[str, Any], list[bytes]]]:
+        """Send a message, whatever it is, and bytes along with it; the replies to it."""
         # As browsers write it: they escape half characters, which Python refuses to encode.
         arrived = self.line.session.unpack(json.dumps(message).encode())
         self.line.__dict__["sent"] = []
-        self.line.handle_msg({"content": {"data": {"method": "custom", "content": arrived}}, "buffers": []})
+        self.line.handle_msg({"content": {"data": {"method": "custom", "content": arrived}}, "buffers": list(buffers)})
         told = [(data["content"], buffers) for data, buffers in self.line.__dict__["sent"] if "content" in data]
         return [(content, buffers) for content, buffers in told if content.get("type") in REPLIES]
 

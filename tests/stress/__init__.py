@@ -1,0 +1,18 @@
+"""Four harnesses that try to break the editor: random edits, injected faults, damaged files, odd messages.
+
+`make test` runs fixed seeds. `make stress` runs `TFGRAPHWIDGET_STRESS` times as many, from the seed
+`TFGRAPHWIDGET_STRESS_SEED` on, and prints how many edits, faults, files and messages that came to.
+"""
+
+from __future__ import annotations
+
+from tests.stress.known import KNOWN, Known, known_defect
+from tests.stress.models import MODELS, Model
+from tests.stress.rounds import COUNTS, ROUNDS, count, seeds
+from tests.stress.sentences import refusal_of
+from tests.stress.state import Broken, differing, state_of
+
+__all__ = [
+    "COUNTS", "KNOWN", "MODELS", "ROUNDS", "Broken", "Known", "Model",
+    "count", "differing", "known_defect", "refusal_of", "seeds", "state_of",
+]  # fmt: skip

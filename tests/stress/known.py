@@ -1,0 +1,26 @@
+"""Defects that are known and open: the harnesses pass over them, and over nothing else."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Known:
+    """A defect that is open. `pattern` finds the report of it, which begins with the name of the model and the call."""
+
+    name: str
+    reason: str
+    pattern: str
+
+
+KNOWN: tuple[Known, ...] = (
+    Known("a failed grow takes its scope's name", "item 6", r"failing.*a refusal changes (ops.*)?free scopes"),
+    Known("code() leaves out inputs=", "item 7", r"clone\(\[\], .*code\(\) (does not run: NoPath|gives another graph)"),
+)
+
+
+def known_defect(report: str) -> Known | None:
+    """The open defect that a report is about."""
+    return next((known for known in KNOWN if re.search(known.pattern, report, re.DOTALL)), None)

@@ -1,0 +1,341 @@
+"""Calls of an editor at random: all verbs, on ops of the graph as it is, good ones and bad ones."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tfgraphwidget as tgw
+from tests.stress.functions import FUNCTIONS
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.graph import walks
+
+ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
+FILES = ("a.pb", "a.pbtxt", "a.meta", "saved/", "a.svg", "a.dot", "a.graphml", "a.html", "a.py", "a.json", "frozen.pb")
+DEVICES = ("/device:CPU:0", "/cpu:0", "", "/gpu:0", "/job:ps/task:1", "nowhere")
+WEIGHTS = {
+    "clone": 8, "preview": 2, "add": 2, "grow": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
+    "insert": 5, "replace": 4, "remove": 4, "rename": 4, "place": 2, "set_attr": 2, "set_constant": 3,
+    "replace_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
+    "fold_batch_norm": 1, "extract": 2, "trainable": 1,
+    "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
+    "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an editor's method, by names only, so that it can be made again on another editor.
+
+    A `Part` among the arguments is a selection, an `Elsewhere` another editor, a `Path` a file in the run's folder.
+    """
+
+    verb: str
+    args: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        words = [*map(_written, self.args), *(f"{key}={_written(value)}" for key, value in self.options.items())]
+        if self.verb == "select":
+            return f"editor.selection = {words[0]}"
+        return f"editor.{self.verb}({', '.join(words)})"
+
+    def on(self, editor: GraphEditor, folder: Path) -> Any:
+        """Make it."""
+        args = tuple(_meant(value, editor, folder) for value in self.args)
+        options = {key: _meant(value, editor, folder) for key, value in self.options.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a save could not do is said in a warning
+            if self.verb == "select":
+                editor.selection = args[0]
+                return None
+            return getattr(editor, self.verb)(*args, **options)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some ops as a selection."""
+
+    ops: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"editor.ops({', '.join(map(repr, self.ops))})"
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Another graph: an editor of the example."""
+
+    def __str__(self) -> str:
+        return "tgw.example()"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file in the folder of the run."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f'folder + "/{self.name}"'
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Part | Elsewhere | File):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_written(key)}: {_written(item)}" for key, item in value.items()) + "}"
+    return getattr(value, "__name__", repr(value))
+
+
+def _meant(value: Any, editor: GraphEditor, folder: Path) -> Any:
+    if isinstance(value, Part):
+        return editor.ops(*value.ops)
+    if isinstance(value, File):
+        return f"{folder}/{value.name}"
+    return tgw.example() if isinstance(value, Elsewhere) else value
+
+
+class Draw:
+    """Draws calls for an editor as it is."""
+
+    def __init__(self, editor: GraphEditor, seed: int, weights: dict[str, int] | None = None) -> None:
+        self.editor, self.random = editor, random.Random(seed)
+        self.weights = WEIGHTS if weights is None else weights
+
+    def call(self) -> Call:
+        """The next one."""
+        verb = self.random.choices([*self.weights], [*self.weights.values()])[0]
+        return self.of(verb)
+
+    def of(self, verb: str) -> Call:
+        """One of a verb."""
+        args, options = getattr(self, f"_{verb}", lambda: ((), {}))()
+        return Call(verb, args, options)
+
+    # Names
+
+    def _chance(self, share: float) -> bool:
+        return self.random.random() < share
+
+    def op(self) -> str:
+        if self._chance(0.02):
+            return self.random.choice(ODD_NAMES)
+        return self.random.choice([*self.editor.index.names] or ["nothing"])
+
+    def ops(self, most: int = 3) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.op() for _ in range(self.random.randint(1, most))))
+
+    def scope(self) -> str:
+        names = [name for name in self.editor.index.scopes.names if name]
+        return self.random.choice(names or [self.op()])
+
+    def tensor(self, dtype: str = "") -> str:
+        """A tensor, of the dtype if there is one among some."""
+        index, some = self.editor.index, []
+        if len(index):
+            for _ in range(40):
+                op = self.random.randrange(len(index))
+                some += [(f"{index.names[op]}:{port}", known) for port, known in enumerate(index.dtypes(op))]
+        alike = [name for name, known in some if known.removesuffix("_ref") == dtype.removesuffix("_ref")]
+        return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
+
+    def dtype(self, tensor: str) -> str:
+        index, (op, _, port) = self.editor.index, tensor.rpartition(":")
+        known = index.dtypes(index.ids[op]) if op in index.ids else ()
+        return known[int(port)] if port.isdigit() and int(port) < len(known) else ""
+
+    def of_type(self, *types: str) -> str:
+        index = self.editor.index
+        found = [name for name, kind in zip(index.names, index.types, strict=True) if kind in types]
+        return self.random.choice(found) if found else self.op()
+
+    def part(self) -> Any:
+        """An op, a scope, or a selection."""
+        return self.random.choice([self.op, self.op, lambda: f"{self.scope()}/", self.scope, self._selection])()
+
+    def _selection(self) -> Part:
+        names = tuple(name for name in self.ops(4) if name in self.editor.index.ids)
+        return Part(names or self.editor.index.names[:1])
+
+    def boundary(self) -> tuple[list[str], list[str]]:
+        """Inputs and outputs of a part: mostly the ones upstream of the others."""
+        index, output = self.editor.index, self.tensor()
+        op = index.ids.get(output.rpartition(":")[0])
+        inputs: list[str] = []
+        if op is not None and self._chance(0.8):
+            upstream = [i for i in np.flatnonzero(walks.backward(index, [op])).tolist() if index.dtypes(i)]
+            chosen = self.random.sample(upstream, min(len(upstream), self.random.randint(0, 3)))
+            inputs = [f"{index.names[i]}:0" for i in chosen]
+        return inputs, [output]
+
+    def into(self) -> str:
+        free = self.editor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
+        return self.random.choice([free] * 8 + [self.scope(), self.op()])
+
+    # Verbs: (args, options)
+
+    def _clone(self) -> Any:
+        options: dict[str, Any] = {"into": self.into()}
+        if self._chance(0.15):
+            args: tuple[Any, ...] = (self._selection(),)
+        elif self._chance(0.1):
+            args, _ = (), options.pop("into")
+        else:
+            args = self.boundary()
+            if self._chance(0.1):
+                args = ([], args[1])
+        handle = self.of_type("VarHandleOp", "VariableV2")
+        more = {
+            "variables": lambda: self.random.choice(["shared", "own", {handle: "shared"}, {self.scope(): "shared"}]),
+            "init": lambda: self.random.choice(["initial", "none", "current", {handle: 0.5}, {handle: "initial"}]),
+            "placeholders": lambda: True,
+            "reseed": lambda: True,
+            "times": lambda: self.random.choice([1, 2, 0]),
+            "device": lambda: self.random.choice(DEVICES),
+            "devices": lambda: self.random.choices(DEVICES, k=2),
+            "replace": lambda: {(old := self.tensor()): self.tensor(self.dtype(old))},
+            "src_scope": self.scope,
+            "graph": Elsewhere,
+        }
+        shares = {"variables": 0.3, "init": 0.5, "device": 0.1, "devices": 0.05, "graph": 0.04}
+        for key, draw in more.items():
+            if self._chance(shares.get(key, 0.08)):
+                options[key] = draw()
+        return args, options
+
+    _preview = _clone
+
+    def _add(self) -> Any:
+        name = self.random.choice(["other.pb", "other.meta", "other", "opened.pb", "nothing.pb"])
+        options = {"connect": {"x:0": self.tensor("float32")}} if self._chance(0.3) else {}
+        return (File(name), self.into()), options
+
+    def _grow(self) -> Any:
+        return (self.tensor(self.random.choice(["float32", "float32", ""])), self.random.choice(FUNCTIONS)), {
+            "into": self.into()
+        }
+
+    def _mend(self) -> dict[str, Any]:
+        return {"mend": self.random.choice(["Cast", "Reshape", "Transpose"])} if self._chance(0.15) else {}
+
+    def _reroute(self) -> Any:
+        if self._chance(0.15):
+            return (f"^{self.op()}", f"^{self.op()}"), {}
+        old = self.tensor()
+        options = self._mend()
+        if self._chance(0.3):
+            options[self.random.choice(["only", "never"])] = self.random.choice([[self.op()], self._selection()])
+        return (old, self.tensor(self.dtype(old))), options
+
+    def _swap(self) -> Any:
+        if self._chance(0.4):
+            return (self.part(), self.part()), {"what": self.random.choice(["inputs", "outputs", "both"])}
+        old = self.tensor()
+        return (old, self.tensor(self.dtype(old))), self._mend()
+
+    def _connect(self) -> Any:
+        return (self.tensor(), self.op()), {**self._mend(), "k": self.random.choice([None, 0, 1])}
+
+    def _bypass(self) -> Any:
+        return (self.part(),), self._mend()
+
+    def _detach(self) -> Any:
+        return (self.part(),), {key: False for key in ("inputs", "outputs") if self._chance(0.2)} | {
+            "control": self._chance(0.4)
+        }
+
+    def _insert(self) -> Any:
+        if self._chance(0.3):
+            return (self.tensor(), self.random.choice(["Identity", "StopGradient", "Snapshot", "Cast", "nonsense"])), {}
+        return (self.tensor("float32"), self.random.choice(FUNCTIONS)), {"into": self.into()}
+
+    def _replace(self) -> Any:
+        by = self.random.choice([self.random.choice(FUNCTIONS), self.part()])
+        return (self.part(), by), {"remove": self._chance(0.5)}
+
+    def _remove(self) -> Any:
+        return (self.part(),), {"prune": self._chance(0.7), "readers": self._chance(0.6)}
+
+    def _rename(self) -> Any:
+        free = self.editor.free_scope(self.random.choice(["named", "net/named", "b"]))
+        new = self.random.choice([free, free, free, self.op(), self.scope()])
+        return (self.random.choice([self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]), new), {}
+
+    def _place(self) -> Any:
+        return (self.part(), self.random.choice([*DEVICES, "/device:CPU:0"])), {}
+
+    def _set_attr(self) -> Any:
+        op = self.op()
+        index = self.editor.index
+        attrs = [*index.nodes[index.ids[op]].attr] if op in index.ids else []
+        values = (True, 1, "float32", [None, 2], "VALID", "no", 2**70, None)
+        return (op, self.random.choice([*attrs, "nothing"]), self.random.choice(values)), {}
+
+    def _set_constant(self) -> Any:
+        values = (0, 1.5, [1.0, 2.0], True, "text", [], [[1.0, 2.0, 3.0]], 10**40)
+        return (f"{self.of_type('Const', 'Placeholder')}:0", self.random.choice(values)), {}
+
+    def _replace_input(self) -> Any:
+        options: dict[str, Any] = {"shape": self.random.choice([[None, 3], [2, 3], [None, 4], None, [-3], "no"])}
+        if self._chance(0.4):
+            options = {"dtype": self.random.choice(["float64", "float16", "int32", "no"]), "mend": "Cast"}
+        return (f"{self.of_type('Placeholder', 'PlaceholderWithDefault')}:0",), options | {"fix": self._chance(0.2)}
+
+    def _add_control_inputs(self) -> Any:
+        return (self.op(), self.ops()), {}
+
+    def _remove_control_inputs(self) -> Any:
+        index = self.editor.index
+        edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True))
+        if not edges:
+            return (self.op(), self.op()), {}
+        op, source = self.random.choice(edges)
+        return (index.names[op], index.names[source]), {}
+
+    def _freeze(self) -> Any:
+        return (self.boundary()[1],), {}
+
+    _strip_training = _freeze
+
+    def _extract(self) -> Any:
+        return self.boundary(), {}
+
+    def _trainable(self) -> Any:
+        return (self.of_type("VarHandleOp", "VariableV2"),), {}
+
+    _mark = _extract
+
+    def _select(self) -> Any:
+        return (self._selection() if self._chance(0.8) else None,), {}
+
+    def _open(self) -> Any:
+        return (self.scope(),), {"deep": self._chance(0.3)}
+
+    _close = _open
+
+    def _hide(self) -> Any:
+        return (self.part(),), {}
+
+    def _pin(self) -> Any:
+        return (self.op(), self.random.uniform(-500, 500), self.random.uniform(-500, 500)), {}
+
+    def _enter(self) -> Any:
+        index = self.editor.index
+        calling = [name for op, name in enumerate(index.names) if self.editor.doors(index.names[op])]
+        return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
+
+    def _jump(self) -> Any:
+        history = self.editor.history
+        return (self.random.randint(0, len(history.done) + len(history.undone) + 1),), {}
+
+    def _save(self) -> Any:
+        name = self.random.choice(FILES)
+        if name == "frozen.pb":
+            return (File(name), *self.boundary()), {"frozen": True, "verify": self._chance(0.3)}
+        return (File(name),), {"verify": self._chance(0.3)}

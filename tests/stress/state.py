@@ -1,0 +1,194 @@
+"""All that a refusal must leave alone, and what undo must give back."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from tests.conftest import v1
+from tests.stress.rounds import count
+from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.applying.wiring import unveiled
+from tfgraphwidget.editor import GraphEditor
+
+State = dict[str, Any]
+
+GRAPH = ("ops", "here", "functions", "collections", "copies", "lines")
+"""What undo gives back; values too, of the variables that there were."""
+NO_VALUE = "not initialised"
+_RANDOM = re.compile(rb"[0-9a-f]{8}-[0-9a-f-]{27}")
+_MOST_NODES = 50_000
+_KNOWN_NODES: dict[int, tuple[Any, bytes]] = {}  # the node too, so that no other gets its id
+_SIZES = ("QueueSizeV2", "LookupTableSizeV2")
+_HANDLES = ("VarHandleOp", "VariableV2", "Variable")
+
+
+class Broken(AssertionError):  # noqa: N818 (an invariant that does not hold)
+    """Something that must not be."""
+
+
+def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
+    """The graph, what is hidden in it, the session's values, collections, history, selection, drawing and files."""
+    graph = editor._source.graph
+    state: State = {
+        "ops": _nodes(editor.outermost.nodes),
+        "here": _nodes(editor.index.nodes),
+        "functions": sorted(editor.outermost.functions),
+        "copies": sorted(editor.copies),
+        "lines": tuple(line.replace(str(folder), "FOLDER") for line in editor.lines),
+        "collections": {},
+        "values": {},
+        "live": graph is not None,
+        "history": [list(map(id, steps)) for steps in (editor.history.done, editor.history.undone)],
+        "selection": _selection(editor),
+        "path": editor.breadcrumb,
+        "opened": editor.opened,
+        "hidden": editor.hidden,
+        "pinned": dict(editor.room.pinned),
+        "direction": editor.direction,
+        "fresh": editor.fresh,
+        "free scopes": [editor.free_scope(name) for name in ("copy", "part", "head")],
+        "files": {} if folder is None else _files(folder),
+    }
+    if graph is not None:
+        state["collections"] = _collections(graph, editor)
+        state["values"] = values_of(editor)
+    return state
+
+
+def differing(one: State, other: State, keys: Any = None) -> str:
+    """What differs, in words for a report; "" when nothing does."""
+    found = [key for key in (one if keys is None else keys) if one[key] != other[key]]
+    return "; ".join(f"{key}: {_apart(one[key], other[key])}" for key in found)
+
+
+def _apart(one: Any, other: Any) -> str:
+    if isinstance(one, dict) and isinstance(other, dict):
+        gone, new = sorted(one.keys() - other.keys()), sorted(other.keys() - one.keys())
+        changed = [key for key in one.keys() & other.keys() if one[key] != other[key]]
+        order = "" if gone or new or changed or list(one) == list(other) else " order"
+        return f"gone {gone[:5]}, new {new[:5]}, changed {sorted(changed)[:5]}{order}"
+    return f"{str(one)[:200]} became {str(other)[:200]}"
+
+
+def check_follows(editor: GraphEditor) -> None:
+    """Raise Broken where the index is not what TensorFlow's graph is, or where what is chosen cannot be asked for."""
+    graph = editor._source.graph
+    if graph is None:
+        return
+    nodes = {node.name: node for node in unveiled(graph, list(graph.as_graph_def().node))}
+    for node in editor.outermost.nodes:
+        if node.name not in nodes:
+            raise Broken(f"the index shows an op {node.name!r} that the graph has not")
+        if _node(nodes[node.name]) != _node(node):
+            raise Broken(f"the index has {node.name!r} otherwise than the graph: {node} is {nodes[node.name]}"[:600])
+    hidden = record_of(graph).hidden
+    unseen = nodes.keys() - editor.outermost.ids.keys() - hidden - editor._live._built_on_hidden
+    if unseen:
+        raise Broken(f"the graph has ops {sorted(unseen)[:5]} that are neither shown nor hidden")
+
+
+def values_of(editor: GraphEditor) -> dict[str, str]:
+    """What variables hold, and how much queues and tables do, by ops that are there: reading changes no graph.
+
+    This is also the proof that the session still runs. Raises Broken when it does not.
+    """
+    session = editor._source.session
+    if session is None:
+        return {}
+    graph, found = editor._source.graph, {}
+    for name, kind in zip(editor.outermost.names, editor.outermost.types, strict=True):
+        if kind in _HANDLES:
+            tensor = graph.get_operation_by_name(name).outputs[0]
+            readers = [
+                op.outputs[0]
+                for op in tensor.consumers()
+                if op.type == "ReadVariableOp" and not op.control_inputs and op.inputs[0] is tensor
+            ]
+            fetch = readers[:1] if kind == "VarHandleOp" else [tensor]
+            if fetch:
+                found[name] = fetch[0]
+        elif kind in _SIZES and not graph.get_operation_by_name(name).control_inputs:
+            found[name] = graph.get_operation_by_name(name).outputs[0]
+    try:
+        return {name: _digest(value) for name, value in session.run(found).items()}
+    except v1.errors.FailedPreconditionError:
+        return {name: _value(session, tensor) for name, tensor in found.items()}
+    except Exception as error:
+        raise Broken(f"the session does not run: {type(error).__name__}: {str(error)[:300]}") from error
+    finally:
+        count("session runs")
+
+
+def _value(session: Any, tensor: tf.Tensor) -> str:
+    try:
+        return _digest(session.run(tensor))
+    except v1.errors.FailedPreconditionError:
+        return NO_VALUE
+
+
+def _digest(value: Any) -> str:
+    array = np.asarray(value)
+    data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+    return f"{array.dtype} {array.shape} {hashlib.md5(data, usedforsecurity=False).hexdigest()[:8]}"
+
+
+def _nodes(nodes: Any) -> dict[str, bytes]:
+    if len(_KNOWN_NODES) > _MOST_NODES:
+        _KNOWN_NODES.clear()
+    found = {}
+    for node in nodes:
+        known = _KNOWN_NODES.get(id(node))
+        if known is None:
+            known = _KNOWN_NODES[id(node)] = node, _node(node)
+        found[node.name] = known[1]
+    return found
+
+
+def _node(node: Any) -> bytes:
+    """The bytes of an op, less what says the same in other words.
+
+    TensorFlow's import adds default attributes and types, and writes constants and the order of control inputs in
+    another way; the names of tables are drawn at random by whoever makes them.
+    """
+    plain = v1.NodeDef()
+    plain.CopyFrom(node)
+    plain.attr.pop("_output_shapes", None)
+    plain.ClearField("experimental_type")
+    definition = op_def_registry.get(node.op)
+    for attr in () if definition is None else definition.attr:
+        if attr.HasField("default_value") and plain.attr.get(attr.name) == attr.default_value:
+            del plain.attr[attr.name]
+    if node.op == "Const":
+        value = tf.make_ndarray(node.attr["value"].tensor)
+        plain.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, node.attr["dtype"].type, value.shape))
+    inputs = [name for name in node.input if name[:1] != "^"]
+    plain.input[:] = inputs + sorted(name for name in node.input if name[:1] == "^")
+    if "shared_name" in node.attr:
+        plain.attr["shared_name"].s = _RANDOM.sub(b"", node.attr["shared_name"].s)
+    data: bytes = plain.SerializeToString(deterministic=True)
+    return data
+
+
+def _selection(editor: GraphEditor) -> Any:
+    chosen = editor.selection
+    return editor.inputs, editor.outputs, None if chosen is None else chosen.ops
+
+
+def _collections(graph: Any, editor: GraphEditor) -> dict[str, list[str]]:
+    held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
+    return {key: sorted(str(getattr(item, "name", item)) for item in items) for key, items in held.items() if items}
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

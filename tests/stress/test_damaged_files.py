@@ -1,0 +1,75 @@
+"""Damaged files: refused in a sentence, or opened and used, in bounded time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.stress import COUNTS, ROUNDS, count, known_defect, seeds
+
+_FILES = 60
+_PATIENCE = 120  # seconds for one file, or for TensorFlow to start; an ordinary one takes a tenth of a second
+_ROOT = Path(__file__).parents[2]
+
+
+class Worker:
+    """The process that opens the files; another one is started behind a file that has ended it."""
+
+    def __init__(self, seed: int, folder: Path, files: int) -> None:
+        self.seed, self.folder, self.files = seed, folder, files
+
+    def reports(self) -> list[str]:
+        """What went wrong, with the number of the file."""
+        found: list[str] = []
+        number = 0
+        while number < self.files:
+            number = self._reports_from(number, found)
+        return found
+
+    def _reports_from(self, first: int, found: list[str]) -> int:
+        """Have files read from `first` on; the number to go on with."""
+        errors = self.folder / f"errors from {first}"
+        place = self.folder / f"from {first}"
+        command = [sys.executable, "-m", "tests.stress.damage", str(self.seed), str(first)]
+        with errors.open("wb") as log, subprocess.Popen(
+            [*command, str(self.files - first), str(place)], cwd=_ROOT, stdout=subprocess.PIPE, stderr=log,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(_ROOT)},
+        ) as process:  # fmt: skip
+            number, why = first - 1, ""
+            while line := _line(process):
+                if "begins" in line:
+                    number = line["begins"]
+                elif line.get("late"):
+                    process.kill()
+                    why = f"takes over {_PATIENCE} s"
+                    break
+                else:
+                    count("files")
+                    if line["wrong"]:
+                        found.append(f"file {self.seed}/{number} ({line['what']}): {line['wrong']}")
+            if process.wait() and number < self.files:
+                last = errors.read_text(errors="replace").strip()[-600:]
+                found.append(f"file {self.seed}/{number}: {why or f'ends the process ({process.returncode})'}: {last}")
+        return number + 1
+
+
+def _line(process: Any) -> dict[str, Any]:
+    """The next line of a process; {} when it has ended, {"late": True} when it says nothing for too long."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        if not selector.select(_PATIENCE):
+            return {"late": True}
+    text = process.stdout.readline()
+    return json.loads(text) if text else {}
+
+
+def test_a_damaged_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
+    reports = Worker(seeds(1)[0], tmp_path, _FILES * ROUNDS).reports()
+    wrong = [report for report in reports if known_defect(report) is None]
+    assert not wrong, "\n".join(wrong)
+    assert COUNTS["files"] >= _FILES * ROUNDS // 2
