@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from tests.stress.known import KNOWN, Known, known_defect
+from tests.stress.known import KNOWN, Known, unknown
 from tests.stress.models import MODELS, Model
 from tests.stress.rounds import COUNTS, ROUNDS, count, seeds
 from tests.stress.sentences import refusal_of
@@ -14,5 +14,5 @@ from tests.stress.state import Broken, differing, state_of
 
 __all__ = [
     "COUNTS", "KNOWN", "MODELS", "ROUNDS", "Broken", "Known", "Model",
-    "count", "differing", "known_defect", "refusal_of", "seeds", "state_of",
+    "count", "differing", "refusal_of", "seeds", "state_of", "unknown",
 ]  # fmt: skip

@@ -30,6 +30,10 @@ from tfgraphwidget.editor import GraphEditor
 _MEMORY = 3 << 30  # bytes beyond what TensorFlow itself takes: the files are of 500 kB and less
 _HUGE = (2**31 - 1, 2**63 - 1, -1, -(2**63), 10**6, 2**31, 0)
 _NAMES = ("", "/", "a//b", "^x", ":0", "x:1", "\x00", "größe", "..", "a/" * 300, "n" * 100_000, "_x", "a b", "x" * 3)
+_TYPES = (
+    "", "Nothing", "Switch", "Merge", "Enter", "NextIteration", "While", "Const", "AddN", "Placeholder", "VarHandleOp",
+    "PartitionedCall", "IteratorV2", "LookupTableFindV2",
+)  # fmt: skip
 _FLAWS = ("set", "flip", "cut", "drop", "repeat", "splice", "varint", "zeros")
 
 
@@ -107,8 +111,7 @@ def _inputs_many(_: Any, node: Any, chance: random.Random) -> None:
 
 
 def _type(_: Any, node: Any, chance: random.Random) -> None:
-    node.op = chance.choice(("", "Nothing", "Switch", "Merge", "Enter", "NextIteration", "While", "Const", "AddN",
-                             "Placeholder", "VarHandleOp", "PartitionedCall", "IteratorV2", "LookupTableFindV2"))  # fmt: skip
+    node.op = chance.choice(_TYPES)
 
 
 def _attr(_: Any, node: Any, chance: random.Random) -> None:
@@ -129,7 +132,7 @@ def _attr(_: Any, node: Any, chance: random.Random) -> None:
         lambda: attr.tensor.tensor_shape.dim.add(size=chance.choice(_HUGE)),
         lambda: setattr(attr.tensor, "dtype", chance.choice((0, 7, 20, 21, 101))),
         lambda: setattr(attr.tensor, "tensor_content", b"\x01\x02\x03"),
-        lambda: attr.Clear(),
+        attr.Clear,
     ]
     chance.choice(choices)()
 
@@ -172,7 +175,7 @@ def _function(graph: Any, node: Any, chance: random.Random) -> None:
     flaws: list[Callable[[], Any]] = [
         lambda: setattr(function.signature, "name", chance.choice([*_NAMES, chance.choice(functions).signature.name])),
         lambda: function.node_def.add(name="again", op=function.signature.name),
-        lambda: function.ret.clear(),
+        function.ret.clear,
         lambda: function.signature.input_arg.add(name=chance.choice(_NAMES[:8]), type=chance.choice((0, 1, 20))),
         lambda: function.ClearField("node_def"),
         lambda: graph.library.gradient.add(function_name=function.signature.name, gradient_func="nowhere"),
@@ -200,30 +203,43 @@ _NODE_FLAWS: tuple[Callable[[Any, Any, random.Random], None], ...] = (
 def damaged_meta(meta: Any, chance: random.Random) -> None:
     """Change what a MetaGraphDef says of its graph."""
     for _ in range(chance.choice((0, 1, 2))):
-        keys = [*meta.collection_def]
-        names = [node.name for node in meta.graph_def.node] or [""]
-        flaws: list[Callable[[], Any]] = [
-            lambda: meta.collection_def[chance.choice(keys or ["variables"])].bytes_list.value.append(b"\xff\x01\x02"),
-            lambda: meta.collection_def[chance.choice(keys or ["variables"])].node_list.value.append("nowhere:7"),
-            lambda: meta.collection_def[chance.choice(keys or ["x"])].Clear(),
-            lambda: meta.collection_def["while_context"].bytes_list.value.append(b"\x0a\x05loop/"),
-            lambda: setattr(meta.saver_def, "restore_op_name", chance.choice(names)),
-            lambda: setattr(
-                meta.signature_def["serving_default"].inputs["x"], "name", chance.choice(("", "no:0", ":"))
-            ),
-            lambda: setattr(
-                meta.signature_def[""].outputs[""], "name", f"{chance.choice(names)}:{chance.choice(_HUGE)}"
-            ),
-            lambda: setattr(
-                meta.asset_file_def.add(), "filename", chance.choice(("../../etc/passwd", "/etc/passwd", ""))
-            ),
-            lambda: meta.meta_info_def.tags.append(chance.choice(_NAMES[:6])),
-            lambda: meta.meta_info_def.stripped_op_list.op.add(name=chance.choice(("Add", "", "Nothing"))),
-            lambda: meta.object_graph_def.nodes.add().children.add(node_id=chance.choice((-1, 5, 2**31 - 1))),
-        ]
-        chance.choice(flaws)()
+        chance.choice(_META_FLAWS)(meta, chance)
     if chance.random() < 0.6:
         damaged_graph(meta.graph_def, chance)
+
+
+def _collection(meta: Any, chance: random.Random) -> Any:
+    return meta.collection_def[chance.choice([*meta.collection_def] or ["variables"])]
+
+
+def _name(meta: Any, chance: random.Random) -> str:
+    name: str = chance.choice([node.name for node in meta.graph_def.node] or [""])
+    return chance.choice((name, f"{name}:{chance.choice(_HUGE)}", "", "nowhere:0", ":"))
+
+
+def _signature(meta: Any, chance: random.Random) -> None:
+    signature = meta.signature_def[chance.choice(("serving_default", "", "a/b"))]
+    signature.inputs[chance.choice(_NAMES[:8])].name = _name(meta, chance)
+    signature.outputs["y"].name = _name(meta, chance)
+
+
+def _asset(meta: Any, chance: random.Random) -> None:
+    asset = meta.asset_file_def.add(filename=chance.choice(("../../etc/passwd", "/etc/passwd", "", "a/../..")))
+    asset.tensor_info.name = _name(meta, chance)
+
+
+_META_FLAWS: tuple[Callable[[Any, random.Random], Any], ...] = (
+    lambda meta, chance: _collection(meta, chance).bytes_list.value.append(b"\xff\x01\x02"),
+    lambda meta, chance: _collection(meta, chance).node_list.value.append(_name(meta, chance)),
+    lambda meta, chance: _collection(meta, chance).Clear(),
+    lambda meta, _: meta.collection_def["while_context"].bytes_list.value.append(b"\x0a\x05loop/"),
+    lambda meta, chance: setattr(meta.saver_def, "restore_op_name", _name(meta, chance)),
+    _signature,
+    _asset,
+    lambda meta, chance: meta.meta_info_def.tags.append(chance.choice(_NAMES[:6])),
+    lambda meta, chance: meta.meta_info_def.stripped_op_list.op.add(name=chance.choice(("Add", "", "Nothing"))),
+    lambda meta, chance: meta.object_graph_def.nodes.add().children.add(node_id=chance.choice((-1, 5, 2**31 - 1))),
+)
 
 
 def damaged_json(value: Any, chance: random.Random) -> Any:
@@ -372,13 +388,20 @@ def check(found: dict[str, Path], seed: str, folder: Path) -> tuple[str, str]:
     try:
         refusal = refusal_of(lambda: editors.append(opening()))
         if refusal is None and editors[0] is not None:
-            for doing, use in uses(editors[0], chance, folder):
+            for name, use in uses(editors[0], chance, folder):
+                doing = name
                 refusal_of(use)
     except Broken as broken:
         return what, f"{doing} {broken}"
     except BaseException as error:
-        return what, f"behind {doing}: {type(error).__name__}: {str(error)[:300]}"
+        return what, f"after {doing}: {type(error).__name__}: {str(error)[:300]}"
     return what, ""
+
+
+def say(report: dict[str, Any]) -> None:
+    """A line to who has started this."""
+    sys.stdout.write(f"{json.dumps(report)}\n")
+    sys.stdout.flush()
 
 
 def main(seed: str, first: int, count: int, folder: Path) -> None:
@@ -389,11 +412,11 @@ def main(seed: str, first: int, count: int, folder: Path) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, used + _MEMORY))
     for number in range(first, first + count):
-        print(json.dumps({"begins": number}), flush=True)
+        say({"begins": number})
         place = folder / str(number)
         place.mkdir(exist_ok=True)
         what, wrong = check(found, f"{seed}/{number}", place)
-        print(json.dumps({"ends": number, "what": what, "wrong": wrong}), flush=True)
+        say({"ends": number, "what": what, "wrong": wrong})
 
 
 if __name__ == "__main__":

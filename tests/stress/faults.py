@@ -16,19 +16,22 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+import tfgraphwidget
+
 Kind = Literal["TensorFlow", "full disk", "memory", "interrupt"]
+_PACKAGE = tfgraphwidget.__path__[0] + "/"
 _SESSION = "tensorflow.python.client._pywrap_tf_session"
 _FILES = "tensorflow.python.lib.io._pywrap_file_io"
 _CHANGING = frozenset(
-    "open mkdir replace rename unlink rmdir link symlink chmod fsync truncate scandir listdir".split()
+    ["open", "mkdir", "replace", "rename", "unlink", "rmdir", "link", "symlink", "chmod", "fsync", "scandir", "listdir"]
 )
-_WRITING = frozenset("open open_code write writelines flush truncate".split())
+_WRITING = frozenset(["open", "open_code", "write", "writelines", "flush", "truncate"])
 # The calls that give a status; others fail only when there is no memory.
-_REFUSING = frozenset(
-    "TF_SessionRun_wrapper TF_SessionRunCallable TF_SessionMakeCallable ExtendSession TF_NewSessionRef TF_CloseSession "
-    "TF_GraphImportGraphDefWithResults TF_GraphCopyFunction TF_GraphToGraphDef UpdateEdge TF_FinishOperation SetAttr "
-    "TF_TryEvaluateConstant_wrapper TF_GraphToFunction_wrapper TF_FunctionToFunctionDef".split()
-)
+_REFUSING = frozenset([
+    "TF_SessionRun_wrapper", "TF_SessionRunCallable", "TF_SessionMakeCallable", "ExtendSession", "TF_NewSessionRef",
+    "TF_CloseSession", "TF_GraphImportGraphDefWithResults", "TF_GraphCopyFunction", "TF_GraphToGraphDef", "UpdateEdge",
+    "TF_FinishOperation", "SetAttr", "TF_GraphToFunction_wrapper", "TF_FunctionToFunctionDef",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ def _function(called: Any) -> str:
 def _line_of_the_package(frame: Any) -> str:
     while frame is not None:
         file = frame.f_code.co_filename
-        if "/tfgraphwidget/tfgraphwidget/" in file or "/tfgraphwidget/" in file and "/tests/" not in file:
-            return f"{file.rpartition('/tfgraphwidget/')[2]}:{frame.f_lineno}"
+        if file.startswith(_PACKAGE):
+            return f"{file.removeprefix(_PACKAGE)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 

@@ -211,7 +211,7 @@ _STEPS = ("batch/enqueue", "fill/LookupTableInsertV2")
 
 _LIVE = [
     "asserts.meta.pbtxt", "batchnorm_updates.meta.pb", "colocation.meta.pbtxt", "cond_v1.meta.pbtxt",
-    "control_deps.meta.pbtxt", "convnet.meta.pbtxt", "dataset_iter.meta.pbtxt", 
+    "control_deps.meta.pbtxt", "convnet.meta.pbtxt", "dataset_iter.meta.pbtxt",
     "functions_defun.meta.pbtxt", "hash_table.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt",
     "momentum_res.meta.pb", "multi_output.meta.pbtxt", "nested_scopes.meta.pbtxt", "partitioned.meta.pbtxt",
     "queue_runner.meta.pbtxt", "rand_dag_1.meta.pb", "rnn_while.meta.pb", "saver_graph.meta.pbtxt",

@@ -178,7 +178,7 @@ class Draw:
         free = self.editor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
         return self.random.choice([free] * 8 + [self.scope(), self.op()])
 
-    # Verbs: (args, options)
+    # What each verb is given
 
     def _clone(self) -> Any:
         options: dict[str, Any] = {"into": self.into()}

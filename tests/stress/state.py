@@ -29,7 +29,7 @@ _SIZES = ("QueueSizeV2", "LookupTableSizeV2")
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 
 
-class Broken(AssertionError):  # noqa: N818 (an invariant that does not hold)
+class Broken(AssertionError):
     """Something that must not be."""
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.stress import COUNTS, ROUNDS, count, known_defect, seeds
+from tests.stress import COUNTS, ROUNDS, count, seeds, unknown
 
 _FILES = 60
 _PATIENCE = 120  # seconds for one file, or for TensorFlow to start; an ordinary one takes a tenth of a second
@@ -70,6 +70,6 @@ def _line(process: Any) -> dict[str, Any]:
 
 def test_a_damaged_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
     reports = Worker(seeds(1)[0], tmp_path, _FILES * ROUNDS).reports()
-    wrong = [report for report in reports if known_defect(report) is None]
+    wrong = [*filter(None, map(unknown, reports))]
     assert not wrong, "\n".join(wrong)
     assert COUNTS["files"] >= _FILES * ROUNDS // 2

@@ -406,7 +406,8 @@ def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
     scope = next((name for name in editor.index.scopes.names if name), "")
     requests: list[Any] = [
         p.Inspect(op), p.Search("type:MatMul"), p.Examine(last), p.Script(), p.Ping(), p.Targets(tensor), p.Refresh(),
-        p.Toggle(scope, False, ""), p.Reveal(last), p.Unfold(True), p.Unfold(False), p.Turn("right"), p.Hide("hide", (op,)),
+        p.Toggle(scope, False, ""), p.Reveal(last), p.Unfold(True), p.Unfold(False), p.Turn("right"),
+        p.Hide("hide", (op,)),
         p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.Foresee(scope), p.Picture("svg"),
         p.Select("set", (op, last), ()), p.Derive("upstream"), p.Derive("boundary"), p.Boundary((), (tensor,)),
         p.Boundary((), ()), p.Compare(True), p.Colour(""), p.Probe(op), p.Enter(op, ""), p.Leave(0),
