@@ -225,7 +225,7 @@ def _is_elsewhere(edited: Edited) -> bool:
 
 def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> None:
     """Let TensorFlow place the ops, in a session of their own that is opened as `session` is; raises its reason."""
-    names, there = {node.name for node in nodes}, graph._nodes_by_name  # which TensorFlow makes anew each time
+    names, there = {node.name for node in nodes}, graph._nodes_by_name  # a copy as large as the graph
     beside = {name for node in nodes for name in colocated_with(node) if name in there} - names
     devices = {name: graph._get_operation_by_name(name).device for name in sorted(beside)}
     stand = tf.compat.v1.GraphDef(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,15 +90,17 @@ def _scratch(graph: tf.Graph, proven: Proven, types: Iterable[str]) -> Any:
     return scratch
 
 
-def check_free_names(graph: tf.Graph, names: Iterable[str]) -> None:
+def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     """Raise NameTaken when the graph has an op of one of these names."""
-    in_use, ops = graph._names_in_use, graph._nodes_by_name
-    for name in names:
-        if name.lower() in in_use and name in ops:
-            free = free_name(name, in_use)
-            raise NameTaken(
-                f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name]
-            )
+    in_use = graph._names_in_use
+    if in_use.keys().isdisjoint(map(str.lower, names)):
+        return
+    ops = graph._nodes_by_name  # a copy as large as the graph, which is why it comes last
+    name = next((name for name in names if name in ops), None)
+    if name is None:
+        return
+    free = free_name(name, in_use)
+    raise NameTaken(f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name])
 
 
 def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> bytes:
@@ -227,10 +230,10 @@ def _is_device(text: str) -> bool:
 
 
 def _check_outside(graph: tf.Graph, nodes: Iterable[Any], ends: Iterable[tuple[str, int]]) -> None:
-    ops = graph._nodes_by_name
     for op, port in ends:
-        if op in ops and port < len(graph._get_operation_by_name(op).outputs):
-            continue
+        with suppress(KeyError):
+            if port < len(graph._get_operation_by_name(op).outputs):
+                continue
         text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
         reader = next(node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input)
         raise UnknownName(

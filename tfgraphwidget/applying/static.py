@@ -22,7 +22,7 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
     gradient function of a call of a `tf.function`. A pair of tensor names is of a tensor and what stands for it, which
     hold the same.
     """
-    holding: dict[str, bool] = {}
+    facts: dict[str, tuple[bool, bool]] = {}  # by op type: may hold resources, calls a function
     find, find_original = graph._get_operation_by_name, origin._get_operation_by_name
     for original_name, copy_name in pairs:
         if ":" in copy_name:
@@ -30,16 +30,16 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
             continue
         copy = find(copy_name)
         op_type = copy.type
-        holds = holding.get(op_type)
-        if holds is None:
-            holds = holding[op_type] = _may_hold_resources(graph, op_type)
-        for k, tensor in enumerate(copy.outputs):
-            dims, unknown = tensor._shape
-            if unknown or None in dims:
-                _keep_shape(find_original(original_name).outputs[k], tensor)
+        if op_type not in facts:
+            facts[op_type] = _may_hold_resources(graph, op_type), op_type in _CALLS
+        holds, calls = facts[op_type]
+        for tensor in copy.outputs:
+            dims, is_unknown = tensor._shape
+            if is_unknown or None in dims:
+                _keep_shape(find_original(original_name).outputs[tensor.value_index], tensor)
             if holds and tensor.dtype in _HOLDING:
-                _keep_handle_data(find_original(original_name).outputs[k], tensor)
-        if op_type in _CALLS:
+                _keep_handle_data(find_original(original_name).outputs[tensor.value_index], tensor)
+        if calls:
             original = find_original(original_name)
             if original._gradient_function is not None and original.get_attr("f").name == copy.get_attr("f").name:
                 copy._gradient_function = original._gradient_function  # of another function it would be another's

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tfgraphwidget.edits.closures import KEY as GRADIENT
 from tfgraphwidget.edits.closures import disown
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
@@ -23,6 +24,8 @@ from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
+# The attributes of a NodeDef that name ops, state or frames; most ops have none of them.
+_NAMING = frozenset({"_class", "shared_name", "var_name", "frame_name", GRADIENT})
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
 _TAGGED = frozenset(
@@ -57,22 +60,42 @@ class Copying:
     _inputs: dict[str, str] = field(default_factory=dict)
     _beside: dict[bytes, bytes] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        # Most inputs are the first output of a copied op: "a" becomes the name of the copy of "a".
+        self._inputs.update(self.names)
+        for op, port in self.instead:
+            if port in {0, ANY_PORT}:
+                self._inputs.pop(op, None)
+
     def copied(self, nodes: Iterable[Any], into: str) -> list[Any]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
         """
-        made = [self._copy(node) for node in nodes]
-        _retag(made, into)
-        return made
+        copies = [self._copy(node) for node in nodes]
+        _retag(copies, into)
+        return copies
 
     def _copy(self, node: Any) -> Any:
         copy = type(node)()
         copy.CopyFrom(node)
         copy.name = self.names[node.name]
-        inputs = self._inputs
-        new = [inputs[text] if text in inputs else self._input(text, node.name) for text in node.input]
-        copy.input[:] = new if self.stays else filter(None, new)
+        known, inputs = self._inputs, copy.input
+        for k, text in enumerate(node.input):
+            new = known.get(text)
+            inputs[k] = self._input(text, node.name) if new is None else new
+        if not self.stays and "" in inputs:
+            inputs[:] = filter(None, inputs)
+        if not _NAMING.isdisjoint(copy.attr):
+            self._rewrite_attributes(node, copy)
+        if self.functions:
+            refer(copy, self.functions)
+        if self.devices is not None and node.name in self.devices:
+            copy.device = self.devices[node.name]
+        return copy
+
+    def _rewrite_attributes(self, node: Any, copy: Any) -> None:
+        """Give the attributes that name ops, state or frames the names of the copies."""
         attributes = copy.attr
         if "_class" in attributes:
             self._colocate(node.name, attributes)
@@ -86,11 +109,6 @@ class Copying:
             _rename(attributes["frame_name"], self.frames)
         if disown(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
-        if self.functions:
-            refer(copy, self.functions)
-        if self.devices is not None and node.name in self.devices:
-            copy.device = self.devices[node.name]
-        return copy
 
     def _own_state(self, node: Any, copy: Any) -> None:
         key = shared_name(node)
