@@ -89,16 +89,16 @@ class Clone:
 
         Raises UnknownName, NoPath, NameTaken or NotClonable.
         """
-        return self._patch(index, target, len(self.scopes))
+        return self._patch(index, target, is_trial=False)
 
     def trial(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
         """As `plan`, refusals included; of several copies only one is made, or one for each of the devices."""
-        return self._patch(index, target, len(self.devices) or 1)
+        return self._patch(index, target, is_trial=True)
 
-    def _patch(self, index: GraphIndex, target: GraphIndex | None, count: int) -> Patch:
-        """The first `count` copies."""
+    def _patch(self, index: GraphIndex, target: GraphIndex | None, *, is_trial: bool) -> Patch:
         target = index if target is None else target
         part = self._part(index, target)
+        count = len(self.devices) or 1 if is_trial else len(self.scopes)
         copied = [_Copied(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
