@@ -51,7 +51,10 @@ def computed(
     whole = np.flatnonzero(needed(index, (), [index.names[i] for i in ids])).tolist()
     graph = _scratch(index, whole, functions)
     present = values.current_values(session, [v for v in others if v.handle not in given])
-    with tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True)) as scratch:
+    # Each op runs once. Optimising the graph would cost more than that, and ever more per op as it grows.
+    config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    with tf.compat.v1.Session(graph=graph, config=config) as scratch:
         values.load(scratch, others, {**given, **present})
         _start(scratch, first)
         values.run_initializers(scratch, variables)
