@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import filecmp
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -39,6 +40,7 @@ GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
 FILES = (*GRAPH_DEFS, ".meta", ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
 
+_SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 _STAGE = ".tfgraphwidget-"
 _PATIENCE = 30.0  # seconds until another process, which moves its files, is given up
 
@@ -87,10 +89,12 @@ def unwritable(path: Path, error: Exception) -> GraphEditError:
 
 
 def reason(error: Exception) -> str:
-    """Why something cannot be written, in a few words; TensorFlow's errors have it behind the name of the file."""
-    why = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error) or type(error).__name__
-    first = str(why).strip().splitlines()[0].partition(" [Op:")[0].partition(" [[{{node")[0]
-    return first.rpartition("; ")[2].strip()[:200].rstrip(". ")
+    """Why something cannot be written, in a few words; TensorFlow's errors say it behind the name of the file."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
+    said = _SAID.findall(text)
+    return (said[-1] if said else text.splitlines()[0])[:200].rstrip(". :")
 
 
 def write_file(path: Path, write: Callable[[Path], None], tell: Callable[[str], None] | None = None) -> None:
@@ -105,11 +109,19 @@ def write_file(path: Path, write: Callable[[Path], None], tell: Callable[[str], 
     >>> path.read_text()
     'abc'
     """
+    place = place_of(path, tell)
+    write_files(place.parent, lambda new: write(new / place.name), lambda _: [place.name], tell)
+
+
+def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
+    """Where a file is written that a person calls so: links are followed, but for those that a killed save has left."""
     _check_name(path)
+    for sentence in recover(Path(os.path.realpath(path.parent))):
+        (tell or _silent)(sentence)
     place = Path(os.path.realpath(path))
     if place.is_symlink():
         raise GraphEditError(f"{str(path)!r} is a symbolic link that leads to itself; give another name.")
-    write_files(place.parent, lambda new: write(new / place.name), lambda _: [place.name], tell)
+    return place
 
 
 def write_files(
@@ -173,8 +185,9 @@ def _stages(folder: Path) -> list[Path]:
 class _Lock:
     """A folder that no other process, nor another save of this one, has while this one has it; the process ends it."""
 
+    _file = -1
+
     def __init__(self, folder: Path) -> None:
-        self._file = -1
         with contextlib.suppress(OSError):  # a folder that may not be listed: then without
             self._file = -1 if fcntl is None else os.open(folder, os.O_RDONLY)
 
@@ -204,7 +217,8 @@ class _Lock:
             os.close(file)
 
     def __del__(self) -> None:
-        self.close()
+        if self._file >= 0:
+            os.close(self._file)
 
 
 def _fill(stage: Path, write: Callable[[Path], None], locks: list[_Lock]) -> None:
@@ -307,17 +321,18 @@ def _link(stage: Path, to: str, place: Path) -> None:
 def _move_one_by_one(stage: Path, names: list[str]) -> None:
     """The same without links; `moving` tells of it until the last one stands."""
     folder, new, moving = stage.parent, stage / "new", stage / "moving"
-    for inside in _folders(new):
-        (folder / inside).mkdir(exist_ok=True)
     (stage / "names").write_text("\0".join(names), encoding="utf-8", errors="surrogateescape")
     _flush(stage / "names")
     (stage / "names").replace(moving)
     _flush_folder(stage)
+    for inside in _folders(new):
+        (folder / inside).mkdir(exist_ok=True)
     for name in names:
         if os.path.lexists(new / name):
             (new / name).replace(folder / name)
         else:
             (folder / name).unlink()
+    _prune(stage, new)
     moving.unlink()
 
 
@@ -338,13 +353,24 @@ def _settle(stage: Path) -> list[str]:
     try:
         with held_back():
             told = _put_back(stage) if (stage / "moving").is_file() else _put_in_place(stage)
-            shutil.rmtree(stage)
+            _remove(stage)
             return told
     except OSError as error:
         raise GraphEditError(
             f"A save into {str(stage.parent)!r} could not be ended: {reason(error)}; its files are in {stage.name!r} "
             "there, and the next save into that folder puts them in their places."
         ) from error
+
+
+def _remove(stage: Path) -> None:
+    """Remove a stage. `shutil.rmtree` closes files twice when it is interrupted."""
+    for link in (stage / "current", stage / "link"):
+        link.unlink(missing_ok=True)
+    for name in _files(stage):
+        (stage / name).unlink()
+    for inside in reversed(_folders(stage)):
+        (stage / inside).rmdir()
+    stage.rmdir()
 
 
 def _put_in_place(stage: Path) -> list[str]:
@@ -362,10 +388,7 @@ def _put_in_place(stage: Path) -> list[str]:
             (whole / name).replace(place)
         else:
             place.unlink()
-    for inside in reversed(list(dict.fromkeys((*_folders(old), *_folders(new))))):
-        if not (whole / inside).is_dir():
-            with contextlib.suppress(OSError):  # something of another's is in it
-                (folder / inside).rmdir()
+    _prune(stage, whole)
     for inside in ("", *_folders(whole)):
         _flush_folder(folder / inside)
     done = "finished now" if whole == new else "taken back"
@@ -381,15 +404,21 @@ def _put_back(stage: Path) -> list[str]:
             copy = stage / "copy"
             copy.unlink(missing_ok=True)
             _copy(old / name, copy)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             copy.replace(folder / name)
         elif not os.path.lexists(new / name):
             (folder / name).unlink(missing_ok=True)
-    for inside in reversed(_folders(new)):
-        if not (old / inside).is_dir():
-            with contextlib.suppress(OSError):
-                (folder / inside).rmdir()
+    _prune(stage, old)
     moving.unlink()
     return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was taken back."]
+
+
+def _prune(stage: Path, whole: Path) -> None:
+    """Remove the folders that are empty now and are not in what is `whole`."""
+    for inside in sorted({*_folders(stage / "old"), *_folders(stage / "new")}, reverse=True):
+        if not (whole / inside).is_dir():
+            with contextlib.suppress(OSError):  # something of another's is in it
+                (stage.parent / inside).rmdir()
 
 
 def _some(names: Collection[str]) -> str:

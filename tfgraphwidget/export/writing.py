@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from tfgraphwidget.export.meta_graphs import check_beside, siblings, write_meta_
 from tfgraphwidget.export.pages import write_page
 from tfgraphwidget.export.saved_models import files_of, write_saved_model
 from tfgraphwidget.export.what import Export
-from tfgraphwidget.writable import check_place, kind_of, unwritable, write_files
+from tfgraphwidget.writable import check_place, kind_of, place_of, unwritable, write_files
 
 Write = Callable[[Path, Export], None]
 _KINDS: dict[str, Write] = {
@@ -45,7 +44,7 @@ def save(path: Path, what: Export, *, folder: bool) -> Path:
         if write is write_meta_graph:
             check_beside(path, what)
         # A checkpoint has the name of its MetaGraphDef: a link to one in another folder is refused, not followed.
-        place = path if write is write_meta_graph else Path(os.path.realpath(path))
+        place = path if write is write_meta_graph else place_of(path, what.notice)
         if place.is_dir():
             write_files(place, lambda new: write(new, what), lambda _: files_of(place), what.notice)
         else:

@@ -23,6 +23,7 @@ from tfgraphwidget.sources.reviving import revive
 from tfgraphwidget.sources.signatures import broken, chosen, entrance, signatures_of
 from tfgraphwidget.sources.stored import Stored
 from tfgraphwidget.sources.variables import collections_of
+from tfgraphwidget.writable import recover
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ def path_source(path: str | os.PathLike[str], wanted: Wanted) -> Source:
     title = str(given)
     try:
         given.lstat()
+        told = recover(Path(os.path.realpath(given if given.is_dir() else given.parent)))
         file = _saved_model_file(given) if given.is_dir() else given
     except (FileNotFoundError, NotADirectoryError):
         near = did_you_mean(given.name, _neighbours(given.parent))
@@ -53,7 +55,9 @@ def path_source(path: str | os.PathLike[str], wanted: Wanted) -> Source:
     # A saved_model.pb with its variables beside it is its folder; without, it is a graph alone.
     alone = file == given and Checkpoint.of_saved_model(file.parent).missing()
     folder = file.parent if isinstance(proto, SAVED) and not alone else None
-    return proto_source(proto, title, f"File {shortened(title)}", wanted, folder)
+    source = proto_source(proto, title, f"File {shortened(title)}", wanted, folder)
+    source.notices = (*told, *source.notices)
+    return source
 
 
 def _neighbours(folder: Path) -> list[str]:

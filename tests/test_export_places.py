@@ -1,0 +1,353 @@
+"""Where what is saved comes to lie: what else is there stays, and so does the old when the new cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+
+import tfgraphwidget as tgw
+from tests.conftest import fill, initialised, v1
+from tests.test_writing import interrupted_at_each_line
+from tfgraphwidget import writable
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export import writing
+from tfgraphwidget.export.saved_models import files_of
+from tfgraphwidget.sources.assets import outside
+
+ONES = np.ones([1, 3], np.float32)
+NAMES = ("g.pb", "g.pbtxt", "g.meta", "sm", "g.html", "g.json", "g.py", "g.png", "g.svg", "g.dot", "g.graphml")
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[GraphEditor]:
+    """An editor on a tiny graph with one variable and one edit."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        w = v1.get_variable("w", [3, 2], initializer=v1.ones_initializer(), use_resource=True)
+        tf.nn.relu(tf.matmul(x, w), name="y")
+    session = initialised(graph)
+    editor = tgw.edit(graph, session=session)
+    editor.rename("y", "z")
+    yield editor
+    session.close()
+
+
+def save(editor: GraphEditor, path: Path, **how: Any) -> Path:
+    """Save with a boundary, and without a trial, which is none of what is tried here."""
+    return editor.save(path, **{"inputs": "x", "outputs": "z", "verify": False, **how})
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """All files below a folder, with where its links lead."""
+    found: dict[str, Any] = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        found[name] = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+    return found
+
+
+def given(path: Path) -> float:
+    """What the graph of a file gives for ones."""
+    editor = tgw.edit(path, checkpoint=path.with_suffix("") if path.suffix == ".meta" else None)
+    editor.leave(0)
+    graph, session = editor.graph, editor.session
+    assert graph is not None
+    found = float(session.run("z:0", {"x:0": ONES})[0, 0])
+    session.close()
+    return found
+
+
+def weigh(editor: GraphEditor, value: float) -> None:
+    """Give the variable another value, so that what is saved is another model."""
+    fill(editor.graph.get_collection("variables")[0], value, editor.session)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_new_one(
+    small: GraphEditor, tmp_path: Path, name: str
+) -> None:
+    is_model = name in ("g.meta", "sm")
+    folder, frozen = tmp_path / "tried", name == "g.pb"
+    weigh(small, 2)
+    new = contents(save(small, tmp_path / name, frozen=frozen).parent)
+    moving = (writable.__file__, writing.__file__)
+    for number, tracing in enumerate(interrupted_at_each_line(lambda file: file in moving, 29 if is_model else 11)):
+        folder = tmp_path / f"tried {number}"
+        folder.mkdir()
+        weigh(small, 1)
+        save(small, folder / name, frozen=frozen)
+        old = contents(folder)
+        weigh(small, 2)
+        with contextlib.suppress(KeyboardInterrupt), tracing:
+            save(small, folder / name, frozen=frozen)
+        if is_model and contents(folder) != old:
+            assert contents(folder).keys() == old.keys()
+            assert given(folder / name) == 6
+        elif not is_model:
+            assert contents(folder) in (old, new)
+    if is_model:
+        assert given(folder / name) == 6
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.test_export_places import save, small, weigh
+from tfgraphwidget import writable
+
+editor, path = next(small.__wrapped__()), Path(sys.argv[1])
+weigh(editor, 1)
+save(editor, path)
+real, count = getattr(writable, sys.argv[2]), [0]
+
+def killed(*given):
+    count[0] += 1
+    if count[0] == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*given)
+
+setattr(writable, sys.argv[2], killed)
+weigh(editor, 2)
+save(editor, path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "value", "told"),
+    [("_link", 2, 3, "taken back"), ("_put_in_place", 1, 6, "finished now")],
+    ids=["before the rename", "behind it"],
+)
+@pytest.mark.parametrize("name", ["g.meta", "sm"])
+def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
+    tmp_path: Path, name: str, step: str, count: int, value: int, told: str
+) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path / name), step, str(count)], check=False
+    )
+    assert killed.returncode == -9
+    path = tmp_path / name
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        if name == "sm":
+            v1.saved_model.load(session, ["serve"], str(path))
+        else:
+            v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
+        assert session.run("z:0", {"x:0": ONES})[0, 0] == value
+    editor = tgw.edit(path)
+    assert any(f"had been broken off, and was {told}" in notice for notice in editor.notices)
+    assert given(path) == value
+    folder = path if name == "sm" else tmp_path
+    assert not [entry for entry in folder.iterdir() if entry.is_symlink() or entry.name.startswith(".")]
+
+
+def test_what_else_is_in_a_saved_model_s_folder_stays(small: GraphEditor, tmp_path: Path) -> None:
+    path = save(small, tmp_path / "sm")
+    beside = ["README.md", ".git/config", "assets.extra/doc.txt", "assets/mine.txt", "variables/mine.ckpt", "thesis"]
+    for name in beside:
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text("mine")
+    for name in ("keras_metadata.pb", "variables/variables.data-00003-of-00004", "debug/saved_model_debug_info.pb"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text("of the old model")
+    (path / "saved_model.pb").chmod(0o600)
+    known = path.stat().st_ino
+    weigh(small, 2)
+    save(small, path, verify=True)
+    assert all((path / name).read_text() == "mine" for name in beside)
+    assert {name for name in contents(path) if (path / name).is_file()} == {
+        "saved_model.pb", "fingerprint.pb", "variables/variables.index", "variables/variables.data-00000-of-00001",
+        *beside,
+    } - ({"fingerprint.pb"} - contents(path).keys())  # fmt: skip
+    assert not (path / "debug").exists()
+    assert stat.S_IMODE((path / "saved_model.pb").stat().st_mode) == 0o600
+    assert path.stat().st_ino == known
+    assert given(path) == 6
+
+
+def test_a_thesis_beside_an_empty_saved_model_pb_stays(small: GraphEditor, tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "thesis.tex").write_text("mine")
+    save(small, tmp_path)
+    assert (tmp_path / "assets" / "thesis.tex").read_text() == "mine"
+    assert tgw.edit(tmp_path).signatures
+
+
+def vocabulary(folder: Path, word: str) -> tuple[GraphEditor, Path]:
+    """An editor on a graph with a table that is filled from a file."""
+    folder.mkdir()
+    (folder / "words.txt").write_text(word)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.string, [None], name="x")
+        init = tf.lookup.TextFileInitializer(
+            str(folder / "words.txt"), tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+        )  # fmt: skip
+        tf.identity(tf.lookup.StaticHashTable(init, -1).lookup(x), name="z")
+    return tgw.edit(graph, session=v1.Session(graph=graph)), folder / "words.txt"
+
+
+def test_an_asset_takes_the_place_of_the_old_model_s_and_of_nobody_else_s(tmp_path: Path) -> None:
+    editor, words = vocabulary(tmp_path / "one", "a")
+    path = editor.save(tmp_path / "sm", "x", "z")
+    words.write_text("b")
+    editor.save(path, "x", "z")
+    assert (path / "assets" / "words.txt").read_text() == "b"
+    (path / "saved_model.pb").write_bytes(b"")  # now nobody says whose words.txt is
+    words.write_text("c")
+    before = contents(path)
+    with pytest.raises(GraphEditError, match=r"assets/words\.txt' is nothing that a save here has written"):
+        editor.save(path, "x", "z")
+    assert contents(path) == before
+
+
+def test_a_checkpoint_without_its_meta_graph_is_another_s(small: GraphEditor, tmp_path: Path) -> None:
+    with small.graph.as_default():
+        v1.train.Saver().save(small.session, str(tmp_path / "g"), write_meta_graph=False)
+    weigh(small, 5)
+    before = contents(tmp_path)
+    with pytest.raises(
+        GraphEditError, match=r"g\.(index|data-00000-of-00001)' is nothing that a save here has written"
+    ):
+        small.save(tmp_path / "g.meta")
+    assert contents(tmp_path) == before
+
+
+def test_arrays_beside_a_script_take_the_place_of_its_own_only(tmp_path: Path) -> None:
+    editor = tgw.example()
+    editor.set_constant("x:0", np.random.default_rng(0).normal(size=[100_000, 4]))
+    (tmp_path / "train.npz").write_text("my data")
+    with pytest.raises(GraphEditError, match=r"train\.npz' is nothing that a save here has written"):
+        editor.save(tmp_path / "train.py")
+    assert contents(tmp_path) == {"train.npz": b"my data"}
+    for _ in range(2):
+        editor.save(tmp_path / "edits.py")
+    assert {path.name for path in tmp_path.iterdir()} == {"train.npz", "edits.py", "edits.npz"}
+
+
+def test_a_link_inside_a_model_is_named_and_stays(small: GraphEditor, tmp_path: Path) -> None:
+    path = save(small, tmp_path / "sm")
+    (path / "variables").rename(tmp_path / "disk")
+    (path / "variables").symlink_to("../disk")
+    before = contents(tmp_path)
+    with pytest.raises(GraphEditError, match="variables' is a symbolic link, which a save does not replace"):
+        save(small, path)
+    save(small, tmp_path / "g.meta")
+    (tmp_path / "g.meta").rename(tmp_path / "h.meta")
+    (tmp_path / "g.meta").symlink_to("h.meta")
+    with pytest.raises(GraphEditError, match=r"g\.meta' is a symbolic link"):
+        save(small, tmp_path / "g.meta")
+    assert {name: contents(tmp_path)[name] for name in before} == before
+
+
+@contextlib.contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """No file can become larger: how a quota and a full disk answer, EFBIG in place of ENOSPC."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_disk_that_takes_no_more_is_one_sentence_and_the_old_file_stays(
+    small: GraphEditor, tmp_path: Path, name: str, verify: bool
+) -> None:
+    save(small, tmp_path / name)
+    before = contents(tmp_path)
+    with files_up_to(64), pytest.raises(GraphEditError, match=r"cannot be written: File too large; give another") as e:
+        save(small, tmp_path / name, verify=verify)
+    assert str(tmp_path / name) in e.value.why
+    assert ".tfgraphwidget" not in e.value.why
+    assert contents(tmp_path) == before
+
+
+def test_a_full_disk_is_one_sentence_wherever_else_something_is_written(small: GraphEditor, tmp_path: Path) -> None:
+    copy = small.clone("x", "z", into="twin")
+    writes = {
+        "a selection": lambda: small.ops("z").save(tmp_path / "s.json"),
+        "a checkpoint": lambda: copy.save(str(tmp_path / "values")),
+        "an event file": lambda: small.to_tensorboard(tmp_path / "logs" / "new"),
+        "a function": lambda: tgw.edit(tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([3]))).save(
+            tmp_path / "f", verify=False
+        ),
+    }
+    for write in writes.values():
+        with files_up_to(8), pytest.raises(GraphEditError, match=r"cannot be written( to)?: File too large"):
+            write()
+    assert contents(tmp_path) == {}
+    copy.save(str(tmp_path / "values"))
+    before = contents(tmp_path)
+    with files_up_to(8), pytest.raises(GraphEditError, match="File too large"):
+        copy.save(str(tmp_path / "values"))
+    assert contents(tmp_path) == before
+    small.undo()
+
+
+def test_places_that_cannot_be_written_to(small: GraphEditor, tmp_path: Path) -> None:
+    long = "n" * 300
+    for name in ("g.pb", "g.meta", "sm"):
+        with pytest.raises(GraphEditError, match=r"cannot be written: \w.*; give another place\.$"):
+            save(small, Path("/proc") / name)
+        with pytest.raises(GraphEditError, match=r"File name too long"):
+            save(small, tmp_path / (long + name))
+        (tmp_path / f"link{name}").symlink_to("/proc/self/none/" + name)
+        with pytest.raises(GraphEditError):
+            save(small, tmp_path / f"link{name}")
+    assert all(path.is_symlink() for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["../../secret.txt", "/etc/hostname", "link.txt", "linked/secret.txt", "a\\b", "x/../words.txt", ".", ""]
+)
+def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.txt").write_text("password")
+    editor, _ = vocabulary(tmp_path / "one", "a")
+    path = editor.save(tmp_path / "sm", "x", "z")
+    (path / "assets" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (path / "assets" / "linked").symlink_to(tmp_path)
+    model = saved_model_pb2.SavedModel.FromString((path / "saved_model.pb").read_bytes())
+    (meta,) = model.meta_graphs
+    for asset in meta.asset_file_def:
+        asset.filename = name
+    packed = meta.collection_def["saved_model_assets"].any_list.value
+    for one in packed:
+        held = meta_graph_pb2.AssetFileDef()
+        one.Unpack(held)
+        held.filename = name
+        one.Pack(held)
+    (path / "saved_model.pb").write_bytes(model.SerializeToString())
+    opened = tgw.edit(path)
+    assert any("leads to a file outside of its folder 'assets'" in notice for notice in opened.notices)
+    for kind in ("out", "out.meta", "out.pb"):
+        with pytest.raises(GraphEditError, match="leads to a file outside of its folder 'assets', so it can be looked"):
+            opened.save(tmp_path / kind, frozen=kind == "out.pb")
+    assert not any(b"password" in file.read_bytes() for file in tmp_path.glob("out*"))
+    assert name not in files_of(path)
+    assert f"assets/{name}" not in files_of(path)
+
+
+def test_an_asset_in_a_folder_of_its_own_is_none_outside(tmp_path: Path) -> None:
+    (tmp_path / "assets" / "words").mkdir(parents=True)
+    (tmp_path / "assets" / "words" / "en.txt").write_text("a")
+    (tmp_path / "assets" / "same.txt").symlink_to("words/en.txt")
+    assert not outside(tmp_path, "words/en.txt")
+    assert not outside(tmp_path, "same.txt")
+    (tmp_path.parent / "elsewhere").mkdir(exist_ok=True)
+    (tmp_path / "assets").rename(tmp_path / "real")
+    (tmp_path / "assets").symlink_to("real")
+    assert outside(tmp_path, "words/en.txt")
