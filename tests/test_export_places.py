@@ -18,7 +18,7 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, v1
-from tests.test_writing import interrupted_at_each_line
+from tests.test_writing import closed_by_python, interrupted_at_each_line
 from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
@@ -74,6 +74,7 @@ def weigh(editor: GraphEditor, value: float) -> None:
     fill(editor.graph.get_collection("variables")[0], value, editor.session)
 
 
+@closed_by_python
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_new_one(
     small: GraphEditor, tmp_path: Path, name: str

@@ -44,6 +44,12 @@ CASES = {
 }
 
 
+# Between a file's opening and the name that is given to it, nobody but Python itself can close it.
+closed_by_python = pytest.mark.filterwarnings(
+    "ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+
+
 def plant(folder: Path, tree: Tree) -> None:
     """Write a tree of files."""
     for name, text in tree.items():
@@ -135,8 +141,7 @@ def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-# Between a file's opening and the name that is given to it, nobody but Python itself can close it.
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@closed_by_python
 @pytest.mark.usefixtures("no_waiting_for_the_disk")
 @pytest.mark.parametrize("case", CASES)
 def test_an_interrupt_at_any_line_leaves_the_old_files_or_the_new_ones(
@@ -159,7 +164,7 @@ def test_an_interrupt_at_any_line_leaves_the_old_files_or_the_new_ones(
     assert seen == {"old", "new"}
 
 
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@closed_by_python
 @pytest.mark.usefixtures("no_waiting_for_the_disk")
 def test_an_interrupt_in_the_middle_of_python_s_own_code_does_not_either(tmp_path: Path) -> None:
     for number, tracing in enumerate(interrupted_at_each_line(lambda _: True, 41)):
