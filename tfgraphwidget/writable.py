@@ -30,11 +30,6 @@ from pathlib import Path
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.interrupts import held_back
 
-try:
-    import fcntl
-except ImportError:  # Windows, where nobody else is expected to save into the same folder
-    fcntl = None  # type: ignore[assignment]
-
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")
 PICTURES = (".svg", ".png", ".pdf")
@@ -97,7 +92,7 @@ def reason(error: Exception) -> str:
     return (said[-1] if said else text.splitlines()[0])[:200].rstrip(". :")
 
 
-def write_file(path: Path, write: Callable[[Path], None], tell: Callable[[str], None] | None = None) -> None:
+def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str], None] | None = None) -> None:
     """Let `write` make a file, or a folder where there is none, and move it to `path` when it is whole.
 
     A symbolic link is followed; a file that is replaced keeps its mode. Raises what `write` raises, GraphEditError, and
@@ -126,7 +121,7 @@ def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
 
 def write_files(
     folder: Path,
-    write: Callable[[Path], None],
+    write: Callable[[Path], object],
     replaced: Callable[[Collection[str]], Iterable[str]],
     tell: Callable[[str], None] | None = None,
 ) -> None:
@@ -188,8 +183,8 @@ class _Lock:
     _file = -1
 
     def __init__(self, folder: Path) -> None:
-        with contextlib.suppress(OSError):  # a folder that may not be listed: then without
-            self._file = -1 if fcntl is None else os.open(folder, os.O_RDONLY)
+        with contextlib.suppress(OSError):  # a folder that may not be listed, any on Windows: then without
+            self._file = os.open(folder, os.O_RDONLY)
 
     def take(self, seconds: float = 0.0) -> bool:
         """Whether it could be had in that time."""
@@ -203,6 +198,8 @@ class _Lock:
     def _is_another_s(self) -> bool:
         try:
             if self._file >= 0:
+                import fcntl
+
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -221,7 +218,7 @@ class _Lock:
             os.close(self._file)
 
 
-def _fill(stage: Path, write: Callable[[Path], None], locks: list[_Lock]) -> None:
+def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
     """Have the new files written into the stage."""
     stage.mkdir(mode=0o700)  # what replaces a secret file is for nobody to read meanwhile
     locks.append(_Lock(stage))
