@@ -512,3 +512,32 @@ def test_soft_placement_exchanges_devices_of_one_task_only() -> None:
             else:
                 with pytest.raises(tf.errors.InvalidArgumentError):
                     session.run(one)
+
+
+def test_a_queue_has_its_whole_name_in_its_graph_only() -> None:
+    with tf.Graph().as_default() as graph, tf.name_scope("pipe"):
+        queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
+        runner = v1.train.QueueRunner(queue, [queue.enqueue([1.0])])
+        assert runner.to_proto().queue_name == "pipe/queue"
+    assert runner.to_proto().queue_name == "queue", "outside, TensorFlow takes it for an eager one"
+    with graph.as_default():
+        assert runner.to_proto().queue_name == "pipe/queue"
+
+
+def test_a_table_can_be_exported_and_imported_whichever_kind_it_is() -> None:
+    # A dense one gives its buckets, of one rank more than TensorFlow's shape inference takes: so placeholders of
+    # unknown shape are fed.
+    lookup, imports = tf.lookup.experimental, tf.raw_ops.LookupTableImportV2
+    with tf.Graph().as_default(), v1.Session() as session:
+        fed = v1.placeholder(tf.int64), v1.placeholder(tf.float32)
+        for make in (
+            lambda: lookup.MutableHashTable(tf.int64, tf.float32, -1.0),
+            lambda: lookup.DenseHashTable(tf.int64, tf.float32, -1.0, empty_key=-1, deleted_key=-2),
+        ):
+            one, other = make(), make()
+            session.run(one.insert(tf.constant([1, 2], tf.int64), [5.0, 6.0]))
+            session.run(other.insert(tf.constant([3], tf.int64), [7.0]))
+            held = session.run(one.export())
+            given = dict(zip(fed, held, strict=True))
+            session.run(imports(table_handle=other.resource_handle, keys=fed[0], values=fed[1]), given)
+            assert session.run(other.lookup(tf.constant([1, 2, 3], tf.int64))).tolist() == [5, 6, -1]

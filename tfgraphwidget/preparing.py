@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.applying import initial, values
+from tfgraphwidget.applying.carried import copy_tables
 from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.clone import INITS, Clone, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
-from tfgraphwidget.graph.filling import first_contents
+from tfgraphwidget.graph.filling import TABLE, first_contents, initializers
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.resources import keyed, kind_of
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
@@ -34,8 +36,8 @@ class Place:
 def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Callable[[], None]:
     """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
     own = patch.add.variables
-    starters = _starters(patch, origin.index)
-    if command.init == "none" or not (own or starters):
+    starters, tables = _starters(patch, origin.index), _tables(command, patch, origin.index)
+    if command.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
         give = (
@@ -52,12 +54,16 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     found = _Found(command, patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
+    if tables and origin.session is not None:
+        values.check_session(origin.session, origin.graph)
     runnable = found.starters(starters, loaded)
 
     def fill() -> None:
         tell("Loading the values of the variables")
         values.load(session, [v for v in own if v.handle in loaded], loaded)
         values.start(session, runnable)
+        if tables and origin.session is not None:
+            copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
     return fill
 
@@ -82,6 +88,21 @@ def _starters(patch: Patch, index: GraphIndex) -> list[str]:
     originals = {index.ids[original] for original, _ in patch.add.copies if original in index.ids}
     starters = {index.names[i] for i in first_contents(index, originals)}
     return [copy for original, copy in patch.add.copies if original in starters]
+
+
+def _tables(command: Clone, patch: Patch, index: GraphIndex) -> dict[str, str]:
+    """Original -> copy of the hash tables whose present contents go along: those that no initialiser gives the same."""
+    if not (command.init == "current" or isinstance(command.init, tuple)):
+        return {}
+    held = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
+    held = {a: b for a, b in held.items() if keyed(index)[index.ids[a]]}
+    ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if held else set()
+    starters = set(first_contents(index, ops))
+    return {
+        a: b
+        for a, b in held.items()
+        if index.types[index.ids[a]].startswith("Mutable") or starters.isdisjoint(initializers(index, index.ids[a]))
+    }
 
 
 class _Found:

@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 from tensorflow.python.ops import data_flow_ops
 
 import tfgraphwidget as tgw
+import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.graph.filling import first_contents
+from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph.selection import Selection
 
 
 @pytest.fixture
@@ -377,3 +382,190 @@ def test_a_network_with_new_seeds_begins_elsewhere() -> None:
         values = {v.name: session.run(v) for v in graph.get_collection("variables")}
     assert not np.array_equal(values["net/one/w:0"], values["copy/net/one/w:0"])
     assert np.array_equal(values["net/one/b:0"], values["copy/net/one/b:0"])
+
+
+def queue_in_a_scope() -> tf.Graph:
+    """A queue in a name scope, with two threads that fill it."""
+    graph = tf.Graph()
+    with graph.as_default(), tf.name_scope("pipe"):
+        queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
+        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue([1.0])] * 2))
+        tf.identity(queue.dequeue(), name="y")
+    return graph
+
+
+def queues_filled(graph: tf.Graph) -> list[str]:
+    """The queues that the graph's runners fill."""
+    return [runner.close_op.inputs[0].op.name for runner in graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)]
+
+
+def test_threads_of_a_queue_in_a_scope_are_copied_wherever_the_call_is_made() -> None:
+    graph, other = queue_in_a_scope(), tf.Graph()
+    editor = tgw.edit(graph)
+    editor.clone([], "pipe/y", into="copy", init="none")
+    editor.clone([], "pipe/y", into="moved", init="none", graph=other)
+    assert (queues_filled(graph), queues_filled(other)) == (["pipe/queue", "copy/pipe/queue"], ["moved/pipe/queue"])
+    editor.undo()
+    editor.undo()
+    assert queues_filled(graph) == ["pipe/queue"]
+    editor.redo()
+    assert queues_filled(graph) == ["pipe/queue", "copy/pipe/queue"]
+    assert queues_filled(editor.extract([], ["pipe/y:0"]).graph) == ["pipe/queue"]
+    with v1.Session(graph=graph) as session:
+        coordinator = v1.train.Coordinator()
+        threads = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)[1].create_threads(session, coordinator, start=True)
+        assert session.run("copy/pipe/y:0") == 1
+        coordinator.request_stop()
+        session.run("copy/pipe/queue_Close_1")
+        coordinator.join(threads)
+
+
+@pytest.mark.parametrize("verb", ["copy", "copy_into_another_graph", "copy_to_graph", "rename", "save"])
+def test_other_verbs_keep_the_threads_too(verb: str, tmp_path: Path) -> None:
+    graph, other = queue_in_a_scope(), tf.Graph()
+    if verb == "copy":
+        ge.copy(ge.sgv(graph.get_operations()), dst_graph=graph, dst_scope="copy")
+        assert queues_filled(graph) == ["pipe/queue", "copy/pipe/queue"]
+    elif verb == "copy_into_another_graph":
+        ge.copy(ge.sgv(graph.get_operations()), dst_graph=other, dst_scope="copy")
+        assert queues_filled(other) == ["copy/pipe/queue"]
+    elif verb == "copy_to_graph":
+        ge.copy_to_graph(graph.get_operation_by_name("pipe/y"), other, {}, "copy")
+        assert queues_filled(other) == ["copy/pipe/queue"]
+    elif verb == "rename":
+        tgw.edit(graph).rename("pipe/", "way")
+        assert queues_filled(graph) == ["way/queue"]
+    else:
+        tgw.edit(graph).save(tmp_path / "pipe.meta")
+        with other.as_default():
+            v1.train.import_meta_graph(str(tmp_path / "pipe.meta"))
+        assert queues_filled(other) == ["pipe/queue"]
+
+
+def looked_up(kind: str) -> tf.Graph:
+    """x -> y, looked up in a table that is empty at first; the op "insert" takes "keys" and "values"."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.int64, [None], name="x")
+        keys, found = v1.placeholder(tf.int64, [None], name="keys"), v1.placeholder(tf.float32, name="values")
+        made = {"key_dtype": tf.int64, "value_dtype": tf.float32, "name": "table"}
+        if kind == "ref":
+            table = tf.raw_ops.MutableHashTable(**made, shared_name="words")
+            tf.raw_ops.LookupTableInsert(table_handle=table, keys=keys, values=found, name="insert")
+            y = tf.raw_ops.LookupTableFind(table_handle=table, keys=x, default_value=-1.0)
+        elif kind == "fed once":
+            table = tf.raw_ops.HashTableV2(**made, shared_name="words")
+            tf.raw_ops.InitializeTableV2(table_handle=table, keys=keys, values=found, name="insert")
+            y = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=-1.0)
+        else:
+            lookup = tf.lookup.experimental
+            if kind == "dense":
+                made_table = lookup.DenseHashTable(
+                    tf.int64, tf.float32, -1.0, empty_key=-1, deleted_key=-2, name="table"
+                )
+            else:
+                default = [-1.0, -1.0] if kind == "of tensors" else -1.0
+                made_table = lookup.MutableHashTable(tf.int64, tf.float32, default, name="table")
+            tf.raw_ops.LookupTableInsertV2(
+                table_handle=made_table.resource_handle, keys=keys, values=found, name="insert"
+            )
+            y = made_table.lookup(x)
+        tf.identity(y, name="y")
+    return graph
+
+
+TABLES = ["mutable", "of tensors", "dense", "ref", "fed once"]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents(kind: str) -> None:
+    graph, other = looked_up(kind), tf.Graph()
+
+    def values(*of: float) -> object:
+        return [[value, value] for value in of] if kind == "of tensors" else list(of)
+
+    with v1.Session(graph=graph) as session, v1.Session(graph=other) as elsewhere:
+        session.run("insert", {"keys:0": [1, 2], "values:0": values(5, 6)})
+        editor = tgw.edit(graph, session=session)
+        preview = editor.preview("x:0", "y:0", into="copy")
+        assert ([state.kind for state in preview.new], preview.shared, preview.dropped) == (["hash table"], (), ())
+        copies = [editor.clone("x:0", "y:0", into="copy"), editor.clone([], "y:0", into="all")]
+        copies.append(editor.clone(editor.ops("y").upstream(), into="chosen"))
+        moved = editor.clone("x:0", "y:0", into="moved", graph=other, session=elsewhere)
+        if kind != "fed once":
+            session.run("insert", {"keys:0": [1, 3], "values:0": values(7, 8)})
+            assert session.run("y:0", {"x:0": [1, 2, 3]}).tolist() == values(7, 6, 8)
+            with graph.as_default():
+                insert = tf.raw_ops.LookupTableInsert if kind == "ref" else tf.raw_ops.LookupTableInsertV2
+                written = insert(
+                    table_handle=copies[0]["table:0"],
+                    keys=tf.constant([4], tf.int64),
+                    values=tf.constant(values(9), tf.float32),
+                )
+            session.run(written)
+            assert session.run("y:0", {"x:0": [4]}).tolist() == values(-1)
+            assert session.run(copies[0]["y:0"], {"x:0": [4]}).tolist() == values(9)
+        for copy in copies:
+            feeds = {name: [1, 2, 3] for name in {"x:0", copy["x:0"].name if "x" in copy else "x:0"}}
+            assert session.run(copy["y:0"], feeds).tolist() == values(5, 6, -1)
+        assert elsewhere.run(moved["y:0"], {moved["x:0"]: [1, 2, 3]}).tolist() == values(5, 6, -1)
+
+
+@pytest.mark.parametrize("init", ["initial", "none"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_that_a_table_which_a_person_fills_starts_empty_is_told(kind: str, init: str) -> None:
+    graph = looked_up(kind)
+    with v1.Session(graph=graph) as session:
+        copy = tgw.edit(graph, session=session).clone("x:0", "y:0", into="copy", init=init)
+        assert copy.report.dropped == ("What hash table 'table' holds does not come along: the copy starts empty.",)
+
+
+def test_a_refused_clone_leaves_no_op_though_a_table_is_to_be_read() -> None:
+    graph = looked_up("mutable")
+    with v1.Session(graph=graph) as session:
+        editor, before = tgw.edit(graph, session=session), graph.version
+        for refused in ({"into": "no scope"}, {"into": "copy", "init": (("w", 1.0),)}):
+            with pytest.raises(tgw.GraphEditError):
+                editor.clone("x:0", "y:0", **refused)
+        assert graph.version == before
+        session.close()
+        with pytest.raises(tgw.GraphEditError, match="closed"):
+            editor.clone("x:0", "y:0", into="copy")
+        assert graph.version == before
+
+
+def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_the_original(graph: tf.Graph) -> None:
+    x, mode = v1.placeholder(tf.string, [None], name="x"), v1.placeholder(tf.bool, [], name="mode")
+    with tf.control_dependencies([mode]):
+        init = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+        tf.identity(tf.lookup.StaticHashTable(init, -1, name="table").lookup(x), name="y")
+    fill = v1.tables_initializer()
+    with v1.Session(graph=graph) as session:
+        session.run(fill, {mode: True})
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone("x", "y", into="copy")
+        assert (copy.shared, copy.report.dropped) == ((), ())
+        assert session.run(copy["y:0"], {x: ["b", "z"], mode: True}).tolist() == [2, -1]
+        assert "starts empty" in editor.clone("x", "y", into="anew", init="initial").report.dropped[0]
+
+
+def test_every_op_type_that_keeps_state_under_a_name_is_copied_under_another() -> None:
+    nodes, wanted = [], []
+    for name in dir(tf.raw_ops):
+        definition = op_def_registry.get(name)
+        if definition is None or not any(attr.name == "shared_name" for attr in definition.attr):
+            continue
+        node = v1.NodeDef(name=f"kept/{name}", op=name)
+        for attr in definition.attr:
+            if attr.type == "type":
+                node.attr[attr.name].type = tf.float32.as_datatype_enum
+            elif attr.type == "string":
+                node.attr[attr.name].s = b"key"
+        nodes.append(node)
+        wanted.append(name)
+    index = build(nodes)
+    made = Clone(selection=Selection.of(index, range(len(index)), "all"), into="copy").plan(index).add.nodes
+    kept = [node for node in made if "shared_name" in node.attr]
+    assert [node.op for node in kept] == wanted
+    assert len(wanted) > 70
+    assert {node.attr["shared_name"].s for node in kept} == {b"copy/key"}

@@ -140,8 +140,10 @@ def test_the_contents_of_a_mutable_table_that_stay_behind_are_told() -> None:
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
         part = editor.ops("y") | editor.of_type("LookupTableFindV2") | editor.of_type("MutableHashTableV2")
-        copy = editor.clone(part, into="copy")
-        assert any("starts empty" in sentence for sentence in copy.report.dropped)
+        for init in ("initial", "none"):
+            copy = editor.clone(part, into=f"copy_{init}", init=init)
+            assert any("'table' holds does not come along" in sentence for sentence in copy.report.dropped)
+        assert editor.clone(part, into="copy").report.dropped == ()
 
 
 def test_a_saver_of_a_copy_works_wherever_one_is(editor: GraphEditor, session: v1.Session, tmp_path: object) -> None:

@@ -13,7 +13,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.effects import side_effects
-from tfgraphwidget.graph.filling import first_contents, from_outside
+from tfgraphwidget.graph.filling import Filling, first_contents, from_outside
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.resources import free_key, keyed, new_keys, resources, shared_state, used_keys
 from tfgraphwidget.graph.tensors import Untold
@@ -81,8 +81,9 @@ def test_a_saver_s_restore_is_no_initialiser(graph: tf.Graph) -> None:
     tf.identity(found, name="y")
     editor = tgw.edit(graph)
     assert "in" not in whole(editor.index, table.resource_handle.op.name)
-    assert table.resource_handle.op.name not in editor.between("x", "y"), "nobody could fill a table of its own"
-    assert table.resource_handle.op.name not in editor.between((), "y")
+    assert table.resource_handle.op.name in editor.between("x", "y")
+    assert Filling(editor.index).starts_empty(editor.index.op("table"))
+    assert table.resource_handle.op.name in editor.between((), "y")
 
 
 def test_tables_are_parameters_and_queues_and_iterators_bring_values_in(graph: tf.Graph) -> None:
@@ -386,9 +387,7 @@ def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: t
     assert new_keys(index, ids(index, "one"), "c", taken=["c/key"]) == {"key": "c/key_1"}
 
 
-def test_a_table_that_the_graph_s_list_initialises_is_a_parameter_and_what_is_added_later_counts(
-    graph: tf.Graph,
-) -> None:
+def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_counts(graph: tf.Graph) -> None:
     fed = v1.placeholder(tf.string, [None], name="fed")
     for k in range(40):
         table = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name=f"table_{k}")
@@ -398,11 +397,13 @@ def test_a_table_that_the_graph_s_list_initialises_is_a_parameter_and_what_is_ad
     editor = tgw.edit(graph)
     before = editor.index
     outside = {name for name, is_outside in zip(before.names, from_outside(before), strict=True) if is_outside}
-    assert outside == {"fed", *(f"table_{k}" for k in range(0, 40, 2))}
+    assert outside == {"fed"}
     table = graph.get_tensor_by_name("table_0:0")
     tf.raw_ops.InitializeTableV2(table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late")
-    assert not from_outside(editor.index)[editor.index.op("table_0")]
-    assert from_outside(before)[before.op("table_0")]
+    assert "late" in whole(editor.index, "table_0")
+    assert first_contents(editor.index, ids(editor.index, "table_0", "late")) == (editor.index.op("late"),)
+    assert Filling(before).starts_empty(before.op("table_0"))
+    assert not Filling(editor.index).starts_empty(editor.index.op("table_0"))
 
 
 def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:

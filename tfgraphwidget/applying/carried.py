@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfgraphwidget.applying.carriers import Carriers, T, op_of, run, run_each, unless_finalized
 from tfgraphwidget.applying.values import told
-from tfgraphwidget.errors import GraphFinalized
+from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph.variables import RESOURCE_HANDLES
 
 _UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
@@ -170,6 +170,17 @@ class Tables(_Read):
             if not isinstance(error, _UNSET):
                 self._lose(name, told(error))
 
+    @property
+    def contents(self) -> Mapping[str, Any]:
+        """Keys and values of each table that was filled, by its op."""
+        return self._values
+
+    def fill(self, contents: Mapping[str, Any], session: Any) -> None:
+        """Give tables what was read of others."""
+        self._writers = self._each(self._nodes, self._writer)
+        self._values = dict(contents)
+        self.load(session)
+
     def load(self, fresh: Any) -> None:
         """All in one run."""
         feeds: dict[str, Any] = {}
@@ -197,6 +208,26 @@ class Tables(_Read):
         attributes = dict(zip(names, types, strict=True))
         op = self._carriers.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
+
+
+def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Any, target: tf.Graph, into: Any) -> None:
+    """Give hash tables of `target`, in the session `into`, what those of `origin` hold; `tables` maps op names.
+
+    One that was not filled leaves its copy as it is. Raises SessionRefused where a session cannot do it.
+    """
+    read = Tables([origin.get_operation_by_name(name).node_def for name in tables], Carriers(origin))
+    write = Tables([target.get_operation_by_name(name).node_def for name in tables.values()], Carriers(target))
+    try:
+        read.read(session)
+        write.fill({tables[name]: content for name, content in read.contents.items()}, into)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f"The contents of the hash tables cannot be copied: {told(error)}; "
+            'clone with init="initial" or init="none".',
+            list(tables),
+        ) from error
+    if read.lost:
+        raise SessionRefused(f'{read.lost[0].rstrip(".")}; clone with init="initial" or init="none".', list(tables))
 
 
 def _version(node: Any) -> str:

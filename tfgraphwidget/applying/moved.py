@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfgraphwidget.applying.carriers import Carriers, named, run_each, unless_finalized
 from tfgraphwidget.applying.values import told
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.sources.runners import runner_def
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small takes for ever
 
@@ -110,7 +111,7 @@ def runner_threads(session: Any) -> dict[threading.Thread, str]:
         runner = getattr(getattr(thread, "_target", None), "__self__", None)
         here = any(arg is session for arg in getattr(thread, "_args", ()))
         if here and isinstance(runner, tf.compat.v1.train.QueueRunner):
-            found[thread] = runner.name
+            found[thread] = runner_def(runner, session.graph).queue_name
     return found
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.sources.runners import runner_def
+
 
 def add_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
     """Put a `tf.train.QueueRunner` for each (collection key, QueueRunnerDef) into its collection.
@@ -30,7 +32,7 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
         held = graph.get_collection_ref(key)
         for item in reversed(held[:]):
             if isinstance(item, tf.compat.v1.train.QueueRunner):
-                told = key, item.to_proto().SerializeToString(deterministic=True)
+                told = key, runner_def(item, graph).SerializeToString(deterministic=True)
                 if gone[told]:
                     gone[told] -= 1
                     held.remove(item)

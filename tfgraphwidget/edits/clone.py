@@ -26,7 +26,7 @@ from tfgraphwidget.graph.between import between, needed
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.effects import side_effects
-from tfgraphwidget.graph.filling import initializers
+from tfgraphwidget.graph.filling import TABLE, Filling
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state, with_state
@@ -53,8 +53,8 @@ class Clone:
     the copy gets its "own" or reads the original's, "shared". `init` says what the own variables hold afterwards:
     "current" the originals' present values, "initial" what their initialisers give, "none" nothing yet, a path the
     values of a checkpoint, or (name, value) pairs, where a value may be one of the words too and "current" is for the
-    rest. Random ops keep their seeds, so an initialiser with a seed gives the copy the numbers that it gave the
-    original; `reseed` draws new ones.
+    rest. Where that is "current", hash tables of the copy's own hold what the originals hold. Random ops keep their
+    seeds, so an initialiser with a seed gives the copy the numbers that it gave the original; `reseed` draws new ones.
 
     With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
     the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
@@ -264,8 +264,11 @@ class _Copied:
         for old, new in self.library.names.items():
             if old != new and (old in self.library.holding or not self.copying.stays):
                 yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
+        filling, lasting = Filling(self.index), keyed(self.index)
+        current = self.clone.init == "current" or isinstance(self.clone.init, tuple)
         for i, kind in resources(self.index, frozenset(self.part.ops)):
-            if self.index.types[i].startswith("Mutable") and not initializers(self.index, i):
+            carried = not lasting[i] or kind == "variable" or (kind == TABLE and current)
+            if not carried and filling.starts_empty(i):
                 yield f"What {kind} {self.index.names[i]!r} holds does not come along: the copy starts empty."
 
     def change(self) -> Change:

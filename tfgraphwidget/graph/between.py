@@ -9,12 +9,13 @@ import numpy as np
 from tfgraphwidget.errors import NoPath
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.filling import cannot_be_owned, from_outside
+from tfgraphwidget.graph.filling import from_outside
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import pairs
-from tfgraphwidget.graph.resources import held_by, keyed
+from tfgraphwidget.graph.resources import held_by, keyed, of_type
 from tfgraphwidget.graph.selection import Selection, remade
 from tfgraphwidget.graph.spoken import call
+from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.names import split_tensor
 
 
@@ -37,7 +38,7 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     walked = needed(index, inputs, outputs)
     expression = call("between", [list(inputs), list(outputs)])
     if not cut:
-        return Selection(index, walked & ~cannot_be_owned(index), expression)
+        return Selection(index, walked & ~of_type(index, is_placeholder), expression)
     path = walked & walks.forward(index, walks.readers_of(index, cut))
     _check_paths(index, inputs, outputs, path)
     return Selection(index, path | _parameters(index, path, walked & ~path), expression)
@@ -80,7 +81,7 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
     """
     outside = rest & from_outside(index)
     if (outside & keyed(index)).any():
-        outside &= cannot_be_owned(index) | ~held_by(index, path)
+        outside &= of_type(index, is_placeholder) | ~held_by(index, path)
     seeds = np.flatnonzero(outside)
     free = rest & ~walks.forward(index, seeds, within=rest, controls=False)
     read = walks.mask_of(index, index.inputs.values[path[index.inputs.owner]])

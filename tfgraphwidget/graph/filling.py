@@ -34,6 +34,8 @@ _FILLS = {
     "summary writer": re.compile(r"CreateSummary\w+Writer"),
     **dict.fromkeys(("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING),
 }
+_FILLED_BY_HAND = frozenset({"barrier", "accumulator", "staging area", "map of sparse tensors"})
+_WITHOUT_CONTENT = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
 _ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
 
 
@@ -51,6 +53,20 @@ class Filling:
             return initializers(self.index, handle)
         by_hand = (i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i]))
         return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
+
+    def starts_empty(self, handle: int) -> bool:
+        """Whether a copy of a state lacks what the original holds until somebody fills it: no op that runs by itself.
+
+        Variables are not asked for. A table that has initialisers, or an iterator, starts as the original did.
+        """
+        kind = kind_of(self.index.types[handle])
+        if kind == "queue":
+            return not self._run_by_runners(handle)
+        if kind in _FILLED_BY_HAND:
+            return True
+        known = kind in _FILLS and kind != TABLE
+        by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index, i))
+        return not known and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
 
     def _run_by_runners(self, queue: int) -> set[int]:
         if self._runs is None:
@@ -111,18 +127,25 @@ def _is_free(index: GraphIndex, op: int, handle: int) -> bool:
 def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
     """The ops among `ops` to run for the states among them to have their first content, once variables have theirs.
 
-    In graph order, but tables before iterators. What goes on filling (queues) is not among them.
+    In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
     """
     held = [i for i in np.flatnonzero(keyed(index)).tolist() if i in ops and index.types[i] not in HANDLES]
     held.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
-    return tuple(dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops))
+    found = dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops)
+    return tuple(i for i in found if not _must_be_fed(index, i))
+
+
+def _must_be_fed(index: GraphIndex, op: int) -> bool:
+    """Whether an op needs, or only waits for, a placeholder that has no default."""
+    fed = of_type(index, lambda kind: is_placeholder(kind) and kind != "PlaceholderWithDefault")
+    return bool(fed.any() and (walks.backward(index, [op]) & fed).any())
 
 
 @remembered
 def from_outside(index: GraphIndex) -> Mask:
     """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
 
-    But hash tables that can be initialised are parameters, as variables are.
+    But hash tables are parameters, as variables are.
     """
     kinds, code = index.kinds
     first = np.zeros(len(kinds), dtype=np.int64)
@@ -132,8 +155,7 @@ def from_outside(index: GraphIndex) -> Mask:
     unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
     for i in np.flatnonzero(np.isin(code, unknown)).tolist():
         found[i] = comes_from_outside(index, i)
-    for i, owned in _tables(index).items():
-        found[i] &= not owned
+    found &= ~of_type(index, lambda kind: kind_of(kind) == TABLE)
     frozen(found)
     return found
 
@@ -148,20 +170,3 @@ def computed_from_outside(index: GraphIndex) -> Mask:
     found = walks.forward(index, np.flatnonzero(from_outside(index)), controls=False)
     frozen(found)
     return found
-
-
-@remembered
-def cannot_be_owned(index: GraphIndex) -> Mask:
-    """The ops that bring in values which no part can own: placeholders, and hash tables that only a person fills."""
-    found = of_type(index, is_placeholder)
-    for i, owned in _tables(index).items():
-        found[i] = not owned
-    frozen(found)
-    return found
-
-
-@remembered
-def _tables(index: GraphIndex) -> dict[int, bool]:
-    """Each hash table, and whether it can be initialised."""
-    tables = of_type(index, lambda kind: kind_of(kind) == TABLE)
-    return {i: bool(initializers(index, i)) for i in np.flatnonzero(tables & keyed(index)).tolist()}
