@@ -456,6 +456,24 @@ def test_a_write_of_what_is_fed_that_runs_before_the_part_writes_to_the_copy_s_v
             assert set(copy.outside) == {"x:0", "step:0"}
 
 
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_a_net_that_waits_for_its_own_input_waits_for_what_stands_for_it(resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        with tf.control_dependencies([tf.group(x, name="arrived")]):
+            dense(x, 4, "one", resource=resource)
+    other = tf.Graph()
+    with initialised(graph) as opened, v1.Session(graph=other) as elsewhere:
+        editor = tgw.edit(graph, session=opened)
+        copy = editor.clone("x:0", "one/out:0", "copy", placeholders=True)
+        moved = editor.clone("x:0", "one/out:0", "moved", graph=other, session=elsewhere)
+        assert (len(copy.variables), copy.shared, moved.report.dropped) == (2, (), ())
+        for one, session in ((copy, opened), (moved, elsewhere)):
+            assert session.run(one["one/out:0"], {one["x:0"]: np.ones([2, 3])}).shape == (2, 4)
+            assert [op.name for op in one["arrived"].control_inputs] == [f"{one.scope}/x"]
+
+
 def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_the_original_alone() -> None:
     graph = tf.Graph()
     with graph.as_default():
@@ -470,6 +488,18 @@ def test_an_initial_value_that_waits_for_another_variable_s_initialiser_leaves_t
         fill(first, 7.0, opened)
         opened.run([v.initializer for v in copy.variables])
         assert opened.run(first) == 7
+
+
+def test_who_reads_what_a_write_to_a_reference_variable_gives_reads_that_variable() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x, step = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="step")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=False)
+        tf.multiply(x, v1.assign_add(w, step), name="y")
+    with initialised(graph) as opened:
+        copy = tgw.edit(graph, session=opened).clone("x", "y", "copy")
+        assert [opened.run(copy["y:0"], {x: 1.0, step: 2.0}) for _ in range(2)] == [3, 5]
+        assert (opened.run(w), copy.shared) == (1, ())
 
 
 def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(mlp: tf.Graph, editor: GraphEditor) -> None:

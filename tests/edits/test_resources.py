@@ -14,6 +14,8 @@ from tensorflow.python.ops import data_flow_ops
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
+from tfgraphwidget import preparing
+from tfgraphwidget.applying.carried import copy_tables
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.graph.filling import first_contents
@@ -211,6 +213,24 @@ def test_a_copied_map_of_staged_tensors_holds_its_own(graph: tf.Graph) -> None:
         session.run(f"copy/{put.name}")
         assert session.run([size, f"copy/{size.name}"]) == [0, 1]
         assert session.run("copy/y:0") == 3
+
+
+def test_a_critical_section_has_a_mutex_of_its_own(graph: tf.Graph) -> None:
+    x = v1.placeholder(tf.float32, [], name="x")
+    total = v1.get_variable("total", [], initializer=v1.zeros_initializer(), use_resource=True)
+
+    def add() -> tf.Tensor:
+        with tf.control_dependencies([total.assign_add(x, read_value=False)]):
+            return total.read_value()
+
+    tf.identity(tf.CriticalSection(name="mutex").execute(add), name="y")
+    with v1.Session(graph=graph) as session:
+        session.run(v1.global_variables_initializer())
+        copy = tgw.edit(graph, session=session).clone("x", "y", into="copy")
+        assert [(state.kind, state.name) for state in copy.report.new] == [("variable", "total"), ("MutexV2", "mutex")]
+        assert (copy.shared, copy.outside) == ((), ("x:0", "^x"))
+        assert [session.run(copy["y:0"], {x: 2.0}) for _ in range(2)] == [2, 4]
+        assert session.run(["y:0", copy["y:0"]], {x: 1.0}) == [1, 5]
 
 
 def test_a_copied_accumulator_and_barrier_hold_their_own(graph: tf.Graph) -> None:
@@ -532,6 +552,29 @@ def test_a_refused_clone_leaves_no_op_though_a_table_is_to_be_read() -> None:
         with pytest.raises(tgw.GraphEditError, match="closed"):
             editor.clone("x:0", "y:0", into="copy")
         assert graph.version == before
+
+
+def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works_the_next_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = looked_up("mutable")
+    with v1.Session(graph=graph) as session:
+        session.run("insert", {"keys:0": [1], "values:0": [5.0]})
+        editor = tgw.edit(graph, session=session)
+        before = list(editor.index.names)
+
+        def interrupted(*given: object) -> None:
+            copy_tables(*given)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(preparing, "copy_tables", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                editor.clone("x:0", "y:0", into="copy")
+        assert list(editor.index.names) == before
+        copy = editor.clone("x:0", "y:0", into="copy")
+        assert session.run([copy["y:0"], "y:0"], {"x:0": [1]}) == [[5], [5]]
+        assert list(editor.index.names) == [*before, *copy.ops]
 
 
 def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_the_original(graph: tf.Graph) -> None:

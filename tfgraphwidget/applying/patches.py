@@ -111,7 +111,7 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
         if key not in before.collections:
             del graph._collections[key]  # clear_collection refuses on a finalized graph
     left = {node.name: node for node in new if node.name in there}
-    record.hidden = {*before.hidden, *left}
+    record.hidden = {*before.hidden, *left, *record.carriers.values()}  # carriers of tables may have come meanwhile
     record.failed |= left
     if left:
         record.functions.update(function.signature.name for function in patch.add.functions)

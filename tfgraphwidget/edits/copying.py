@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from tfgraphwidget.edits.closures import KEY as GRADIENT
@@ -76,6 +77,11 @@ class Copying:
         _retag(copies, into)
         return copies
 
+    @cached_property
+    def _stand_ins(self) -> dict[str, str]:
+        """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
+        return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
+
     def _copy(self, node: Any) -> Any:
         copy = type(node)()
         copy.CopyFrom(node)
@@ -129,6 +135,8 @@ class Copying:
             new = given or text
         elif op in self.names:
             new = as_input(self.names[op], port)
+        elif port < 0 and op in self._stand_ins:
+            new = as_input(self._stand_ins[op], port)
         elif self.stays:
             new = text
         elif port < 0:

@@ -41,7 +41,7 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
         return Selection(index, walked & ~of_type(index, is_placeholder), expression)
     path = walked & walks.forward(index, walks.readers_of(index, cut))
     _check_paths(index, inputs, outputs, path)
-    return Selection(index, path | _parameters(index, path, walked & ~path), expression)
+    return Selection(index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression)
 
 
 def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
@@ -72,23 +72,24 @@ def path(index: GraphIndex, first: str, last: str) -> Selection:
     return Selection.of(index, found, call("path", [first, last]))
 
 
-def _parameters(index: GraphIndex, path: Mask, rest: Mask) -> Mask:
+def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[int]) -> Mask:
     """Ops of `rest` that the path reads or waits for, and that are computed from nothing that comes from outside.
 
     They may wait for an op outside, as all that is built under `tf.control_dependencies` does: then only that control
-    input comes from outside. What path and parameters wait for belongs to them if it needs nothing from outside at all:
-    an update of a variable that runs before each read would otherwise go on updating the original's.
+    input comes from outside. What path and parameters wait for belongs to them if it needs nothing from outside at all,
+    but to wait for `inputs`: an update of a variable that runs before each read would otherwise go on updating the
+    original's.
     """
     outside = rest & from_outside(index)
     if (outside & keyed(index)).any():
         outside &= of_type(index, is_placeholder) | ~held_by(index, path)
-    seeds = np.flatnonzero(outside)
-    free = rest & ~walks.forward(index, seeds, within=rest, controls=False)
+    free = rest & ~walks.forward(index, np.flatnonzero(outside), within=rest, controls=False)
     read = walks.mask_of(index, index.inputs.values[path[index.inputs.owner]])
     found = walks.backward(index, np.flatnonzero(free & read), within=free, controls=False)
     waiting = (path | found)[index.controls.owner]
     waited = walks.mask_of(index, index.controls.values[waiting])
-    free &= ~walks.forward(index, seeds, within=rest)
+    outside[list(inputs)] = False
+    free &= ~walks.forward(index, np.flatnonzero(outside), within=rest)
     return found | walks.backward(index, np.flatnonzero(free & waited), within=free)
 
 

@@ -21,7 +21,7 @@ from tfgraphwidget.graph.effects import writes
 from tfgraphwidget.graph.filling import Filling, computed_from_outside, from_outside
 from tfgraphwidget.graph.frames import control_flow
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.resources import by_key, held_by, key_of, keyed, of_type
+from tfgraphwidget.graph.resources import by_key, held_by, is_reference, key_of, keyed, of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
 from tfgraphwidget.names import split_tensor
 
@@ -132,15 +132,17 @@ class _Completing:
         """What writes to state before some op of `whole` may run, from the state on, with what it needs.
 
         Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
-        pipeline is that one's.
+        pipeline is that one's. Who reads what a write to a reference variable gives reads that variable.
         """
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
         walked = ~(whole | self.given | self.shared)
         waited = index.controls.values[whole[index.controls.owner]]
-        waited = waited[walked[waited]]
-        if not len(waited):
+        read = np.unique(index.inputs.values[whole[index.inputs.owner]])
+        references = [i for i in read[walked[read]].tolist() if is_reference(index, i)]
+        first = [*waited[walked[waited]].tolist(), *references]
+        if not first:
             return none
-        before = walks.backward(index, waited, within=walked)
+        before = walks.backward(index, first, within=walked)
         states = (
             held_by(index, writes(index, np.flatnonzero(before).tolist()))
             & (whole | self._handles)

@@ -47,8 +47,8 @@ _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 _READING = frozenset({"Identity", "ReadVariableOp"})  # they hand the value of a variable on as it is
 # They make one value of the slices of a partitioned variable; a layer of mixed precision casts what it reads.
 _SHAPING = frozenset({"Cast", "Concat", "ConcatV2"})
-# They hand on what they read: a handle, or the value of a reference variable.
-_HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity"}
+# They hand on what they read: a handle, or the value of a reference variable; a lock stands for its mutex.
+_HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity", "MutexLock"}
 
 
 @lru_cache(4096)
@@ -149,7 +149,7 @@ def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: 
         if not seen[at]:
             seen[at] = True
             found[at] = holds[at]
-            if index.types[at] in _HAND_ON or (values and (_reads(index, at) or _is_reference(index, at))):
+            if index.types[at] in _HAND_ON or (values and (_reads(index, at) or is_reference(index, at))):
                 stack += index.input_lists[at]
     return found
 
@@ -163,7 +163,8 @@ def _reads(index: GraphIndex, op: int) -> bool:
     return kind == "Cast" or all(index.types[at] in _READING or index.types[at] in HANDLES for at in of)
 
 
-def _is_reference(index: GraphIndex, op: int) -> bool:
+def is_reference(index: GraphIndex, op: int) -> bool:
+    """Whether an op, itself no variable, gives a reference to one: what it has read, or written to."""
     return index.types[op] not in HANDLES and any(dtype.endswith("_ref") for dtype in index.dtypes(op))
 
 
