@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from tensorflow.python.saved_model import function_deserialization
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.applying import importing, patches
 from tfgraphwidget.applying.importing import import_nodes
+from tfgraphwidget.applying.proof import Proven, run_import, serialized
+from tfgraphwidget.applying.record import noting
 from tfgraphwidget.edits.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.variables import definition
@@ -541,3 +544,47 @@ def test_a_table_can_be_exported_and_imported_whichever_kind_it_is() -> None:
             given = dict(zip(fed, held, strict=True))
             session.run(imports(table_handle=other.resource_handle, keys=fed[0], values=fed[1]), given)
             assert session.run(other.lookup(tf.constant([1, 2, 3], tf.int64))).tolist() == [5, 6, -1]
+
+
+def test_a_graph_def_has_ops_that_are_not_made_yet(line: tf.Graph) -> None:
+    """An op is in TensorFlow's own graph before its Python object is; `get_operations` tells of finished ones only."""
+    known = len(line.get_operations())
+    nodes = [v1.NodeDef(name="half", op="NoOp")]
+    run_import(line, Proven(("half",), serialized(line, nodes), ()), {})
+    assert [node.name for node in line.as_graph_def().node][known:] == ["half"]
+    assert len(line.get_operations()) == line.version == known
+
+
+def test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it(line: tf.Graph) -> None:
+    def add() -> None:
+        with line.as_default():
+            tf.no_op("theirs")
+
+    with noting(line) as here, line.as_default():
+        tf.import_graph_def(v1.GraphDef(node=[v1.NodeDef(name="mine", op="NoOp")]), name="")
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+        with noting(line) as inner:
+            tf.no_op("too")
+    assert (here, inner) == ({"mine", "too"}, {"too"})
+    assert line.get_operation_by_name("theirs")
+
+
+def test_no_op_is_made_while_a_session_takes_ops_over(line: tf.Graph) -> None:
+    """The lock that a session holds then keeps all out who add ops, and no session."""
+
+    def add() -> None:
+        with line.as_default():
+            tf.no_op("late")
+
+    thread = threading.Thread(target=add, daemon=True)
+    with line._session_run_lock():
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive()
+        assert "late" not in [node.name for node in line.as_graph_def().node]
+        with v1.Session(graph=line) as session:
+            session.run([])
+    thread.join(60)
+    assert line.get_operation_by_name("late")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
+from tfgraphwidget.names import split_tensor
 
 _TABLES = "table_initializer"
 
@@ -52,21 +53,22 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     session = live.source.session
     if session is not None:
         values.check_session(session, graph)
-    held = tracing.collections_of(graph)
+    held = patches.collections_of(graph)
+    own: set[str] = set()
     try:
-        with growing(graph, command.into), placing.only_with_kernels(session, graph):
+        with growing(graph, command.into) as own, placing.only_with_kernels(session, graph):
             result = tracing.called(graph, command.into, command.function, command.at)
-        patch = grown_between(before, live.index, command.into)
+        patch = grown_between(before, live.index, command.into, own)
         placing.check_placed(session, graph, patch)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == _TABLES]
             tracing.initialise(Answered(session), patch.add.variables, tables)
     except BaseException as error:
-        half = grown_between(before, live.index, command.into)
-        patches.apply_live(Patch(remove=Change(nodes=half.add.nodes)), graph)
-        tracing.put_back(graph, held)
+        patches.put_back(graph, held, patches.made_with(own))
+        tracing.forget(graph, command.into, own)
+        patches.hide_failed(graph, [graph.get_operation_by_name(name).node_def for name in own])
         live.reread()
-        placing.keep_running(session, graph, [node.name for node in half.add.nodes])
+        placing.keep_running(session, graph, own)
         if isinstance(error, GraphEditError) or not isinstance(error, Exception):
             raise
         called = getattr(command.function, "__name__", "The function")
@@ -77,13 +79,21 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     return patch, result
 
 
-def grown_between(before: GraphIndex, after: GraphIndex, scope: str) -> Patch:
-    """What a later state of a graph has more than an earlier one."""
-    nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name not in before.ids)
+def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
+    """What a later state of a graph has more than an earlier one, but for what other threads have added meanwhile.
+
+    `own` are the names of the ops that are not theirs.
+    """
+
+    def is_own(name: str) -> bool:
+        op = split_tensor(name)[0]
+        return op in own or op in before.ids
+
+    nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name in own)
     members = []
     for key, held in after.collections.items():
         old = set(before.collections.get(key, ()))
-        members += [(key, member) for member in held if member not in old]
+        members += [(key, member) for member in held if member not in old and is_own(member.name)]
     known = before.defined_variables
-    variables = tuple(v for v in after.variable_defs if v.handle not in known)
+    variables = tuple(v for v in after.variable_defs if v.handle not in known and is_own(v.handle))
     return Patch(add=Change(nodes, tuple(members), variables), scopes=(scope,))

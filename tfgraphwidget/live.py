@@ -6,10 +6,12 @@ The index follows the graph: ops that came since are read when the index is next
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfgraphwidget.applying import patches, placing, values, wiring
+from tfgraphwidget.applying.rebuild import COLLECTIONS
 from tfgraphwidget.applying.record import check_still
 from tfgraphwidget.applying.renewing import Renewal
 from tfgraphwidget.draft import Draft, nothing
@@ -26,6 +28,17 @@ from tfgraphwidget.preparing import Place
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Source
 
+_Stamp = tuple[Any, int, int, int]
+"""What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
+
+
+class _Reading(NamedTuple):
+    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its stamp by then."""
+
+    index: GraphIndex
+    ops: int
+    stamp: _Stamp
+
 
 class LiveGraph:
     """A source with its index; the one place that carries patches out."""
@@ -38,10 +51,9 @@ class LiveGraph:
             values.check_session(source.session, source.graph)
         self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._built_on_hidden: set[str] = set()
-        self._known = 0  # nodes of the body that the index was told of
-        self._index: GraphIndex
+        self._reading: _Reading
         self.reread()
-        self.first = self._index  # before all edits
+        self.first = self._reading.index  # before all edits
 
     @property
     def index(self) -> GraphIndex:
@@ -50,13 +62,13 @@ class LiveGraph:
             return self._draft.index
         if self.is_behind():
             stamp = self._present_stamp()
-            grew = stamp[1:] == self._stamp[1:]  # else another editor has hidden, shown or changed ops
+            grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
             self._take(stamp, grown=grew)
-        return self._index
+        return self._reading.index
 
     def is_behind(self) -> bool:
         """Whether there is something in the graph that the index was not told of yet."""
-        return self._draft is None and self._present_stamp() != self._stamp
+        return self._draft is None and self._present_stamp() != self._reading.stamp
 
     def reread(self) -> None:
         """Read the whole graph anew, edges that other code has changed in place included."""
@@ -93,19 +105,20 @@ class LiveGraph:
         graph = self.source.graph
         return patches.Record() if graph is None else patches.record_of(graph)
 
-    def _present_stamp(self) -> tuple[Hashable, int, int, int]:
+    def _present_stamp(self) -> _Stamp:
         record = self._record()
         return self.source.body.stamp(), record.generation, record.rewired, id(self.source.body)
 
-    def _take(self, stamp: tuple[Hashable, int, int, int], *, grown: bool) -> None:
+    def _take(self, stamp: _Stamp, *, grown: bool) -> None:
         """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
-        base = self._index if grown else None
-        known = self._known if grown else 0
+        base, known, _ = self._reading if grown else (None, 0, None)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(known)
         read = whole if self.source.graph is None else wiring.unveiled(self.source.graph, whole)
-        nodes, (collections, variables) = read, body.collections()
+        there = base.ids if base is not None else {}
+        nodes = list({node.name: node for node in read if node.name not in there}.values())
+        collections, variables = body.collections()
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
             built_on_hidden |= reading(nodes, hidden | built_on_hidden)
@@ -120,7 +133,7 @@ class LiveGraph:
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
             told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
             index = build(nodes, collections, variables, taken, **told)
-        self._index, self._stamp, self._known = index, stamp, known + len(whole)
+        self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
     def carry_out(
@@ -140,24 +153,30 @@ class LiveGraph:
         if self.source.graph is None:
             self._draft = self._draft or Draft(self.index)
             return self._draft.carry_out(patch, then)
-        before, shapes = self.index, self._shapes
-        patch = self._fit(patch)
-        renewal = self._renewal() if patch.changed and renew else None
-        generation = self._record().generation
+        with self._record().lock:
+            imported = self._record().imported
+            self.index  # noqa: B018 - what came since is read before the graph changes
+            before, shapes = self._reading, self._shapes
+            patch = self._fit(patch)
+            renewal = self._renewal() if patch.changed and renew else None
+            generation = self._record().generation
 
-        def follow() -> None:
-            for step in (fill, lambda: self._follow(before, patch, generation), renewal.carry if renewal else nothing):
-                let_in()  # not behind the last: a session that was renewed is not taken back
-                step()
-            then()
+            def keep_up() -> None:
+                self._follow(before, patch, generation, imported)
 
-        try:
-            # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-            patches.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
-        except BaseException:
-            self._shapes = shapes
-            raise
-        return renewal.lost if renewal else ()
+            def follow() -> None:
+                for step in (fill, keep_up, renewal.carry if renewal else nothing):
+                    let_in()  # not behind the last: a session that was renewed is not taken back
+                    step()
+                then()
+
+            try:
+                # When it fails the generation has grown, so that the index is read anew when it is next asked for.
+                patches.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
+            except BaseException:
+                self._shapes = shapes
+                raise
+            return renewal.lost if renewal else ()
 
     def check_placed(self, patch: Patch, origin: LiveGraph) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -196,15 +215,35 @@ class LiveGraph:
             return None
         return Renewal.read(session, self.source.graph)
 
-    def _follow(self, before: GraphIndex, patch: Patch, generation: int) -> None:
-        """Let the index be what the graph is after the patch."""
+    def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
+        """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.
+
+        When other threads have added to the graph meanwhile it is behind, and reads on when it is next asked for.
+        """
         self._shapes = {**self._shapes, **patch.new_shapes}
         # Ops that are shown again come back at their old places in graph order.
         if patch.add.nodes and self._record().generation != generation:
             self.reread()
             return
-        self._index, self._known = patched(before, patch), self.graph().version
-        self._stamp = self._present_stamp()
+        stamp, ops = self._present_stamp(), len(self.graph().get_operations())
+        after = patched(before.index, patch)
+        is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
+        self._reading = _Reading(after, ops, stamp) if is_alone else before._replace(index=after)
+
+    def _is_all(self, patch: Patch, before: _Reading, after: GraphIndex, stamp: _Stamp) -> bool:
+        """Whether nothing but the patch has changed the collections and the functions."""
+        if self.source.body.functions() - self._record().functions != after.functions:
+            return False
+        then, now = before.stamp[0].collections, stamp[0].collections
+        grown = Counter(key for key, _ in (*patch.add.members, *patch.add.runners))
+        grown.subtract(key for key, _ in (*patch.remove.members, *patch.remove.runners))
+        contexts = COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
+
+        def is_right(key: str) -> bool:
+            held, holds = then.get(key, ()), now.get(key, ())
+            return len(holds) - len(held) == grown[key] if key in grown else holds == held
+
+        return all(is_right(key) for key in {*then, *now}.difference(contexts))
 
     def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""

@@ -8,7 +8,8 @@ what its original is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
@@ -52,8 +53,7 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
         for called in proven.functions:
             graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
             added.append(called.name)
-        # No session may run between the two halves: an op without its Python side has no control flow context.
-        with graph._mutation_lock(), graph.as_default(), ops.control_dependencies(None):
+        with _alone(graph), graph.as_default(), ops.control_dependencies(None):
             try:
                 run_import(graph, proven, ends)
                 _wrap(graph, proven.names)
@@ -65,6 +65,17 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
             for name in added:
                 graph._remove_function(name)
         raise
+
+
+@contextmanager
+def _alone(graph: tf.Graph) -> Iterator[None]:
+    """Nobody else adds ops to the graph meanwhile, so that what is new in it is ours.
+
+    TensorFlow lets many threads add ops at a time, and none while a session takes ops over; so this waits for the
+    others as a session does. An op that another thread is just making would get a second Python object here.
+    """
+    with record_of(graph).lock, graph._session_run_lock():
+        yield
 
 
 def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
@@ -105,9 +116,10 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
     dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
-    made = False
+    made, record = False, record_of(graph)
     for c_op in counted(graph.new_operations(), "Adding the new ops"):
         ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
+        record.imported += 1
         made = True
     if made or _has_any(graph, names):
         for name in names:

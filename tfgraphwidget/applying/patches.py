@@ -11,7 +11,7 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.interrupts import held_back, let_in
+from tfgraphwidget.names import split_tensor
 
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
@@ -50,7 +51,11 @@ def apply_live(
     NameTaken, UnknownName, SessionRefused or GraphEditError before anything has changed. When anything fails later, it
     is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
     """
-    session = tf.compat.v1.get_default_session() if session is None else session
+    with record_of(graph).lock:
+        _apply(patch, graph, origin, then, tf.compat.v1.get_default_session() if session is None else session)
+
+
+def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callable[[], None], session: Any) -> None:
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
@@ -94,8 +99,54 @@ class _State:
 
     @classmethod
     def of(cls, graph: tf.Graph, record: Record) -> _State:
-        held = {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
-        return cls(held, frozenset(record.hidden))
+        return cls(collections_of(graph), frozenset(record.hidden))
+
+
+def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
+    """What the graph's collections hold now."""
+    return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
+
+
+def put_back(graph: tf.Graph, held: Mapping[str, list[Any]], is_own: Callable[[str, Any], bool]) -> None:
+    """Make the graph's collections hold again what they held, and what other threads have put there since.
+
+    `is_own` tells by its key that an entry which came since was not theirs.
+    """
+    for key in graph.get_all_collection_keys():
+        with graph._lock:  # which who adds an entry holds
+            now, before = graph.get_collection_ref(key), held.get(key, [])
+            known = set(map(id, before))
+            now[:] = [*before, *(item for item in now if id(item) not in known and not is_own(key, item))]
+            if not now and key not in held:
+                del graph._collections[key]  # clear_collection refuses on a finalized graph
+
+
+def op_behind(item: Any) -> str:
+    """The op that an entry of a collection stands for: of a context its pivot, of a queue runner its queue."""
+    member, pivot = Member.of(item), getattr(item, "pivot", None)
+    name = member.name if member else getattr(item if pivot is None else pivot, "name", "")
+    return split_tensor(name)[0] if isinstance(name, str) else ""
+
+
+def made_with(ops_made: Collection[str]) -> Callable[[str, Any], bool]:
+    """Whether an entry of a collection came from who made ops of these names, for `put_back`."""
+
+    def is_own(_: str, item: Any) -> bool:
+        op = op_behind(item)
+        # A variable without a name is one that another thread is just making.
+        return op in ops_made or not (op or isinstance(item, tf.Variable))
+
+    return is_own
+
+
+def hide_failed(graph: tf.Graph, nodes: Iterable[Any]) -> None:
+    """Let nobody see the ops of these NodeDefs, which an edit left when it failed; their names are free for others."""
+    record = record_of(graph)
+    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    left = {node.name: node for node in nodes if node.name in there}
+    record.hidden |= left.keys()
+    record.failed |= left
+    record.generation += 1
 
 
 def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
@@ -106,16 +157,12 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
     unbuild(graph, patch.add)
     rebuild(graph, patch.remove)
-    for key in graph.get_all_collection_keys():
-        graph.get_collection_ref(key)[:] = before.collections.get(key, [])
-        if key not in before.collections:
-            del graph._collections[key]  # clear_collection refuses on a finalized graph
-    left = {node.name: node for node in new if node.name in there}
-    record.hidden = {*before.hidden, *left, *record.carriers.values()}  # carriers of tables may have come meanwhile
-    record.failed |= left
-    if left:
+    names, members = {node.name for node in patch.add.nodes}, set(patch.add.members)
+    put_back(graph, before.collections, lambda key, item: op_behind(item) in names or (key, Member.of(item)) in members)
+    record.hidden = {*before.hidden, *record.carriers.values()}  # carriers of tables may have come meanwhile
+    hide_failed(graph, new)
+    if not record.failed.keys().isdisjoint(names):
         record.functions.update(function.signature.name for function in patch.add.functions)
-    record.generation += 1
 
 
 def _check_shown_again(change: Change, record: Record) -> None:
@@ -167,12 +214,13 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
     remove_runners(graph, change.runners)
     gone = set(change.members)
     for key in {key for key, _ in gone}:
-        held = graph.get_collection_ref(key)
-        members = [Member.of(item) for item in held]
-        for item, member in zip(held, members, strict=True):
-            if member and member.kind == "variable" and (key, member) in gone:
-                record.variables[member.name] = item
-        held[:] = [item for item, member in zip(held, members, strict=True) if (key, member) not in gone]
+        with graph._lock:  # which who adds an entry holds
+            held = graph.get_collection_ref(key)
+            members = [Member.of(item) for item in held]
+            for item, member in zip(held, members, strict=True):
+                if member and member.kind == "variable" and (key, member) in gone:
+                    record.variables[member.name] = item
+            held[:] = [item for item, member in zip(held, members, strict=True) if (key, member) not in gone]
 
 
 def _exists(graph: tf.Graph, name: str) -> bool:

@@ -20,7 +20,8 @@ from tfgraphwidget.edits.patch import Change
 
 # Ops that TensorFlow makes in no context and puts into one later; so nobody has forbidden to fetch them.
 _MADE_OUTSIDE = {"Enter", "RefEnter", "ControlTrigger"}
-_KEYS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
+COLLECTIONS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
+"""The collection that each kind of outermost contexts is kept in."""
 
 
 def rebuild(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> None:
@@ -50,7 +51,8 @@ def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
         held = (
             graph.get_collection_ref(_key(proto)) if live.outer_context is None else live.outer_context._nested_contexts
         )
-        held[:] = [context for context in held if context is not live]
+        with graph._lock:  # which who adds an entry holds
+            held[:] = [context for context in held if context is not live]
         return
     live._values.difference_update(proto.values_def.values)
     for name in proto.values_def.external_values:
@@ -215,7 +217,7 @@ def _holds(contexts: list[Any], context: Any) -> bool:
 
 
 def _key(proto: Any) -> str:
-    return str(_KEYS[type(proto).__name__])
+    return str(COLLECTIONS[type(proto).__name__])
 
 
 def _nested(proto: Any) -> Iterator[Any]:

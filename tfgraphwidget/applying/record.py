@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,8 @@ class Record:
 
     `failed` are the NodeDefs of those hidden ops that an edit left when it failed, `functions` the names of library
     functions that only they call: the same edit shows them again. `growing` is the scope in which a person's function
-    is making ops just now.
+    is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
+    that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -33,6 +35,9 @@ class Record:
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
     carriers: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    imported: int = 0
+    notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)  # type: ignore[valid-type]
 
 
 def record_of(graph: tf.Graph) -> Record:
@@ -45,12 +50,38 @@ def record_of(graph: tf.Graph) -> Record:
 
 
 @contextmanager
-def growing(graph: tf.Graph, scope: str) -> Iterator[None]:
-    """While this lasts, what comes to the graph is one edit."""
+def noting(graph: tf.Graph) -> Iterator[set[str]]:
+    """The names of the ops that this thread adds to the graph while this lasts; other threads may add theirs meanwhile.
+
+    Each op comes to its graph by `_add_op`, in the thread that makes it
+    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it).
+    """
+    notes = record_of(graph).notes
+
+    def noted(op: tf.Operation) -> Any:
+        number = type(graph)._add_op(graph, op)
+        for names in notes.get(threading.get_ident(), ()):
+            names.add(op.name)
+        return number
+
+    graph._add_op = noted  # for good: of two threads neither knows whether the other needs it still
+    names: set[str] = set()
+    mine = notes.setdefault(threading.get_ident(), [])
+    mine.append(names)
+    try:
+        yield names
+    finally:
+        mine[:] = [held for held in mine if held is not names]
+
+
+@contextmanager
+def growing(graph: tf.Graph, scope: str) -> Iterator[set[str]]:
+    """While this lasts, what this thread adds to the graph is one edit; the names of its ops."""
     record = record_of(graph)
     record.growing = scope
     try:
-        yield
+        with noting(graph) as names:
+            yield names
     finally:
         record.growing = ""
 

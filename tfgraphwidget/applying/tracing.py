@@ -2,58 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
+from tensorflow.python.ops import variable_scope, variables
 
 from tfgraphwidget.applying import values
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 
-Held = dict[str, list[Any]]
+_STORES = (variable_scope._VARSTORE_KEY, variable_scope._VARSCOPESTORE_KEY)
 
 
-def collections_of(graph: tf.Graph) -> Held:
-    """What the graph's collections hold now."""
-    return {key: list(graph.get_collection_ref(key)) for key in graph.get_all_collection_keys()}
+def forget(graph: tf.Graph, scope: str, ops_made: Collection[str]) -> None:
+    """Let `get_variable` know nothing of the variables with ops of these names, nor of variable scopes in `scope`."""
+    stores, scopes = (graph.get_collection(key) for key in _STORES)
+    for store in stores:
+        for known in (store._vars, store._partitioned_vars):
+            gone = [name for name, variable in known.items() if _handles(variable) <= set(ops_made)]
+            for name in gone:
+                del known[name]
+    for held in scopes:
+        count = held.variable_scopes_count
+        for name in [name for name in count if name == scope or name.startswith(f"{scope}/")]:
+            del count[name]
 
 
-def put_back(graph: tf.Graph, held: Held) -> None:
-    """Make the graph's collections hold again what they held."""
-    for key in graph.get_all_collection_keys():
-        if key in held:
-            graph.get_collection_ref(key)[:] = held[key]
-        else:
-            graph.clear_collection(key)
+def _handles(variable: Any) -> set[str]:
+    """The handle ops of a variable, or of the parts of a partitioned one."""
+    parts = variable if isinstance(variable, variables.PartitionedVariable) else [variable]
+    return {part.name.partition(":")[0] for part in parts}
 
 
 def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Iterable[str]) -> Any:
     """What `function` gives for the graph's tensors of these names; its ops and variables lie in the scope."""
     tensors = [graph.get_tensor_by_name(name) for name in names]
-    variables = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
-    with (
-        graph.as_default(),
-        ops.control_dependencies(None),
-        ops.name_scope(None),  # wherever the caller stands
-        ops.name_scope(scope),
-        tf.compat.v1.variable_scope(variables, auxiliary_name_scope=False),
-    ):
-        return function(*tensors)
+    scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
+    with graph.as_default(), ops.name_scope(None):  # wherever the caller stands
+        graph.unique_name(scope)  # a later tf.name_scope of that name becomes name_1, as it should
+        with (
+            ops.control_dependencies(None),
+            ops.name_scope(f"{scope}/"),  # this very scope, though a function that failed may have left ops in it
+            tf.compat.v1.variable_scope(scoped, auxiliary_name_scope=False),
+        ):
+            return function(*tensors)
 
 
-def initialise(session: Any, variables: Sequence[VariableDef], tables: Sequence[str]) -> None:
+def initialise(session: Any, made: Sequence[VariableDef], tables: Sequence[str]) -> None:
     """Give new variables their initial values, and fill new tables; nothing else."""
-    orphans = [v.handle for v in variables if not v.initializer]
+    orphans = [v.handle for v in made if not v.initializer]
     if orphans:
         raise GraphEditError(
             f"Variable {orphans[0]!r} has no initialiser; make it with tf.compat.v1.get_variable or tf.Variable.",
             orphans,
         )
     try:
-        if variables:
-            values.run_initializers(session, variables)
+        if made:
+            values.run_initializers(session, made)
         if tables:
             session.run(list(tables))
     except tf.errors.OpError as error:

@@ -10,8 +10,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.applying.patches import check_open, record_of
+from tfgraphwidget.applying.patches import check_open, collections_of, hide_failed, made_with, put_back
 from tfgraphwidget.applying.proof import prove
+from tfgraphwidget.applying.record import noting
 from tfgraphwidget.applying.static import keep_static
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
@@ -40,21 +41,15 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
     """
     check_open(graph)
     known, named = len(graph.get_operations()), dict(graph._names_in_use)
-    held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
+    held, own = collections_of(graph), set[str]()
     try:
-        yield
+        with noting(graph) as own:
+            yield
     except BaseException as error:
-        for key in graph.get_all_collection_keys():
-            graph.get_collection_ref(key)[:] = held.get(key, [])
-            if key not in held:
-                graph.clear_collection(key)
-        new = graph.get_operations()[known:]
-        if new:
-            record = record_of(graph)
-            record.hidden.update(op.name for op in new)
-            record.failed.update((op.name, op.node_def) for op in new)
-            record.generation += 1
-        else:
+        put_back(graph, held, made_with(own))
+        if own:
+            hide_failed(graph, [graph._get_operation_by_name(name).node_def for name in own])
+        if len(graph.get_operations()) == known:
             graph._names_in_use.clear()
             graph._names_in_use.update(named)
         if isinstance(error, GraphEditError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
@@ -55,6 +55,23 @@ class LiveTyping:
         return Reshaped(self, shapes)
 
 
+class Stamp(NamedTuple):
+    """What a live graph is at some moment; `collections` are the identities of what each of them holds.
+
+    `finished` tells of each variable that was not made wholly when the collections were read whether it is now.
+    """
+
+    version: int
+    collections: dict[str, tuple[int, ...]]
+    functions: int
+    finished: tuple[bool, ...]
+
+
+def _is_finished(variable: tf.Variable) -> bool:
+    """Whether a variable is made wholly: it stands in its collections before it has a name."""
+    return hasattr(variable, "name") and hasattr(variable, "constraint")
+
+
 def definition_of(function: Any) -> Any:
     """The FunctionDef of what a graph holds as a function.
 
@@ -79,6 +96,7 @@ class GraphBody:
     returns: Mapping[str, str] = field(default_factory=dict)
     captures: Captures = field(default_factory=Captures)
     _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(default_factory=dict, repr=False)
+    _unfinished: tuple[tf.Variable, ...] = ()  # those that another thread was making when the collections were read
 
     def __post_init__(self) -> None:
         self.alias: Mapping[str, str] = self.captures.alias
@@ -86,28 +104,39 @@ class GraphBody:
         self.constants: Mapping[str, Any] = {}
         self.typing = LiveTyping(self.graph, OpTypes(self.function), self.captures)
 
-    def stamp(self) -> tuple[int, int, int]:
+    def stamp(self) -> Stamp:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
         graph = self.graph
-        held = (graph.get_collection_ref(key) for key in graph.get_all_collection_keys())
-        return graph.version, hash(tuple(tuple(map(id, items)) for items in held)), len(graph._functions)
+        held = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
+        held = {key: items for key, items in held.items() if items}
+        return Stamp(graph.version, held, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
 
     def nodes(self, known: int = 0) -> list[Any]:
-        """The NodeDefs after the first `known` ones, in graph order."""
-        ops = self.graph.get_operations() if known else []
-        if len(ops) - known >= len(ops) * _WHOLE_GRAPH_IF_OVER:
-            nodes = list(self.graph.as_graph_def().node)[known:]
-        else:
-            nodes = [op.node_def for op in ops[known:]]
+        """The NodeDefs of the first `known` ops left out, of all that `Graph.get_operations` tells, in its order.
+
+        Its list only grows. A GraphDef is no such list: it has ops, and before others, that another thread is just
+        making (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
+        """
+        ops = self.graph.get_operations()
+        if len(ops) - known < len(ops) * _WHOLE_GRAPH_IF_OVER:
+            return self.captures.shown([op.node_def for op in ops[known:]])
+        nodes = list(self.graph.as_graph_def().node)
+        if known or len(nodes) != len(ops):
+            by_name = {node.name: node for node in nodes}
+            nodes = [by_name[op.name] for op in ops[known:]]
         return self.captures.shown(nodes)
 
     def collections(self) -> Collections:
         """Ops, tensors and variables in the graph's collections, and each variable once."""
         collections: dict[str, tuple[Member, ...]] = {}
         definitions: dict[str, VariableDef] = {}
+        unfinished = []
         for key in self.graph.get_all_collection_keys():
             members = []
             for item in self.graph.get_collection_ref(key):
+                if isinstance(item, tf.Variable) and not _is_finished(item):
+                    unfinished.append(item)
+                    continue
                 member = self._member(item)
                 if member and member.kind == "variable":
                     told = self._definition(item)
@@ -115,6 +144,7 @@ class GraphBody:
                 if member:
                     members.append(member)
             collections[key] = tuple(members)
+        self._unfinished = tuple(unfinished)
         captured, variables = self.captures.collections
         joined = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
         return {**collections, **joined}, (*definitions.values(), *variables)

@@ -1,0 +1,257 @@
+"""A live graph that other threads add to while it is edited: what they add is taken in, and stays theirs."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget import graph_editor as ge
+from tfgraphwidget.applying import patches
+from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+
+ROWS = np.ones((2, 3), np.float32)
+ENOUGH = 60  # seconds, after which a thread counts as stuck
+
+
+def in_another_thread(work: Callable[[], Any]) -> None:
+    """Do it wholly, in a thread of its own."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(ENOUGH)
+    assert not thread.is_alive()
+
+
+def add_variable(graph: tf.Graph, name: str) -> None:
+    with graph.as_default():
+        v1.get_variable(name, [2])
+
+
+@contextmanager
+def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, fails: bool = False) -> Iterator[None]:
+    """Let another thread do something just after the ops of an edit have come to the graph."""
+    keep_static = patches.keep_static
+
+    def kept(*given: Any) -> None:
+        keep_static(*given)
+        in_another_thread(work)
+        if fails:
+            raise GraphEditError("This edit fails.")
+
+    with monkeypatch.context() as context:
+        context.setattr(patches, "keep_static", kept)
+        yield
+
+
+EDITS = {
+    "clone": lambda editor: editor.clone("x:0", "net/logits:0", into="copy"),
+    "insert": lambda editor: editor.insert("net/one/out:0", tf.math.l2_normalize, into="unit"),
+    "rename": lambda editor: editor.rename("net/one/", "first"),
+    "replace": lambda editor: editor.replace("net/one/out", tf.nn.elu, into="elu", remove=True),
+}
+
+
+@pytest.mark.parametrize("verb", EDITS)
+def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
+    verb: str, editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = editor.graph
+    with in_the_middle(monkeypatch, lambda: add_variable(graph, "other")):
+        EDITS[verb](editor)
+    assert "other" in editor.index.ids
+    assert "other:0" in [member.name for member in editor.index.collections["variables"]]
+    assert "other" in [v.handle for v in editor.index.variable_defs]
+    for step in (editor.undo, editor.redo, editor.undo):
+        step()
+        assert {"other", "other/Assign"} <= editor.index.ids.keys()
+    assert set(editor.index.names) == set(tgw.edit(graph).index.names)
+    assert session.run("net/logits:0", {"x:0": ROWS}).shape == (2, 4)
+
+
+@pytest.mark.parametrize("verb", EDITS)
+def test_an_edit_that_fails_leaves_what_another_thread_has_added_meanwhile(
+    verb: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, before = editor.graph, set(editor.index.names)
+    held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
+    with (
+        in_the_middle(monkeypatch, lambda: add_variable(graph, "other"), fails=True),
+        pytest.raises(GraphEditError, match="fails"),
+    ):
+        EDITS[verb](editor)
+    theirs = {name for name in editor.index.names if name == "other" or name.startswith("other/")}
+    assert "other/Assign" in theirs
+    assert set(editor.index.names) == before | theirs
+    assert [v.name for v in graph.get_collection("variables")] == [*(v.name for v in held["variables"]), "other:0"]
+
+
+def test_a_collection_that_grows_in_the_middle_of_an_edit_is_read_again(
+    editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = editor.graph
+    logits = graph.get_tensor_by_name("net/logits:0")
+    for key in ("ends", "variables"):  # one that the edit leaves alone, one that it adds to
+        with in_the_middle(monkeypatch, lambda key=key: graph.add_to_collection(key, logits)):
+            editor.clone("x:0", "net/logits:0", into=f"copy_{key}")
+        assert "net/logits:0" in [member.name for member in editor.index.collections[key]]
+
+
+@pytest.mark.parametrize("verb", ["clone", "insert"])
+def test_an_edit_with_nobody_else_about_reads_nothing_again(
+    verb: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the graph was read again")
+
+    with monkeypatch.context() as context:
+        context.setattr(editor._live, "_take", refuse)
+        EDITS[verb](editor)
+        assert editor.index
+    names = list(editor.index.names)
+    editor.refresh()
+    assert set(editor.index.names) == set(names)
+
+
+def test_what_another_thread_adds_while_a_function_grows_stays_when_that_is_undone(editor: GraphEditor) -> None:
+    graph = editor.graph
+
+    def function(x: tf.Tensor) -> tf.Tensor:
+        in_another_thread(lambda: add_variable(graph, "other"))
+        return x * 2.0
+
+    grown = editor.grow("net/one/out:0", function, into="head")
+    assert sorted(grown.ops) == ["head/mul", "head/mul/y"]
+    assert grown.variables == ()
+    editor.undo()
+    assert "other" in editor.index.ids
+    assert "head/mul" not in editor.index.ids
+    assert "other:0" in [v.name for v in graph.get_collection("variables")]
+
+
+def test_what_another_thread_adds_while_a_function_fails_stays(editor: GraphEditor) -> None:
+    graph, before = editor.graph, list(editor.index.names)
+
+    def function(x: tf.Tensor) -> tf.Tensor:
+        v1.get_variable("own", [2])
+        in_another_thread(lambda: add_variable(graph, "other"))
+        raise ValueError(f"no use for {x}")
+
+    with pytest.raises(GraphEditError, match="no use"):
+        editor.grow("net/one/out:0", function, into="head")
+    assert {name.partition("/")[0] for name in editor.index.names[len(before) :]} == {"other"}
+    assert [v.name for v in graph.get_collection("variables")][-1] == "other:0"
+
+
+def test_what_another_thread_adds_while_a_copy_of_the_graph_editor_fails_stays(mlp: tf.Graph) -> None:
+    def transform(_: Any, op: tf.Operation, __: Any) -> Any:
+        in_another_thread(lambda: add_variable(mlp, "other"))
+        raise ValueError(f"no use for {op.name}")
+
+    transformer = ge.Transformer()
+    transformer.transform_op_handler = transform
+    with pytest.raises(ValueError, match="no use"):
+        transformer(ge.sgv([mlp.get_operation_by_name("net/one/out")]), mlp, "copy", "")
+    assert "other" in tgw.edit(mlp).index.ids
+    assert [v.name for v in mlp.get_collection("variables")][-1] == "other:0"
+
+
+def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: GraphEditor) -> None:
+    graph = editor.graph
+    add_variable(graph, "other")
+    other = graph.get_collection("variables")[-1]
+    name = other.__dict__.pop("_handle_name")
+    assert "other:0" not in [member.name for member in editor.index.collections["variables"]]
+    assert editor.index is editor.index
+    assert not editor.is_behind()
+    other._handle_name = name
+    assert "other:0" in [member.name for member in editor.index.collections["variables"]]
+
+
+@contextmanager
+def at_the_same_time(*works: Callable[[], None]) -> Iterator[None]:
+    """Each piece of work again and again, in a thread of its own; what one raises is raised at the end."""
+    stop, errors = threading.Event(), list[BaseException]()
+
+    def repeat(work: Callable[[], None]) -> None:
+        try:
+            while not stop.is_set():
+                work()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=repeat, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(ENOUGH)
+    assert not any(thread.is_alive() for thread in threads)
+    assert errors == []
+
+
+def test_threads_that_add_and_train_while_edits_go_on() -> None:
+    """Each edit finds all that came before it, and nothing twice."""
+    editor = tgw.example()
+    graph, session = editor.graph, editor.session
+    added: list[str] = []
+
+    def add() -> None:
+        number = len(added)
+        if number == 300:
+            time.sleep(0.01)
+            return
+        with graph.as_default():
+            logits = graph.get_tensor_by_name("net/logits:0")
+            made = v1.get_variable(f"other/v{number}", [2]) if number % 5 == 0 else tf.identity(logits, name="other/i")
+        added.append(made.op.name)
+
+    def train() -> None:
+        with contextlib.suppress(tf.errors.CancelledError):  # of the session that an edit has just renewed
+            session.run("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+
+    choose = random.Random(7)
+    with at_the_same_time(add, train):
+        for _ in range(30):
+            choose.choice(EDITS_OF_EXAMPLE)(editor)
+            known = added.copy()
+            assert editor.index.ids.keys() >= set(known)
+            assert len(set(editor.index.names)) == len(editor.index)
+            editor.jump(choose.randrange(len(editor.history.done) + 1))
+    ops = [op.name for op in graph.get_operations()]
+    record = record_of(graph)
+    assert len(ops) == len(set(ops)) == len(graph.as_graph_def().node)
+    assert set(editor.index.names) == set(ops) - record.hidden - record.veils.keys()
+    variables = [v.name for v in graph.get_collection("variables")]
+    assert [member.name for member in editor.index.collections["variables"]] == variables
+    assert {f"{name}:0" for name in added if "/v" in name} <= set(variables)
+    assert session.run("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]}).shape == (1, 3)
+
+
+def place(editor: GraphEditor) -> None:
+    """Put an op on a device, or let TensorFlow choose again."""
+    device = editor.index.nodes[editor.index.op("net/hidden/Relu")].device
+    editor.place("net/hidden/Relu", None if device else "/device:CPU:0")
+
+
+EDITS_OF_EXAMPLE = [
+    lambda e: e.clone("x:0", "net/logits:0", into=e.free_scope("copy")),
+    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e.free_scope("unit")),
+    lambda e: e.grow("net/hidden/Relu:0", tf.reduce_mean, into=e.free_scope("head")),
+    lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.free_scope("loss")),
+    place,
+]
