@@ -8,6 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+# Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the one before: a name
+# of a megabyte that is all slashes would otherwise be half a million strings of half a megabyte.
+DEEPEST = 200
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
@@ -68,15 +71,28 @@ def last_part(name: str) -> str:
 
 
 def enclosing_scopes(name: str) -> Iterable[str]:
-    """The scopes around a name, outermost first.
+    """The scopes around a name, outermost first; the outermost 200 of them, the rest is the op's own name.
 
     >>> list(enclosing_scopes("a/b/c"))
     ['a', 'a/b']
     """
-    at = name.find("/")
-    while at >= 0:
-        yield name[:at]
+    at = -1
+    for _ in range(DEEPEST):
         at = name.find("/", at + 1)
+        if at < 0:
+            return
+        yield name[:at]
+
+
+def scope_around(name: str) -> str:
+    """The innermost scope around a name, "" at the root.
+
+    >>> scope_around("a/b/c"), scope_around("c")
+    ('a/b', '')
+    """
+    if name.count("/") <= DEEPEST:
+        return name.rpartition("/")[0]
+    return [*enclosing_scopes(name)][-1]
 
 
 def is_scope_name(name: object) -> bool:

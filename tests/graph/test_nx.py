@@ -13,8 +13,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef, build
 from tfgraphwidget.graph.nx import networkx, write_graphml
+from tfgraphwidget.progress import told_to
 
 
 @dataclass
@@ -132,3 +134,28 @@ def test_as_text_shapes_and_attributes_are_words(mlp: tf.Graph) -> None:
 
 def test_an_empty_graph_is_an_empty_graph() -> None:
     assert len(networkx(build([]))) == 0
+
+
+def test_graphml_of_too_many_attributes_or_edges_is_refused_by_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = v1.NodeDef(name="x", op="Placeholder")
+    for number in range(4_000):
+        node.attr[f"_a{number}"].i = number
+    with pytest.raises(GraphEditError, match=r"4,000 attributes of different names, and GraphML .* 3,000 at most"):
+        tgw.edit(v1.GraphDef(node=[node])).save(tmp_path / "many.graphml")
+    graph_def = v1.GraphDef(node=[v1.NodeDef(name=f"p{number}", op="NoOp") for number in range(20)])
+    graph_def.node.add(name="all", op="NoOp", input=[f"^p{number}" for number in range(20)])
+    monkeypatch.setattr("tfgraphwidget.graph.nx._MOST_EDGES", 19)
+    with pytest.raises(GraphEditError, match=r"has 20 edges, and GraphML is written of 19 at most"):
+        tgw.edit(graph_def).save(tmp_path / "many.graphml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
+    editor, told = tgw.example(), list[str]()
+    for suffix in ("graphml", "dot", "html", "svg"):
+        with told_to(lambda what, *_: told.append(what)):
+            editor.save(tmp_path / f"x.{suffix}")
+    assert {"Taking the edges", "Writing GraphML", "Writing the edges", "Packing the outputs"} <= set(told)
+    assert {"Packing the attributes", "Compressing the page", "Drawing the lines"} <= set(told)

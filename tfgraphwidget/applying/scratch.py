@@ -18,6 +18,7 @@ from tfgraphwidget.edits.after import After, Tensor, const_shape, is_small, join
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.doors import doors
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.sources.bounds import Bounds
 from tfgraphwidget.sources.nested import finite
 
 _DEEPEST = 50
@@ -46,6 +47,7 @@ class Scratch:
         self._stand_ins: dict[str, dict[int, Any]] = {}
         self._shared: dict[tuple[str, Shape, str], Any] = {}
         self._known: set[str] = set()
+        self._bounds = Bounds(view.index.typing.definition)
 
     def shapes(self, op: str) -> list[Shape]:
         """The static shapes of an op's outputs as they follow from what it reads now; None all over when TensorFlow
@@ -145,6 +147,9 @@ class Scratch:
         definition = self._view.index.typing.definition(node.op)
         if definition is None:
             raise Unknown(f"the op type {node.op!r}")
+        why = self._bounds.why(node)
+        if why:
+            raise Refused(f"it {why}")
         self._add_functions(node)
         made = tf.compat.v1.NodeDef(name=f"op{self._graph.version}", op=node.op)
         for attr in definition.attr:
@@ -174,6 +179,9 @@ class Scratch:
             _asked(lambda: self._import(lacking))
 
     def _import(self, functions: dict[str, Any]) -> None:
+        excess = self._bounds.excess((), functions)
+        if excess:
+            raise Unknown(excess.why)
         graph_def = tf.compat.v1.GraphDef()
         graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
         graph_def.library.function.extend(finite(functions))

@@ -25,6 +25,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import listed
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources.bounds import Bounds
 
 _HOLDING = frozenset({"resource", "variant"})
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
@@ -42,9 +43,20 @@ def shaped(index: GraphIndex, patch: Patch) -> Patch:
     """
     if not patch.add.nodes and not patch.changed:
         return patch
+    _check_bounds(index, patch)
     with no_collections():
         after = _inferred(index, patch)
     return replace(patch, shapes=tuple(_new_shapes(after)), changed=_told_by_attributes(after))
+
+
+def _check_bounds(index: GraphIndex, patch: Patch) -> None:
+    """Refuse an edit that gives an op too many tensors; one that a file has already may be read from something else."""
+    bounds = Bounds(index.typing.definition)
+    changed = ((edited.before, edited.after) for edited in patch.changed)
+    for before, node in (*((None, node) for node in patch.add.nodes), *changed):
+        why = bounds.why(node)
+        if why and (before is None or not bounds.why(before)):
+            raise GraphEditError(f"Op {node.name!r} {why}; give it a smaller number.", [node.name])
 
 
 def _inferred(index: GraphIndex, patch: Patch) -> After:

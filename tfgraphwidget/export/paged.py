@@ -29,6 +29,7 @@ from tfgraphwidget.export.viewed import Viewed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.traits import TRAITS
+from tfgraphwidget.progress import counted, tell
 from tfgraphwidget.sources import docs
 from tfgraphwidget.view import insides
 from tfgraphwidget.view.absolute import Frame
@@ -51,7 +52,7 @@ def packed(viewed: Viewed) -> bytes:
     multiples of 4.
     """
     found, way = opened(viewed)
-    rooms = [_room(one) for one in found]
+    rooms = [_room(one) for one in counted(found, "Packing the page", every=1)]
     kinds = {kind: one.viewed.index for one in found for kind in one.viewed.index.kinds[0]}
     titles = titles_of(viewed) if len(way) == len(viewed.path) else (" / ".join(titles_of(viewed)),)
     head = _text(
@@ -65,6 +66,7 @@ def packed(viewed: Viewed) -> bytes:
         }
     )
     parts = [len(head).to_bytes(4, "little"), head, *(part for room in rooms for part in room)]
+    tell("Compressing the page")
     return gzip.compress(b"".join(parts), _LEVEL, mtime=0)
 
 
@@ -158,8 +160,8 @@ def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
     """The dtype and the shape of each output."""
     per_op, dtypes, shapes, missing = [0], list[int](), list[int](), 0
     shape, few = index.typing.shape, len(index) <= _MOST_INFERRED
-    for op, (name, node) in enumerate(zip(index.names, index.nodes, strict=True)):
-        held = index.dtypes(op)
+    for op, name in enumerate(counted(index.names, "Packing the outputs")):
+        node, held = index.nodes[op], index.dtypes(op)
         per_op.append(per_op[-1] + len(held))
         dtypes += [texts.code(dtype or "unknown") for dtype in held]
         # Where a large file does not say them, TensorFlow would have to read all of it to infer the first.
@@ -186,7 +188,7 @@ def _attributes(index: GraphIndex, texts: Texts, values: Values, told: list[str]
         told.append(f"This page has no attributes: the graph has {len(index):,} ops.")
     nodes = index.nodes if len(index) <= _MOST_WITH_ATTRIBUTES else []
     start, names, held = np.zeros(len(index) + 1, dtype=np.uint32), list[int](), list[int]()
-    for op, node in enumerate(nodes):
+    for op, node in enumerate(counted(nodes, "Packing the attributes")):
         for name in sorted(node.attr):
             names.append(texts.code(name))
             held.append(values.code(node.attr[name]))

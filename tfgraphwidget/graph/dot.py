@@ -8,6 +8,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.names import last_part
+from tfgraphwidget.progress import counted
 
 
 def text(index: GraphIndex) -> str:
@@ -49,14 +50,19 @@ def _scope(index: GraphIndex) -> Iterator[str]:
 
 def _edges(index: GraphIndex) -> Iterator[str]:
     start, to, port = (column.tolist() for column in index.sources)
-    for i, reader in enumerate(index.names):
+    known: dict[tuple[int, int], str] = {}  # a tensor may have many readers
+    for i, reader in enumerate(counted(index.names, "Writing the edges")):
+        end = quoted(reader)
         for edge in range(start[i], start[i + 1]):
-            source = quoted(index.names[to[edge]])
-            if port[edge] == CONTROL:
-                yield f"  {source} -> {quoted(reader)} [style=dashed];"
-            else:
-                shape = shape_text(index.shape(to[edge], port[edge]))
-                label = f"{index.dtypes(to[edge])[port[edge]]} {shape}".strip()
-                at = f":{port[edge]}" if port[edge] else ""
-                tip = quoted(f"{index.names[to[edge]]}{at or ':0'}")
-                yield f"  {source} -> {quoted(reader)} [label={quoted(label)}, edgetooltip={tip}];"
+            tensor = to[edge], port[edge]
+            if tensor not in known:
+                known[tensor] = _tensor(index, *tensor)
+            yield f"  {quoted(index.names[to[edge]])} -> {end} {known[tensor]};"
+
+
+def _tensor(index: GraphIndex, op: int, port: int) -> str:
+    """How an edge looks that carries a tensor."""
+    if port == CONTROL:
+        return "[style=dashed]"
+    label = f"{index.dtypes(op)[port]} {shape_text(index.shape(op, port))}".strip()
+    return f"[label={quoted(label)}, edgetooltip={quoted(f'{index.names[op]}:{port}')}]"

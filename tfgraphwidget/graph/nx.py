@@ -8,11 +8,14 @@ from typing import Any
 
 import networkx as nx
 
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.progress import counted, tell
 
+_MOST_EDGES, _MOST_KEYS = 300_000, 3_000
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -34,7 +37,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     nodes have `node_def` too, the bytes of their NodeDefs.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
-    for i, name in enumerate(index.names):
+    for i, name in enumerate(counted(index.names, "Taking the ops")):
         op = Op(index, i)
         attributes = {key: _plain(op.attr(key)) for key in sorted(index.nodes[i].attr)}
         told: dict[str, Any] = {"attributes": attributes}
@@ -45,7 +48,7 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
         graph.add_node(name, op=op.type, scope=op.scope, device=op.device, **told)
     known: dict[tuple[int, int], dict[str, Any]] = {}
     start, to, port = (column.tolist() for column in index.sources)
-    for i, reader in enumerate(index.names):
+    for i, reader in enumerate(counted(index.names, "Taking the edges")):
         slots = len(index.input_lists[i])
         # Of each op the tensors come first, in slot order, then the control inputs.
         for k, edge in enumerate(range(start[i], start[i + 1])):
@@ -95,14 +98,30 @@ def _shape(proto: Any) -> Shape:
 
 
 def write_graphml(index: GraphIndex, path: Path) -> None:
-    """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool."""
+    """Write the graph as GraphML, which networkx, Gephi and yEd read; every attribute is a str, an int or a bool.
+
+    Raises GraphEditError for more edges, or more attributes of different names, than can be written in a minute.
+    """
+    _check_size(index)
     graph = networkx(index, text=True)
     told = [graph.graph, *(data for _, data in graph.nodes(data=True)), *(data for *_, data in graph.edges(data=True))]
     for attributes in told:
         attributes.update((key, _printable(value)) for key, value in attributes.items() if isinstance(value, str))
     if any(_NOT_XML.search(name) for name in graph):
         graph = nx.relabel_nodes(graph, _printable)
+    tell("Writing GraphML")
     nx.write_graphml(graph, path)
+
+
+def _check_size(index: GraphIndex) -> None:
+    """GraphML declares each attribute in its head, in a time that grows with the square of their number."""
+    edges, keys = len(index.sources[1]), {key for node in index.nodes for key in node.attr}
+    for count, most, what in ((edges, _MOST_EDGES, "edges"), (len(keys), _MOST_KEYS, "attributes of different names")):
+        if count > most:
+            raise GraphEditError(
+                f"The graph has {count:,} {what}, and GraphML is written of {most:,} at most; save it as .pb or .dot, "
+                "or save an extract of it."
+            )
 
 
 def _printable(text: str) -> str:

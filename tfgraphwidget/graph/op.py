@@ -7,6 +7,7 @@ from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.names import scope_around
 
 DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
 
@@ -36,7 +37,7 @@ class Op:
     @property
     def scope(self) -> str:
         """The name scope around it, or ""."""
-        return self.name.rpartition("/")[0]
+        return scope_around(self.name)
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.names import did_you_mean, enclosing_scopes
+from tfgraphwidget.names import did_you_mean, enclosing_scopes, scope_around
 
 Ids = npt.NDArray[np.int32]
 
@@ -19,8 +19,9 @@ Ids = npt.NDArray[np.int32]
 class ScopeTree:
     """Name scopes numbered parents first; scope 0 is the root, named "".
 
-    An op belongs to the deepest scope around it. An op that has a scope of its own name (as "w" beside
-    "w/read") belongs inside that scope: TensorFlow's way of naming the parts of one thing.
+    An op belongs to the deepest scope around it, of the 200 that may lie in each other (`names.enclosing_scopes`). An
+    op that has a scope of its own name (as "w" beside "w/read") belongs inside that scope: TensorFlow's way of naming
+    the parts of one thing.
     `order` lists the ops scope by scope, so that scope s with all below it is `order[start[s]:stop[s]]`.
     """
 
@@ -37,7 +38,7 @@ class ScopeTree:
         ids = {"": 0}
         parent = [0]
         for name in op_names:
-            if name.rpartition("/")[0] not in ids:
+            if scope_around(name) not in ids:
                 _add_scopes(name, ids, parent)
         scope_of = np.array([_home(name, ids) for name in op_names], dtype=np.int32)
         return cls._with_intervals(list(ids), np.array(parent, dtype=np.int32), scope_of)
@@ -103,4 +104,4 @@ def _add_scopes(name: str, ids: dict[str, int], parent: list[int]) -> None:
 
 def _home(name: str, ids: dict[str, int]) -> int:
     own = ids.get(name)
-    return own if own is not None else ids[name.rpartition("/")[0]]
+    return own if own is not None else ids[scope_around(name)]

@@ -16,9 +16,11 @@ from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.sources import devices
 from tfgraphwidget.sources.assets import asset_files, outside
 from tfgraphwidget.sources.body import Body
+from tfgraphwidget.sources.bounds import Bounds, Excess
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.dtypes import OpTypes
 from tfgraphwidget.sources.nested import ITSELF, TOO_DEEP, stopped
+from tfgraphwidget.sources.paths import shortened
 from tfgraphwidget.sources.protos import ProtoBody
 from tfgraphwidget.sources.restored import keys_by_handle, restored_names, variables_of
 
@@ -50,8 +52,14 @@ def obstacles(file: File) -> list[Obstacle]:
     """All that stands in the way of running a file's graph, the gravest first."""
     body = file.body
     return [
-        *_versions(file), *_unknown_ops(body), *_endless(body), *_assets(file), *_pinned(file), *_checkpoint(file)
-    ]  # fmt: skip
+        *_versions(file),
+        *_unknown_ops(body),
+        *_endless(body),
+        *_excess(body),
+        *_assets(file),
+        *_pinned(file),
+        *_checkpoint(file),
+    ]
 
 
 def _versions(file: File) -> Iterator[Obstacle]:
@@ -114,6 +122,24 @@ def _assets(file: File) -> Iterator[Obstacle]:
                 stops=True,
             )
             return
+
+
+def _excess(body: ProtoBody) -> Iterator[Obstacle]:
+    library = {name: body.function(name) for name in body.functions()}
+    found = Bounds(OpTypes(body.function).definition).excess(body.protos, library)
+    if found is not None:
+        yield too_much(found)
+
+
+def too_much(found: Excess) -> Obstacle:
+    """The obstacle that an op is of which TensorFlow would make too much."""
+    where = f" in function {found.function!r}" if found.function else ""
+    return Obstacle(
+        f"Op {shortened(found.op)}{where} {found.why}, so the graph can be looked at only; save it again without that "
+        "op to run it.",
+        stops=True,
+        ops=() if found.function else (found.op,),
+    )
 
 
 def _others(count: int) -> str:

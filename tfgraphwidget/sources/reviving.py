@@ -13,13 +13,17 @@ from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.assets import located
 from tfgraphwidget.sources.body import Revived
+from tfgraphwidget.sources.bounds import computed
 from tfgraphwidget.sources.checkpoints import Checkpoint
+from tfgraphwidget.sources.dtypes import OpTypes
 from tfgraphwidget.sources.live import GraphBody
-from tfgraphwidget.sources.notices import File, lacking_names, obstacles
+from tfgraphwidget.sources.notices import File, lacking_names, obstacles, too_much
 from tfgraphwidget.sources.objects import unrestored
 from tfgraphwidget.sources.restored import assigns, keys_by_handle, sliced, variables_of
+from tfgraphwidget.sources.shapes import ProtoTyping
 from tfgraphwidget.sources.traced import first_line
 
+_LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
@@ -31,6 +35,10 @@ def revive(file: File) -> Revived:
     for obstacle in obstacles(file):
         if obstacle.stops:
             raise NotRunnable(obstacle.why, obstacle.ops)
+    types = OpTypes(file.body.function)
+    excess = computed(file.body.protos, lambda nodes: ProtoTyping(nodes, types, dict))
+    if excess is not None:
+        raise NotRunnable(*too_much(excess)[::2])
     graph = tf.Graph()
     # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
     session = tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
@@ -44,7 +52,7 @@ def revive(file: File) -> Revived:
     except Exception as error:  # whatever TensorFlow finds wrong with a file
         session.close()
         raise NotRunnable(
-            f"TensorFlow cannot import {file.where}: {first_line(error)}; it can be looked at only."
+            f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
         ) from error
     return Revived(GraphBody(graph, called=file.body.called), graph, session)
 

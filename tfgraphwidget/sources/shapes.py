@@ -17,6 +17,7 @@ from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util
 
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.sources.bounds import Bounds
 from tfgraphwidget.sources.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.nested import finite
 
@@ -25,6 +26,7 @@ _OUTPUT_SHAPES = "_output_shapes"
 # then, in the graph or in a function that it calls (tests/sources/test_nested.py). An op that asks for a kernel which
 # nobody has cannot run.
 _KERNEL = "_kernel"
+_LARGEST_RANK = 254  # TensorFlow refuses a shape of more
 
 
 @dataclass(eq=False)
@@ -73,10 +75,13 @@ class ProtoTyping:
 
     @cached_property
     def _scratch(self) -> tf.Graph | None:
+        library = self.library()
+        if Bounds(self.definition).excess(self.nodes, library):
+            return None
         graph_def = tf.compat.v1.GraphDef(node=self.nodes)
         graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
         try:
-            graph_def.library.function.extend(finite(self.library()))
+            graph_def.library.function.extend(finite(library))
             inside = (node for function in graph_def.library.function for node in function.node_def)
             for node in chain(graph_def.node, inside):
                 node.attr[_KERNEL].s = b"none"
@@ -119,7 +124,7 @@ def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
 
 def from_proto(proto: Any) -> Shape:
     """The shape that a TensorShapeProto says."""
-    if proto.unknown_rank:
+    if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
         return None
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
 

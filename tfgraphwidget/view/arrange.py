@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log
 
+from tfgraphwidget.progress import counted
 from tfgraphwidget.view.again import rejoined, replanned
 from tfgraphwidget.view.drawing import Drawing, Like, Pack
 from tfgraphwidget.view.flow import Cut, Flow, Plan, cut, planned
 from tfgraphwidget.view.packing import ASIDE_GAP, GAP, beside, extent
 from tfgraphwidget.view.placed import Piece
 from tfgraphwidget.view.route import Column, column
-from tfgraphwidget.view.sheet import Sheet
+from tfgraphwidget.view.sheet import LONG, Sheet
 from tfgraphwidget.view.stretch import repacked, stretched
 from tfgraphwidget.view.structure import BORDER, Part, Structure
 from tfgraphwidget.view.wrap import cost
@@ -106,7 +107,9 @@ def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
             continue
         tried.append(into)
         plan = planned(flow, into)
-        columns = [column(plan, number) for number in range(len(plan.layers))]
+        numbers = range(len(plan.layers))
+        slowly = counted(numbers, "Laying out the lines", every=1) if len(flow.lines) > LONG else numbers
+        columns = [column(plan, number) for number in slowly]
         sheet = Sheet(plan, columns)
         now = cost(sheet.height, sheet.width, flow.aspect) * (1 + _PER_COLUMN * len(columns))
         if best is None or now < best[0]:

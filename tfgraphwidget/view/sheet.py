@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfgraphwidget.progress import counted
 from tfgraphwidget.view.flow import Net, Plan, Run
 from tfgraphwidget.view.placed import Piece, Point, without_corners
 from tfgraphwidget.view.route import Column, side
@@ -11,6 +12,8 @@ from tfgraphwidget.view.rows import ABOVE, BELOW, TRACK
 from tfgraphwidget.view.tracks import Net as Branches
 from tfgraphwidget.view.tracks import tracks
 from tfgraphwidget.view.wrap import GUTTER
+
+LONG = 5_000  # lines of one drawing that take a second: a person is told how far it is
 
 
 class Sheet:
@@ -37,9 +40,9 @@ class Sheet:
             column = self.columns[self.plan.column[node]]
             left.append(column.left + column.x[node] - w / 2)
             top.append(self.head + column.top[node])
-        routes = [
-            self._route(runs, top, turn=turn) for runs, turn in zip(self.plan.runs, self.plan.turned, strict=True)
-        ]
+        ways = list(zip(self.plan.runs, self.plan.turned, strict=True))
+        slowly = counted(ways, "Drawing the lines") if len(ways) > LONG else ways
+        routes = [self._route(runs, top, turn=turn) for runs, turn in slowly]
         return Piece(left, top, self.width, self.height, routes, self.enter, self.leave)
 
     def _place_columns(self) -> float:
