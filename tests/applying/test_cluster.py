@@ -255,3 +255,19 @@ def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> No
         with pytest.raises(SessionRefused, match="could run nothing any more"):
             editor.grow("y:0", lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)), into="lacking")
         assert session.run("y:0").tolist() == [1.0, 4.0]
+
+
+def test_servers_place_the_whole_graph_whatever_the_session_asks_for(cluster: Cluster) -> None:
+    graph, _, _, init = two_places(resource=True)
+    config = v1.ConfigProto(operation_timeout_in_ms=5_000)
+    config.graph_options.place_pruned_graph = True
+    with v1.Session(cluster.target, graph=graph, config=config) as session:
+        session.run(init)
+        editor = tgw.edit(graph, session=session)
+        with pytest.raises(SessionRefused, match="would stand on"):
+            editor.clone(outputs=["a"], into="nowhere", device="/job:worker/task:7", init="none")
+        session.run(init)
+        with graph.as_default(), tf.device("/job:worker/task:7"):
+            tf.constant(1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="task:7"):
+            session.run(init)

@@ -33,7 +33,7 @@ from tfgraphwidget.applying.running import Answered, can_grow
 from tfgraphwidget.applying.values import told
 from tfgraphwidget.edits.patch import Edited, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.names import colocated_with, listed
+from tfgraphwidget.names import as_input, colocated_with, listed
 from tfgraphwidget.sources.devices import absent, covers, present, spec_of
 from tfgraphwidget.sources.dtypes import dtype_name
 from tfgraphwidget.sources.notices import pinned_text
@@ -202,7 +202,8 @@ def _places_all(session: Any, graph: tf.Graph) -> bool:
         isinstance(session, BaseSession)
         and not session._closed
         and session.graph is graph
-        and not session._config.graph_options.place_pruned_graph
+        # Servers place the whole graph whatever the option says (tests/applying/test_cluster.py).
+        and not (session._config.graph_options.place_pruned_graph and not session.sess_str)
     )
 
 
@@ -267,16 +268,20 @@ def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ..
 @contextmanager
 def only_with_kernels(session: Any, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python adds no op to the graph that has no kernel in the session: SessionRefused instead."""
-    if not _places_all(session, graph) or session.sess_str:
+    if not _places_all(session, graph):
         yield
         return
-    create, types = graph._create_op_internal, Devices.of(session).types
+    create, there = graph._create_op_internal, Devices.of(session)
 
-    def checked(op_type: str, *given: Any, **options: Any) -> Any:
-        attributes = options.get("attrs", given[4] if len(given) > 4 else None) or {}
-        if not has_kernel(op_type, attributes, types):
-            raise _no_kernel(str(options.get("name") or op_type).rstrip("/"), op_type, attributes, types)
-        return create(op_type, *given, **options)
+    def checked(op_type: str, inputs: Sequence[tf.Tensor], *given: Any, **options: Any) -> Any:
+        attributes = options.get("attrs", given[3] if len(given) > 3 else None) or {}
+        if not has_kernel(op_type, attributes, there.types):
+            name = str(options.get("name") or op_type).rstrip("/")
+            if there.kernels_known:
+                raise _no_kernel(name, op_type, attributes, there.types)
+            taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
+            _try(session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch())
+        return create(op_type, inputs, *given, **options)
 
     graph._create_op_internal = checked
     try:
