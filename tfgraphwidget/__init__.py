@@ -38,7 +38,8 @@ def edit(
 
     `graph` is one of these; without it, the default graph:
 
-    * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised)
+    * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised).
+      Of a MonitoredSession it is the session inside, which runs no hooks
     * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built;
       edits make a new callable of it, `editor.module()`
     * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`

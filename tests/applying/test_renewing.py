@@ -746,10 +746,12 @@ def test_the_session_inside_a_monitored_one_is_renewed(graph: tf.Graph) -> None:
     add = v1.assign_add(variable, [1.0])
     with v1.train.MonitoredSession() as monitored:
         monitored.run(add)
-        with pytest.raises(SessionRefused, match=r"A MonitoredSession is not .* session\._tf_sess\(\)"):
-            renew(monitored)
-        renew(monitored._tf_sess())
+        assert renew(monitored) == ()
         assert monitored.run(add) == [3.0]
+    with pytest.raises(SessionRefused, match="The MonitoredSession is closed"):
+        renew(monitored)
+    with pytest.raises(SessionRefused, match="A str is not a"):
+        renew("session")
 
 
 def test_many_renewals_leave_nothing_behind(graph: tf.Graph) -> None:

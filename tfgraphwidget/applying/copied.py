@@ -12,6 +12,7 @@ from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.live import session_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,7 @@ class Copy:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
             raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models
+        session = session_of(session)
         if session is not None:
             target = Model(self.graph, session)
         if id(session) not in self._syncs:

@@ -27,7 +27,8 @@ def check_open(graph: tf.Graph) -> None:
     if graph.finalized:
         raise GraphFinalized(
             "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
-            "new tf.Graph, or open the graph before it is finalized (a MonitoredSession or Supervisor does that)."
+            "new tf.Graph, or edit the graph before it is finalized (by a MonitoredSession or Supervisor: a "
+            "SessionRunHook's begin() comes before)."
         )
 
 

@@ -260,7 +260,7 @@ def check_file(patch: Patch) -> None:
 def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
-    soft = graph is None or (session is not None and session._config.allow_soft_placement)
+    soft = graph is None or (isinstance(session, BaseSession) and session._config.allow_soft_placement)
     pinned = absent([(node.name, node.device) for node in nodes], session)
     return tuple(pinned_text(each, own_session=soft) for each in pinned)
 

@@ -40,6 +40,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources.live import session_of
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -165,8 +166,10 @@ def _swap(one: Any, other: Any) -> None:
 def renew(session: Any) -> tuple[str, ...]:
     """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each thing that could not be kept.
 
-    Raises SessionRefused, and leaves the session as it was, when that cannot be.
+    Of a MonitoredSession, or what else wraps one, it is the session inside that is renewed. Raises SessionRefused, and
+    leaves the session as it was, when that cannot be.
     """
+    session = session_of(session)
     _check(session, getattr(session, "graph", None))
     renewal = Renewal.read(session, session.graph)
     renewal.carry()
@@ -178,7 +181,7 @@ def _check(session: Any, graph: Any) -> None:
     if not isinstance(session, BaseSession):
         raise SessionRefused(
             f"A {type(session).__name__} is not a tf.compat.v1.Session, and only that can be renewed; give the one "
-            "that it holds (a MonitoredSession: session._tf_sess())."
+            "that it holds."
         )
     check_session(session, graph)
     if session.sess_str:

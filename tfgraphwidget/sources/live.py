@@ -1,4 +1,4 @@
-"""A live `tf.Graph`, or a function's FuncGraph, as a Body."""
+"""A live `tf.Graph`, or a function's FuncGraph, as a Body; and the session that runs it, out of what wraps it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.client.session import BaseSession, SessionInterface
 from tensorflow.python.framework import c_api_util
 from tensorflow.python.framework.function import _DefinedFunction
+from tensorflow.python.training import monitored_session
 
+from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources.body import Collections
@@ -24,6 +27,33 @@ from tfgraphwidget.sources.variables import definition
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
+
+
+_MONITORED = monitored_session._MonitoredSession
+_WRAPPERS = (monitored_session._WrappedSession, SessionInterface)  # the latter are TensorFlow's debuggers
+
+
+def is_session(thing: object) -> bool:
+    """Whether a thing is a session, or one of TensorFlow's objects that wrap one."""
+    return isinstance(thing, (BaseSession, _MONITORED, *_WRAPPERS))
+
+
+def session_of(thing: Any) -> Any:
+    """The `tf.compat.v1.Session` in a MonitoredSession, in what its hooks are given, or in a debugger; else the thing.
+
+    What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession that is closed.
+    """
+    inner = thing
+    while inner is not None and not isinstance(inner, BaseSession):
+        if isinstance(inner, _MONITORED):
+            inner = inner._tf_sess()
+        elif isinstance(inner, _WRAPPERS) and hasattr(inner, "_sess"):
+            inner = inner._sess
+        else:
+            return thing
+    if inner is None and thing is not None:
+        raise SessionRefused(f"The {type(thing).__name__} is closed; open a new one and give that.")
+    return inner
 
 
 @dataclass(eq=False)

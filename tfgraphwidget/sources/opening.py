@@ -15,7 +15,7 @@ from tfgraphwidget.sources import devices
 from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.files import Wanted, path_source, proto_source
 from tfgraphwidget.sources.keras_models import is_keras, keras_source
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live import GraphBody, is_session, session_of
 from tfgraphwidget.sources.networked import is_networkx, meta_graph_of
 from tfgraphwidget.sources.notices import pinned_text, placed_inside
 from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
@@ -23,7 +23,6 @@ from tfgraphwidget.sources.said import said, said_live
 from tfgraphwidget.sources.traced import CONCRETE, FUNCTION, concrete_of, function_source
 
 _PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in (GRAPH, META, SAVED)}
-_SESSIONS = tf.compat.v1.Session | tf.compat.v1.InteractiveSession
 
 
 def open_source(
@@ -41,9 +40,11 @@ def open_source(
     among the graphs of a SavedModel. Raises NotAGraph, UnknownName, SessionRefused, or GraphEditError when there is a
     choice to make; nothing is left half opened.
     """
+    session = session_of(session)
     if thing is None:
         thing = getattr(session, "graph", session) if session is not None else tf.compat.v1.get_default_graph()
-    if isinstance(thing, _SESSIONS):
+    if is_session(thing):
+        thing = session_of(thing)
         session, thing = session or thing, thing.graph
     wanted = Wanted(signature, checkpoint, tags)
     source = _opened(thing, session, wanted)
