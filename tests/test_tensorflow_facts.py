@@ -588,3 +588,24 @@ def test_no_op_is_made_while_a_session_takes_ops_over(line: tf.Graph) -> None:
             session.run([])
     thread.join(60)
     assert line.get_operation_by_name("late")
+
+
+def test_a_session_without_a_config_places_ops_softly() -> None:
+    with tf.Graph().as_default() as graph, tf.device("/device:GPU:7"):
+        tf.add(1.0, 2.0, name="sum")
+    with v1.Session(graph=graph) as session:
+        assert session._config.allow_soft_placement
+        assert session.run("sum:0") == 3.0
+    with v1.Session(graph=graph, config=v1.ConfigProto()) as session, pytest.raises(tf.errors.InvalidArgumentError):
+        session.run("sum:0")
+
+
+def test_a_reader_of_checkpoints_takes_a_prefix_for_the_folder_of_its_name(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.get_variable("w", [], initializer=v1.zeros_initializer())
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(tmp_path / "m"))
+    (tmp_path / "m").mkdir()
+    with pytest.raises(ValueError, match="in given directory"):
+        tf.train.load_checkpoint(str(tmp_path / "m"))
+    assert v1.train.NewCheckpointReader(str(tmp_path / "m")).has_tensor("w")

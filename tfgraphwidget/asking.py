@@ -49,7 +49,10 @@ class Asking(Changing):
         into: str | None = None,
         **options: Unpack[Options],
     ) -> Clone:
-        """The call of `clone` as a value: names for what was given, the chosen part for what was not.
+        """The call of `clone` as a value.
+
+        A call that names neither inputs nor outputs takes the chosen boundary or the chosen ops, whole, and the command
+        holds their names. One that names either takes nothing from what is chosen, so it means the same each time.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -62,15 +65,16 @@ class Asking(Changing):
         if inputs is None and outputs is None and self.selection is None and self.room.selection_notice:
             raise NothingTo(self.room.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
-            selection, inputs, outputs = inputs, (), ()
+            selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(self.room.boundary):
-            selection, inputs, outputs = self.selection, (), ()
+            selection = self.selection
+        ends = self._boundary(inputs, outputs)
         graph, device = self._other(options), options.get("device")
         variables, init = options.get("variables", "own"), options.get("init", "current")
         devices = _devices(options.get("devices", ()))
-        return Clone(  # Over 30 lines because a clone has many options, one on each.
-            inputs=self.inputs if inputs is None else self._names(inputs),
-            outputs=self.outputs if outputs is None else self._names(outputs),
+        return Clone(
+            inputs=ends[0],
+            outputs=ends[1],
             into=self._free(options.get("times"), devices) if into is None else into,
             variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
             init=self._values(init) if isinstance(init, Mapping) else _path(init),

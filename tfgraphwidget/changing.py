@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict
 
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.history import History, Step
@@ -17,9 +17,19 @@ from tfgraphwidget.room import Room
 from tfgraphwidget.seeing import Seeing
 
 if TYPE_CHECKING:
+    from typing import Unpack  # Python 3.10 has none
+
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.room import Site
     from tfgraphwidget.sources.body import Source
+
+
+class How(TypedDict, total=False):
+    """What a step hangs on beside its command; see `edits.history.Step`."""
+
+    renewed: bool
+    reserved: tuple[str, ...]
+    imported: bool
 
 
 class Copies(dict[str, Any]):
@@ -81,10 +91,10 @@ class Changing(Seeing):
             raise NotRunnable(self.read_only())
 
     def _remember(
-        self, command: Any, patch: Patch, place: Site | None, made: tuple[Any, ...], *, renewed: bool = True
+        self, command: Any, patch: Patch, place: Site | None, made: tuple[Any, ...], **how: Unpack[How]
     ) -> None:
         """Push a step that was carried out in `place`; its ops are the new ones. The caller tells those who listen."""
-        self._history = self._history.pushed(Step(command, patch, place, made, self.breadcrumb, renewed))
+        self._history = self._history.pushed(Step(command, patch, place, made, self.breadcrumb, **how))
         self._freshen(self._history.done[-1])
 
     def _freshen(self, step: Step) -> None:

@@ -37,8 +37,10 @@ class Cloning(Asking):
     def clone(self, command: Clone) -> Any:
         """Copy the ops between the boundaries into a name scope, with complete variables of their own.
 
-        The first argument may be a Selection instead: then its ops are copied. Without either, the chosen boundary or
-        the chosen ops are taken; without `into` a free name. `variables`, `init`, `replace`, `placeholders`, `reseed`,
+        The first argument may be a Selection instead: then its ops are copied. Without any of these, the chosen
+        boundary or the chosen ops are taken, and the line in the history names them; `outputs` alone are copied with
+        all that they need, whatever is chosen. An input that the outputs do not use is left out; `report.dropped` of
+        the copy says so. Without `into` a free name is taken. `variables`, `init`, `replace`, `placeholders`, `reseed`,
         `times`, `device`, `devices`, `src_scope`, `graph` (a tf.Graph or another editor) and `session` are those of
         `edits.clone.Clone`, with dicts for pairs.
 

@@ -7,7 +7,8 @@ between are made again from their edits, which takes less memory than a graph fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.graph.index import GraphIndex
@@ -39,6 +40,10 @@ class Draft:
     def fitted(self, patch: Patch) -> Patch:
         """The patch itself: NodeDefs can be changed in every way."""
         return patch
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self.index = replace(self.index, reserved=self.index.reserved | set(names))
 
     def carry_out(self, patch: Patch, then: Callable[[], None] = nothing, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
         """Apply, and `then()`; if that fails, the graph is as before. No state is lost by it: none is kept here."""

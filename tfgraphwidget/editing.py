@@ -6,21 +6,24 @@ itself, or a function's body, of which `function` and `module` then make somethi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget.applying.shaping import shaped
+from tfgraphwidget.changing import How
 from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.command import Command, settled
 from tfgraphwidget.edits.following import Ends, ends_now, renamed_keys
+from tfgraphwidget.edits.hidden import reserved
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.report import Edits
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.interrupts import held_back
+from tfgraphwidget.names import tried_before
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
@@ -61,11 +64,17 @@ class Editing(Cloning):
         _check_planned(command)
         site = self.room.site
         command = settled(command, site.index)
-        patch = site.fitted(planned(command, site.index))
+        plan = planned(command, site.index)
+        patch = site.fitted(plan)
         history, fresh = self._history, self.fresh
+        how: How = {
+            "renewed": renew != "never",
+            "reserved": self._reserved(patch),
+            "imported": patch is not plan and self._source.revive is not None,
+        }
 
         def remember() -> None:
-            self._remember(command, patch, site, (), renewed=renew != "never")
+            self._remember(command, patch, site, (), **how)
 
         with held_back():
             try:
@@ -77,6 +86,30 @@ class Editing(Cloning):
             self.lost = lost
             self.changed()
         return Edits.of(patch, lost, self._notes(patch, renew))
+
+    def _reserved(self, patch: Patch) -> tuple[str, ...]:
+        """The names that new ops of a patch have not since hidden ops have them, and not by a step that is done."""
+        site = self.room.site
+        taken = site.index.reserved if site is self._live and self._source.graph is not None else frozenset()
+        found = {name for node in patch.add.nodes for name in tried_before(node.name) if name in taken}
+        if not found:
+            return ()
+        gone = {node.name for step in self._history.done if step.place is site for node in step.patch.remove.nodes}
+        return tuple(sorted(found - reserved({*gone, *(node.name for node in patch.remove.nodes)})))
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let ops that edits add from now on take none of these names, in whatever case.
+
+        So it is with the names of ops that were undone in a live graph: TensorFlow cannot remove them. Where names in
+        `code()` hang on that, it has this line before the edit, and the graph it gives has the same names.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.reserve(["net/hidden/relu_placeholder"])
+        >>> editor.detach("net/hidden/Relu", inputs=False).added
+        ('net/hidden/Relu_placeholder_1',)
+        """
+        self._live.reserve(str(name).lower() for name in ([names] if isinstance(names, str) else names))
 
     def _carry_out(
         self,

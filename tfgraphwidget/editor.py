@@ -120,8 +120,9 @@ class GraphEditor(Colouring):
         """Write the graph as it is now; the end of `path` says how.
 
         * "edited/" is a SavedModel with the session's values, its tables and the files that these read. Its signature
-          is the boundary (`inputs`, `outputs`, or the chosen one): names, tensors, or {key: tensor}. `signatures` gives
-          several, {name: (inputs, outputs)}; when nothing is given or chosen, those that the file was opened with
+          is the boundary (`inputs` and `outputs`; of a call that names neither, the chosen one): names, tensors, or
+          {key: tensor}. `signatures` gives several, {name: (inputs, outputs)}; when nothing is given or chosen, those
+          that the file was opened with
         * ".pb" and ".pbtxt" are a GraphDef; with `frozen`, of what the outputs need, with constants for variables
         * ".meta" is a MetaGraphDef with a checkpoint of the same name beside; without, if the file had no values
         * ".svg", ".png" and ".pdf" are the picture, ".dot" and ".graphml" the graph for other tools
@@ -207,12 +208,11 @@ class GraphEditor(Colouring):
         """The signatures that are meant: those given, or the boundary, or those that the file was opened with."""
         if signatures is not None and (inputs is not None or outputs is not None):
             raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
-        boundary = (self.inputs, self.outputs)
-        if signatures is inputs is outputs is None and len(self.breadcrumb) == 1:
-            known = self.signatures
+        if signatures is inputs is outputs is None:
+            inputs, outputs = boundary = self._boundary(None, None)
+            known = self.signatures if len(self.breadcrumb) == 1 else ()
             if known and not export.is_chosen(boundary, self.index, self._source.signature, known):
                 signatures = known
-        inputs, outputs = (old if new is None else new for old, new in zip(boundary, (inputs, outputs), strict=True))
         return export.asked(self.index, self._names, inputs, outputs, signatures)
 
     def _viewed(self) -> export.Viewed:

@@ -14,7 +14,7 @@ from tfgraphwidget.edits.fold import FoldBatchNorm
 from tfgraphwidget.edits.freeze import Freeze, StripTraining, results
 from tfgraphwidget.edits.report import Edits
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.between import left_out, needed, unused
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.reworking import Reworking
 from tfgraphwidget.room import Names
@@ -29,9 +29,11 @@ class Freezing(Reworking):
     def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: Renew = "always") -> Edits:
         """Make constants of the variables that `outputs` need, with their present values; the rest of the graph goes.
 
-        `outputs` are ops or tensors; without them the chosen ones are taken, those of the signature, or what nobody
-        reads. What stands before `inputs` goes too, when nothing else needs it. Loops and conditionals stay what they
-        are. On a live graph the rest is hidden, and undo brings it back.
+        `outputs` are ops or tensors. Without them, and without `inputs`, the chosen ones are taken; else those of the
+        signature, or what nobody reads. `inputs` are fed from then on: one that is no placeholder becomes one, what
+        stands before it goes too when nothing else needs it, and one that the outputs do not use is left out. Loops and
+        conditionals stay what they are. On a live graph the rest is hidden, and undo brings it back.
+
         Raises SessionRefused for variables without values.
 
         >>> import tfgraphwidget as tgw
@@ -41,7 +43,8 @@ class Freezing(Reworking):
         (69, ('net/hidden/w_1', 'net/hidden/b_1', 'net/w_1'))
         """
         index = self.index
-        names, cut = self._results(outputs), self._names(inputs)
+        cut = self._names(inputs)
+        names = self._results(outputs, chosen=not cut)
         need = np.flatnonzero(needed(index, cut, names)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
         values = present.present(self._source, self.room.body, variables) if variables else {}
@@ -86,8 +89,9 @@ class Freezing(Reworking):
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
         """A part as a graph of its own, in an editor of its own, with the values of its variables.
 
-        The part is what `outputs` need, up to `inputs`; by default the chosen boundary. Ops keep their names, inputs
-        become placeholders. The graph here stays as it is. Raises GraphEditError in a function's body.
+        The part is what `outputs` need, up to `inputs`; of a call that names neither, the chosen boundary. Ops keep
+        their names, inputs become placeholders; one that the outputs do not use is left out, as `notices` of the new
+        editor says. The graph here stays as it is. Raises GraphEditError in a function's body.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -101,7 +105,7 @@ class Freezing(Reworking):
             raise GraphEditError(
                 "A part of a function's body is taken out as a tf.Module: editor.clone(inputs, outputs, into='part')."
             )
-        ends = self._names(self.inputs if inputs is None else inputs), self._results(outputs)
+        ends = self._boundary(inputs, outputs)[0], self._results(outputs, chosen=inputs is None)
         part = self.upstream(*ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if self.index.op(name) in part.ids and ":" not in name]
         graph, session = present.empty()
@@ -121,14 +125,18 @@ class Freezing(Reworking):
         taken = type(self)(open_source(graph, session), self._show)
         there = taken.index.ids
         taken.mark(*([n for n in side if n.partition(":")[0] in there] for side in ends))
+        taken._source.notices += left_out(unused(self.index, ends[0], part.mask), ends[1])
         return taken
 
-    def _results(self, given: Names | None) -> tuple[str, ...]:
-        """What is wanted of a graph: as said, as chosen, as the signature has it, or as it seems to be for."""
+    def _results(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
+        """What is wanted of a graph: as said, as chosen, as the signature has it, or as it seems to be for.
+
+        What is `chosen` is not asked for by a call that names the other side of the boundary; see `_boundary`.
+        """
         if given is not None:
             return self._names(given)
         body, signature = self.room.body, self._source.signature
-        told = self.outputs or tuple(body.returns.values())
+        told = (self.outputs if chosen else ()) or tuple(body.returns.values())
         if not told and signature is not None and body is self._source.body:
             told = tuple(name for _, name in signature.outputs)
         return tuple(name for name in told if name.partition(":")[0] in self.index.ids) or results(self.index)

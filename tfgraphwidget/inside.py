@@ -12,6 +12,7 @@ from tfgraphwidget.edits.following import Ends, ends_now
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph.between import between, left_out, unused
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Room
@@ -24,10 +25,10 @@ _TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection
 
 def cloned(command: Clone, source: Source, room: Room) -> modules.ModuleCopy:
     """The tf.Module that a clone of a part of the room is. Raises GraphEditError."""
-    inputs, outputs, also = _asked(command, room)
+    inputs, outputs, also, notices = _asked(command, room)
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    return modules.as_module(
+    module = modules.as_module(
         *(room.index, held(source, body), inputs, outputs, command.into),
         variables=variables,
         init=str(command.init),
@@ -35,15 +36,18 @@ def cloned(command: Clone, source: Source, room: Room) -> modules.ModuleCopy:
         arguments=body.arguments,
         returns=body.returns,
     )
+    module.report = _with(module.report, notices)
+    return module
 
 
 def told(command: Clone, source: Source, room: Room) -> Preview:
     """What `cloned` will do."""
-    inputs, outputs, also = _asked(command, room)
+    inputs, outputs, also, notices = _asked(command, room)
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    return modules.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
+    told = modules.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
+    return _with(told, notices)
 
 
 def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> modules.ModuleCopy:
@@ -83,8 +87,15 @@ def _patches(room: Room) -> tuple[Patch, ...]:
     return room.site.patches if isinstance(room.site, Draft) else ()
 
 
-def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...], Any]:
-    """Inputs, outputs and further ops; NotClonable for what a module has no use for."""
+def _with(report: Preview, notices: tuple[str, ...]) -> Preview:
+    return dataclasses.replace(report, dropped=(*notices, *report.dropped))
+
+
+def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
+    """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
+
+    Raises NoPath, and NotClonable for what a module has no use for.
+    """
     for field in dataclasses.fields(command):
         if field.name not in _TAKEN and getattr(command, field.name) != field.default:
             raise NotClonable(
@@ -93,7 +104,9 @@ def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...]
     if not isinstance(command.init, str):
         raise NotClonable('A clone of a function\'s body takes init="current" or "initial"; assign to its variables.')
     if command.selection is None:
-        return command.inputs, command.outputs, ()
+        lost = unused(room.index, command.inputs, between(room.index, command.inputs, command.outputs).mask)
+        used = tuple(name for name in command.inputs if name not in lost)
+        return used, command.outputs, (), left_out(lost, command.outputs)
     selection = command.selection.on(room.index)
     inputs, outputs = selection.ends
-    return inputs, outputs, selection.ids
+    return inputs, outputs, selection.ids, ()

@@ -7,7 +7,7 @@ The index follows the graph: ops that came since are read when the index is next
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfgraphwidget.applying import patches, placing, values, wiring
@@ -26,7 +26,10 @@ from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
 
 if TYPE_CHECKING:
+    from tfgraphwidget.graph.members import Member
     from tfgraphwidget.sources.body import Source
+
+    Members = Mapping[str, tuple[Member, ...]]
 
 _Stamp = tuple[Any, int, int, int]
 """What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
@@ -50,7 +53,9 @@ class LiveGraph:
         if source.session is not None and source.graph is not None:
             values.check_session(source.session, source.graph)
         self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
+        self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()
+        self._reserved: frozenset[str] = frozenset()
         self._reading: _Reading
         self.reread()
         self.first = self._reading.index  # before all edits
@@ -129,7 +134,7 @@ class LiveGraph:
         if base is not None:
             index = base.extended(nodes, collections, variables, functions)
         else:
-            taken = reserved(hidden - self._record().failed.keys())
+            taken = reserved(hidden - self._record().failed.keys()) | self._reserved
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
             told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
             index = build(nodes, collections, variables, taken, **told)
@@ -157,7 +162,7 @@ class LiveGraph:
             imported = self._record().imported
             self.index  # noqa: B018 - what came since is read before the graph changes
             before, shapes = self._reading, self._shapes
-            patch = self._fit(patch)
+            wanted, patch = patch, self._fit(patch)
             renewal = self._renewal() if patch.changed and renew else None
             generation = self._record().generation
 
@@ -176,6 +181,9 @@ class LiveGraph:
             except BaseException:
                 self._shapes = shapes
                 raise
+            keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
+            members = {key: before.index.collections.get(key, ()) for key in keys}
+            self._members[id(wanted)] = wanted, members
             return renewal.lost if renewal else ()
 
     def check_placed(self, patch: Patch, origin: LiveGraph) -> None:
@@ -255,8 +263,21 @@ class LiveGraph:
             raise NothingTo("Another editor has undone this already; redo it there first.")
         inverse = patch.inverse().with_dependents(index)
         lost = self.carry_out(inverse, renew=renew)
+        self._members.pop(id(inverse), None)
         self._fitted.pop(asked, None)
+        # TensorFlow's collections take what comes back at their ends.
+        if patches.put_in_order(self.graph(), self._members.pop(asked, (None, {}))[1]):
+            self.reread()
         return inverse, lost
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self._reserved |= set(names)
+        if self.source.graph is None:
+            self._draft = self._draft or Draft(self.index)
+            self._draft.reserve(self._reserved)
+        else:
+            self.reread()
 
     def place(self) -> Place:
         """The graph, imported now if it is a file's, with its index and session."""

@@ -114,6 +114,17 @@ class Looking(Selecting):
     def _names(self, given: Any) -> tuple[str, ...]:
         return self.room.names(given)
 
+    def _boundary(self, inputs: Names | None, outputs: Names | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The boundary that a call means: the one that it names, or the chosen one when it names none at all.
+
+        A side that is left out beside the other is empty. Were it the chosen one, the same line of Python would mean
+        something else after each click, and after each clone.
+        """
+        if inputs is None and outputs is None:
+            return self.room.boundary
+        named = [() if side is None else self._names(side) for side in (inputs, outputs)]
+        return named[0], named[1]
+
     def mark(self, inputs: Names = (), outputs: Names = ()) -> Selection | None:
         """Choose the boundary, as clicks do; the selection between, once there are outputs and inputs.
 

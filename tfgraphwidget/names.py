@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 # Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the one before: a name
@@ -14,6 +14,7 @@ DEEPEST = 200
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; nobody has 10,000 of one
 _IDENTIFIER = re.compile(r"\W+")
 
 
@@ -110,6 +111,18 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
         number += 1
         candidate = f"{wanted}_{number}"
     return candidate
+
+
+def tried_before(name: str) -> Iterator[str]:
+    """The names, in lower case, that `free_name` would have given in place of this one had they been free.
+
+    >>> list(tried_before("A/b_2")), list(tried_before("b"))
+    (['a/b', 'a/b_1'], [])
+    """
+    found = _NUMBERED.fullmatch(name.lower())
+    if found:
+        yield found[1]
+        yield from (f"{found[1]}_{number}" for number in range(1, int(found[2])))
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:

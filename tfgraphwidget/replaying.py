@@ -34,6 +34,7 @@ def replay(editor: Any, edits: Any) -> int:
             tell("Doing the edits", number - 1, len(wanted))
             try:
                 _go(editor, edit.rooms)
+                _prepare(editor, edit)
                 _do(editor, edit)
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
@@ -121,6 +122,14 @@ def _go(editor: Any, rooms: tuple[str, ...]) -> None:
     for title in rooms[shared:]:
         op, _, label = title.partition(":")
         editor.enter(op, label)
+
+
+def _prepare(editor: Any, edit: Written) -> None:
+    """Let the graph be as it was for an edit, as far as its names hang on that."""
+    if edit.imported and not edit.rooms:
+        editor._live.graph()
+    if edit.reserved:
+        editor.reserve(edit.reserved)
 
 
 def _do(editor: Any, edit: Written) -> None:

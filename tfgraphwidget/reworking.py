@@ -14,6 +14,7 @@ from tfgraphwidget.edits.attributes import SetAttr
 from tfgraphwidget.edits.bypass import Bypass
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.following import check_called
+from tfgraphwidget.edits.freeze import Freeze, StripTraining
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.edits.insert import Insert
 from tfgraphwidget.edits.leading import tensor
@@ -234,6 +235,8 @@ class Reworking(Rewiring):
             return replace(command, results=self._called_for())
         if isinstance(command, Remove | Bypass):
             return replace(command, ends=self._called_for())
+        if isinstance(command, Freeze | StripTraining) and self.in_function:
+            return replace(command, arguments=self._function_ends()[0])
         if isinstance(command, SetConstant):
             op, port = tensor(index, command.tensor)
             return replace(command, proto=made.constant(command.value, index.dtypes(op)[port], index.shape(op, port)))

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import build_mlp, initialised, v1
+from tests.conftest import build_mlp, fill, initialised, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 
@@ -268,3 +268,67 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
     assert editor.history is history
     editor.redo()
     assert told == [1]
+
+
+# Inputs
+
+
+@pytest.mark.parametrize("cut", ["x:0", "net/one/out:0", "net/one/add"])
+def test_a_live_graph_frozen_from_an_input_on_is_fed_there(mlp: tf.Graph, session: v1.Session, cut: str) -> None:
+    editor = tgw.edit(mlp, session=session)
+    names = editor.index.names
+    first = np.float32(np.random.default_rng(0).normal(size=(2, 3)))
+    between, expected = session.run([cut if ":" in cut else f"{cut}:0", "net/logits:0"], {"x:0": first})
+    report = editor.freeze("net/logits:0", cut)
+    fed = editor.of_type("Placeholder").ops
+    assert len(fed) == 1
+    assert fed[0] == "x" or f"'{cut.partition(':')[0]}' is '{fed[0]}' now" in str(report)
+    found = editor.session.run("net/logits:0", {f"{fed[0]}:0": between})
+    assert np.allclose(found, expected)
+    editor.undo()
+    assert editor.index.names == names
+    assert np.array_equal(editor.session.run("net/logits:0", {"x:0": first}), expected)
+
+
+def test_a_file_frozen_from_an_input_on_has_a_placeholder_of_its_name(mlp: tf.Graph, tmp_path: Path) -> None:
+    with initialised(mlp) as session:
+        tgw.edit(mlp, session=session).save(tmp_path / "m.meta")
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    editor.freeze("net/logits:0", "net/one/out:0")
+    assert editor.of_type("Placeholder").ops == ("net/one/out",)
+    assert editor.index.shape(editor.index.op("net/one/out"), 0) == (None, 4)
+    assert not any(name.startswith("net/one/") for name in editor.index.names if name != "net/one/out")
+    with tf.Graph().as_default() as again:
+        tf.import_graph_def(v1.GraphDef(node=editor.index.nodes), name="")
+    with v1.Session(graph=again) as other:
+        assert other.run("net/logits:0", {"net/one/out:0": np.ones((1, 4))}).shape == (1, 4)
+
+
+def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_beside(mlp: tf.Graph, session: v1.Session) -> None:
+    editor = tgw.edit(mlp, session=session)
+    report = editor.freeze(["net/logits", "net/one/out"], "net/one/out:0")
+    assert "'net/one/out_placeholder' stands for 'net/one/out:0' now; feed it." in report.notes
+    assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor.index.names)
+
+
+def test_what_nobody_can_feed_is_no_input_of_a_frozen_graph(mlp: tf.Graph, session: v1.Session) -> None:
+    editor = tgw.edit(mlp, session=session)
+    with pytest.raises(GraphEditError, match="leave it out of inputs="):
+        editor.freeze("net/logits:0", "net/one/w")
+    assert not editor.history.done
+
+
+def test_a_constant_that_was_undone_does_not_come_back_with_its_old_value() -> None:
+    """In a loop, where the value is a new op under a name of its own."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=True)
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.identity(v1.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x])[1], name="y")
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        for value in (2.0, 3.0):
+            fill(w, value, session)
+            editor.freeze("y")
+            assert editor.session.run("y:0", {"x:0": 1.0}) == value**2
+            editor.undo()

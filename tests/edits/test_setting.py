@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.edits.packed import packed
 from tfgraphwidget.errors import GraphEditError, UnknownName
 
 X = {"x:0": np.ones((1, 2), np.float32)}
@@ -147,12 +148,74 @@ def test_an_op_whose_number_of_tensors_would_change_is_refused() -> None:
         editor.set_attr("sum", "N", 0)
 
 
-def test_an_op_that_tensorflow_does_not_know_has_no_known_attributes(line: tf.Graph, tmp_path: Path) -> None:
+@pytest.fixture
+def custom(line: tf.Graph) -> tgw.GraphEditor:
+    """A file with an op that TensorFlow does not know, and one with an attribute that it does not know of."""
     graph_def = line.as_graph_def()
-    graph_def.node.add(name="custom", op="NobodyKnowsThis", input=["b"])
-    (tmp_path / "custom.pb").write_bytes(graph_def.SerializeToString())
-    with pytest.raises(GraphEditError, match="TensorFlow does not know 'NobodyKnowsThis'"):
-        tgw.edit(str(tmp_path / "custom.pb")).set_attr("custom", "T", tf.float32)
+    held = graph_def.node.add(name="custom", op="NobodyKnowsThis", input=["b"]).attr
+    held["mode"].s, held["k"].i, held["rate"].f, held["on"].b, held["T"].type = b"fast", 3, 0.5, False, 1
+    held["ks"].list.i.extend([1, 2])
+    held["shape"].shape.dim.add(size=3)
+    held["none"].list.SetInParent()
+    held["_class"].list.s.append(b"loc:@a")
+    reader = graph_def.node.add(name="reader", op="Neg", input=["custom"])
+    reader.attr["T"].type = 1
+    reader.attr["_mine"].s = b"old"
+    return tgw.edit(graph_def)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("mode", "slow"), ("k", 4), ("rate", 0.25), ("on", True), ("T", "float64"), ("ks", (3,)), ("shape", (None, 2))],
+)
+def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attributes_it_has(
+    custom: tgw.GraphEditor, name: str, value: Any
+) -> None:
+    first = v1.GraphDef(node=custom.index.nodes)
+    before = custom.index.nodes[custom.index.op("custom")].attr[name]
+    report = custom.set_attr("custom", name, value)
+    after = custom.index.nodes[custom.index.op("custom")].attr[name]
+    assert before != after
+    assert before.WhichOneof("value") == after.WhichOneof("value")
+    assert "nobody has checked" in report.notes[0]
+    again = tgw.edit(first)
+    again.replay([{"verb": "set_attr", "given": {"op": "custom", "name": name, "value": packed(value)}}])
+    assert again.index.nodes[again.index.op("custom")].attr[name] == after
+
+
+def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEditor) -> None:
+    custom.set_attr("custom", "none", [1, 2])
+    assert list(custom.index.nodes[custom.index.op("custom")].attr["none"].list.i) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("k", "x", "does not suit"),
+        ("mode", 3, "does not suit"),
+        ("mod", 1, "Did you mean 'mode'"),
+        ("padding", "SAME", "TensorFlow does not know the type; load its library"),
+        ("_class", ["loc:@b"], "has no attribute '_class'"),
+    ],
+)
+def test_what_an_unknown_op_has_not_or_cannot_hold_is_refused(
+    custom: tgw.GraphEditor, name: str, value: Any, why: str
+) -> None:
+    with pytest.raises(GraphEditError, match=why):
+        custom.set_attr("custom", name, value)
+    assert not custom.history.done
+
+
+def test_an_attribute_that_only_the_op_has_can_be_set_in_a_file_and_in_a_live_graph(custom: tgw.GraphEditor) -> None:
+    custom.set_attr("reader", "_mine", "new")
+    assert custom.index.nodes[custom.index.op("reader")].attr["_mine"].s == b"new"
+    with tf.Graph().as_default() as graph, graph._attr_scope({"_mine": v1.AttrValue(s=b"old")}):
+        tf.add(1.0, 2.0, name="sum")
+    editor = tgw.edit(graph)
+    editor.set_attr("sum", "_mine", "new")
+    assert graph.get_operation_by_name("sum").get_attr("_mine") == b"new"
+    editor.undo()
+    assert graph.get_operation_by_name("sum").get_attr("_mine") == b"old"
 
 
 # Constants

@@ -66,9 +66,13 @@ def test_boundaries_without_a_path_are_refused_with_both_names(diamond: tf.Graph
         between.between(index_of(diamond), ["left"], ["right"])
 
 
-def test_every_input_must_reach_an_output(diamond: tf.Graph) -> None:
+def test_an_input_that_reaches_no_output_has_no_part_in_it(diamond: tf.Graph) -> None:
+    index = index_of(diamond)
+    part = between.between(index, ["x", "other"], ["left"])
+    assert part.ops == ("left",)
+    assert between.unused(index, ["x", "other"], part.mask) == ("other",)
     with pytest.raises(NoPath, match=r"'other' to 'left'"):
-        between.between(index_of(diamond), ["x", "other"], ["left"])
+        between.between(index, ["other"], ["left"])
 
 
 def test_boundaries_the_wrong_way_round_are_told_so(line: tf.Graph) -> None:

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
+import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tests.sources.conftest import facts, index_of, node
 from tfgraphwidget.errors import NotRunnable
@@ -93,9 +94,29 @@ def test_a_live_graph_on_an_absent_device_says_how_to_open_its_session() -> None
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(on("/device:GPU:7"), name="")
-    with v1.Session(graph=graph) as session:
-        for given in (session, None):
-            assert "allow_soft_placement=True" in only_notice(open_source(graph, given))
+    for config in (None, v1.ConfigProto(), v1.ConfigProto(allow_soft_placement=True)):
+        with v1.Session(graph=graph, config=config) as session:
+            runs = "runs on the CPU instead" in only_notice(open_source(graph, session))
+            try:
+                session.run(graph.get_operations()[-1])
+            except tf.errors.OpError:
+                assert not runs
+                assert "allow_soft_placement=True" in only_notice(open_source(graph, session))
+            else:
+                assert runs
+    assert "allow_soft_placement=True" in only_notice(open_source(graph))
+
+
+def test_an_extracted_part_says_of_absent_devices_what_its_own_session_does() -> None:
+    graph = tf.Graph()
+    with graph.as_default(), tf.device("/device:GPU:7"):
+        tf.add(tf.constant(1.0, name="one"), 2.0, name="three")
+    with v1.Session(graph=graph, config=v1.ConfigProto()) as session:
+        editor = tgw.edit(graph, session=session)
+        assert "open the session with" in editor.notices[0]
+        part = editor.extract([], "three")
+    assert part.session.run("three:0") == 3.0
+    assert "runs on the CPU instead" in part.notices[0]
 
 
 def test_a_file_of_a_newer_tensorflow_can_be_looked_at() -> None:

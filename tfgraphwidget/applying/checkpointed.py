@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.restored import sliced
 from tfgraphwidget.writable import check_place, unwritable, write_files
 
@@ -65,8 +66,8 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, A
     GraphEditError names a checkpoint that cannot be read, or a value that it lacks.
     """
     try:
-        reader = tf.train.load_checkpoint(path)
-    except (tf.errors.OpError, ValueError) as error:
+        reader = Checkpoint(path).reader
+    except (tf.errors.OpError, ValueError, RuntimeError) as error:
         raise GraphEditError(f"There is no checkpoint {path!r} that can be read; give what Saver.save gave.") from error
     found = {}
     for key, variable in variables:

@@ -158,17 +158,22 @@ def constant(value: Any, dtype: str, shape: Shape) -> Any:
     return proto
 
 
+_LONG: dict[type, type] = {np.longdouble: np.float64, np.clongdouble: np.complex128}
+
+
 def plain(value: Any) -> Any:
     """A value as commands hold it: dtypes by name, shapes and lists as tuples, small arrays as Python numbers."""
     if isinstance(value, tf.DType):
         return value.name
     if isinstance(value, tf.TensorShape):
         return None if value.rank is None else tuple(value.as_list())
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
+        value = value.astype(_LONG[value.dtype.type])  # more digits than any tensor or Python number has
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain(value.item())
     if tf.is_tensor(value) and hasattr(value, "numpy"):
         return plain(value.numpy())
-    if isinstance(value, np.ndarray) and value.size <= _MOST_NUMBERS and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and 0 < value.size <= _MOST_NUMBERS and value.dtype.kind in "biuf":
         return plain(value.tolist())
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 

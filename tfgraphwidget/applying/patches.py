@@ -242,6 +242,21 @@ def variables_of(graph: tf.Graph, names: Iterable[str]) -> tuple[tf.Variable, ..
     return tuple(made[name] for name in names)
 
 
+def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bool:
+    """Put entries of collections into this order, whatever else is between; whether they were in another."""
+    moved = False
+    for key, order in members.items():
+        held = graph.get_collection_ref(key)
+        number = {member: k for k, member in enumerate(order)}
+        places = [(at, number[member]) for at, item in enumerate(held) if (member := Member.of(item)) in number]
+        wanted = sorted(places, key=lambda place: place[1])
+        if wanted != places:
+            items, moved = [held[at] for at, _ in wanted], True
+            for (at, _), item in zip(places, items, strict=True):
+                held[at] = item
+    return moved
+
+
 def _add_members(graph: tf.Graph, members: Iterable[tuple[str, Member]]) -> None:
     members = list(members)
     named = [name for _, (kind, name) in members if kind == "variable"]

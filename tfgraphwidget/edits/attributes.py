@@ -17,7 +17,10 @@ from tfgraphwidget.names import did_you_mean
 
 @dataclass(frozen=True)
 class SetAttr:
-    """Give an op's attribute another value: a number, a text, a dtype's name, a shape, or a list of these."""
+    """Give an op's attribute another value: a number, a text, a dtype's name, a shape, or a list of these.
+
+    Of an op that TensorFlow does not know, an attribute that it has takes values of the kind that it holds.
+    """
 
     op: str
     name: str
@@ -26,30 +29,53 @@ class SetAttr:
     def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
         op = index.op(self.op)
-        definition = index.typing.definition(index.types[op])
-        if definition is None:
-            raise GraphEditError(
-                f"TensorFlow does not know {index.types[op]!r}, the type of op {self.op!r}, so nobody can say which "
-                "attributes it takes; load its library first (tf.load_op_library).",
-                [self.op],
-            )
-        known = {attr.name: attr for attr in definition.attr}
-        if self.name not in known:
-            hint = did_you_mean(self.name, known)
-            raise GraphEditError(f"{index.types[op]} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
-        leading = Leading(index)
+        described, leading = self._described(index, op), Leading(index)
         node = leading.node(op)
         value = node.attr[self.name]
+        kind = _kind(value, self.value) if described is None else described.type
         value.Clear()
-        if not _write(value, known[self.name].type, self.value, index):
+        if not _write(value, kind, self.value, index):
             raise GraphEditError(
                 f"{self.value!r} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
-                f"{_called(known[self.name].type)}; give one.",
+                f"{_called(kind)}; give one.",
                 [self.op],
             )
-        _check_allowed(self, known[self.name], value)
+        if described is not None:
+            _check_allowed(self, described, value)
         _check_ends(index, op, node)
-        return Patch(changed=leading.changed(f"has {self.name}={self.value!r}", self.op))
+        changed = leading.changed(f"has {self.name}={self.value!r}", self.op)
+        return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
+
+    def _described(self, index: GraphIndex, op: int) -> Any:
+        """What TensorFlow says of the attribute; None for one that only the op itself has."""
+        kind, held = index.types[op], index.nodes[op].attr
+        definition = index.typing.definition(kind)
+        known = {attr.name: attr for attr in definition.attr} if definition is not None else {}
+        if self.name in known:
+            return known[self.name]
+        if self.name in held and self.name not in _OWN:
+            return None
+        hint = did_you_mean(self.name, known or [name for name in held if name not in _OWN])
+        if definition is None and not hint:
+            hint = " TensorFlow does not know the type; load its library first (tf.load_op_library)."
+        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
+
+
+_OWN = ("_class", "_output_shapes")
+"""Attributes that TensorFlow itself writes, from colocation and static shapes."""
+_UNKNOWN = "TensorFlow does not know {!r}, so nobody has checked that it takes this value."
+_HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
+
+
+def _kind(value: Any, given: Any) -> str:
+    """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
+    held = str(value.WhichOneof("value"))
+    if held != "list":
+        return _HELD.get(held, held)
+    inner = next((_HELD.get(field.name, field.name) for field, _ in value.list.ListFields()), "")
+    one = given[0] if isinstance(given, tuple | list) and given else ""
+    kinds = {bool: "bool", int: "int", float: "float", str: "string", bytes: "string"}
+    return f"list({inner or kinds.get(type(one), 'shape')})"
 
 
 _WORDS = {"type": "dtype (its name)", "func": "function of the graph's library (its name)", "string": "text"}
@@ -146,7 +172,9 @@ def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
 def _check_ends(index: GraphIndex, op: int, node: Any) -> None:
     """Raise when the op could no longer read what it reads, or its readers it."""
     name, wires = index.names[op], Wires(index)
-    wanted, ends = slots(index, node) or (), wires.inputs(op)
+    wanted, ends = slots(index, node), wires.inputs(op)
+    if wanted is None:  # of a type that TensorFlow does not know
+        return
     if len(wanted) != len(ends):
         raise GraphEditError(
             f"Op {name!r} would take {len(wanted)} tensors, and reads {len(ends)}; make a new op of its type and "

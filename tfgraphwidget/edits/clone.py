@@ -22,7 +22,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import MOST_COPIES, check_free, check_size, device_of, names_of, taken_names
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
-from tfgraphwidget.graph.between import between, needed
+from tfgraphwidget.graph.between import between, left_out, needed, unused
 from tfgraphwidget.graph.completing import completed, without_shared
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.effects import side_effects
@@ -32,6 +32,7 @@ from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state, with_state
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.walks import mask_of
 from tfgraphwidget.graph.whole import copied_frames, whole
 from tfgraphwidget.names import free_name, is_scope_name
 
@@ -47,9 +48,10 @@ class Clone:
     To the ops of a selection come the variables, tables and other state whose values or handles they read, unless
     `variables` shares all of it: then the selection is copied as it is.
 
-    Unless they are in `replace` (tensor -> the tensor that the copies read instead), inputs stay connected to the
-    original; `placeholders` makes a placeholder for each instead, under the input's name in `into`, as a copy into
-    another `graph` always does. `variables` says of all state, or of each variable (name or scope -> mode), whether
+    An input that the outputs do not use is left out, and `Preview.dropped` says so. Unless they are in `replace`
+    (tensor -> the tensor that the copies read instead), inputs stay connected to the original; `placeholders` makes a
+    placeholder for each instead, under the input's name in `into`, as a copy into another `graph` always does.
+    `variables` says of all state, or of each variable (name or scope -> mode), whether
     the copy gets its "own" or reads the original's, "shared". `init` says what the own variables hold afterwards:
     "current" the originals' present values, "initial" what their initialisers give, "none" nothing yet, a path the
     values of a checkpoint, or (name, value) pairs, where a value may be one of the words too and "current" is for the
@@ -61,7 +63,7 @@ class Clone:
     `where` names the rooms one stood in, of a function's body.
     """
 
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = field(default=(), metadata={"unless": "selection"})
     outputs: tuple[str, ...] = ()
     into: str = field(default="", metadata={"always": True})
     variables: Modes = field(default="own", metadata={"pairs": True})
@@ -260,6 +262,8 @@ class _Copied:
 
     def dropped(self) -> Iterator[str]:
         """A sentence for each thing that does not come along as it was; told after `change`."""
+        clone, part = self.clone, mask_of(self.index, self.part.ops)
+        yield from left_out(unused(self.index, clone.inputs, part), clone.outputs)
         yield from self.copying.dropped
         for old, new in self.library.names.items():
             if old != new and (old in self.library.holding or not self.copying.stays):

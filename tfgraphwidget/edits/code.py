@@ -58,9 +58,15 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     writing = _Writing(file)
     writing.define("tgw", "import tfgraphwidget as tgw")
     body = [*f"editor = {opened}".splitlines(), ""]
+    imported, reserved = False, set[str]()
     for step in steps:
         body += _moves(path, step.path)
         path = step.path
+        if step.imported and not imported:
+            body.append("editor.graph  # TensorFlow holds the graph from here on, and cannot change all of it in place")
+        if more := [name for name in step.reserved if name not in reserved]:
+            body.append(f"editor.reserve({literal(more)})")
+        imported, reserved = imported or step.imported, reserved | set(more)
         changed = bool(step.patch.changed)
         told = line(step.command, writing, renewed=step.renewed or not changed)
         body += [*writing.before(), told]

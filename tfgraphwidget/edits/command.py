@@ -59,8 +59,8 @@ class Wording:
 
 
 def arguments(command: Any, wording: Wording | None = None) -> str:
-    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always";
-    those "aside" are not written.
+    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always",
+    or "unless" another field that is None; those "aside" are not written.
 
     Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
     dict, and what cannot be written (a graph) goes by the name it is "called"; a
@@ -71,7 +71,9 @@ def arguments(command: Any, wording: Wording | None = None) -> str:
     for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
-        if "aside" in field.metadata or (usual and "always" not in field.metadata):
+        other = field.metadata.get("unless")
+        always = "always" in field.metadata or (other is not None and getattr(command, other) is None)
+        if "aside" in field.metadata or (usual and not always):
             continue
         if "positional" in field.metadata:
             parts += map(literal, value)
@@ -103,11 +105,14 @@ def literal(value: object, called: str = "", wording: Wording | None = None) -> 
     if isinstance(value, Part):
         return wording.selection(value)
     if hasattr(value, "tolist"):
-        small = getattr(value, "size", 0) <= _MOST_NUMBERS
-        return literal(value.tolist()) if small else wording.array(value, called)
+        array: Any = value
+        small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"  # no literal is a long double
+        return literal(array.tolist()) if small else wording.array(array, called)
     if isinstance(value, tuple | list):
         return f"[{', '.join(literal(item, called, wording) for item in value)}]"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
+    if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
     text = repr(value)
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

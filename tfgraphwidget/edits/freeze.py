@@ -13,7 +13,7 @@ from tfgraphwidget.edits.frozen import frozen
 from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.between import left_out, needed
 from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import HANDLES, definitions, handles, is_placeholder, own_ops
@@ -23,6 +23,10 @@ TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimiser updates variables with."""
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
+
+
+ARGUMENTS: Any = field(default=(), compare=False, repr=False, metadata={"aside": True})
+"""The arguments of a function's body: they stay though the outputs do not need them, since callers give them."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,25 @@ class Freeze:
     tensors: Mapping[str, Any] = field(
         default_factory=dict, compare=False, repr=False, hash=False, metadata={"aside": True}
     )
+    arguments: tuple[str, ...] = ARGUMENTS
 
     def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
         """The patch; GraphEditError where a variable is not only read."""
         made = frozen(index, self.outputs, self.tensors.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
-        patch = _only(index, {i for i, name in enumerate(index.names) if name in after}, keep_members=made.variables)
+        kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, self.arguments)
+        patch = _only(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
         kept = [f"{kind} {name!r}" for name, kind in made.kept]
+        notes = [f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in made.fed if f"{name}:0" != tensor]
+        notes += left_out(made.unused, self.outputs)
+        notes += [f"State other than variables stays what it is: {', '.join(kept[:5])}."] if kept else []
         return Patch(
             add=Change(nodes=new, functions=made.functions),
             remove=patch,
             changed=tuple(Edited(before, node) for before, node in pairs if before != node),
-            notes=(f"State other than variables stays what it is: {', '.join(kept[:5])}.",) if kept else (),
+            notes=tuple(notes),
         )
 
 
@@ -62,6 +71,7 @@ class StripTraining:
     """
 
     outputs: tuple[str, ...]
+    arguments: tuple[str, ...] = ARGUMENTS
 
     def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
         """The patch; raises UnknownName, and GraphEditError when there is nothing to let go of."""
@@ -69,11 +79,16 @@ class StripTraining:
         variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
         kept |= set(np.flatnonzero(needed(index, (), [index.names[op] for op in own])).tolist())
+        kept |= _ops(index, self.arguments)
         if len(kept) == len(index):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
         lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
         return Patch(remove=_only(index, kept), changed=tuple(_standing_alone(node, names) for node in lonely))
+
+
+def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
+    return {index.op(name) for name in names}
 
 
 def _only(index: GraphIndex, kept: Collection[int], keep_members: Collection[str] = ()) -> Change:

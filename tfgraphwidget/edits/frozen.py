@@ -12,18 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.edits.inputs import placeholder
 from tfgraphwidget.edits.rewriting import Rewriting
 from tfgraphwidget.edits.specialised import Functions
 from tfgraphwidget.edits.valued import Value, constant
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.between import needed, unused
 from tfgraphwidget.graph.contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import keyed, of_type, resources
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.names import as_input, colocated_with, free_name, split_tensor
+from tfgraphwidget.graph.walks import ANY_PORT
+from tfgraphwidget.names import as_input, colocated_with, free_name, split_input, split_tensor
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Frozen:
 
     `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
     that are constants now, `cut` the ops that would have updated them, `kept` other ops that hold state, with what it
-    is in words.
+    is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder). `unused` are the
+    inputs that nothing reads.
     """
 
     nodes: tuple[Any, ...]
@@ -40,6 +44,8 @@ class Frozen:
     variables: tuple[str, ...]
     cut: tuple[str, ...]
     kept: tuple[tuple[str, str], ...]
+    fed: tuple[tuple[str, str], ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def frozen(
@@ -47,16 +53,18 @@ def frozen(
 ) -> Frozen:
     """What `outputs` (ops or tensors) need, up to `inputs`, with constants for variables.
 
-    `tensor` gives the TensorProto of a variable's value, by the name of its handle op. Raises GraphEditError, naming
-    the op, where a variable is not only read: its update's result is needed, or it is read after its update.
+    An input that is no placeholder becomes one, under its op's name where nothing else needs that. `tensor` gives the
+    TensorProto of a variable's value, by the name of its handle op. Raises GraphEditError, naming the op, where a
+    variable is not only read: its update's result is needed, or it is read after its update; and for an input that
+    nobody can feed.
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
-    need = needed(index, inputs, outputs)
+    need, naming = needed(index, inputs, outputs), _InGraph(index)
     handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
     values = {index.names[i]: _value(index.nodes[i]) for i in handles}
     ops = np.flatnonzero(need).tolist()
     functions = Functions(index)
-    rewriting = Rewriting([index.nodes[i] for i in ops], dict(values), _InGraph(index), functions)
+    rewriting = Rewriting([index.nodes[i] for i in ops], dict(values), naming, functions)
     rewriting.spread()
     updating = rewriting.updating()
     kept = _kept(index, need, inputs, outputs, updating)
@@ -69,14 +77,49 @@ def frozen(
         if node.name in values:
             constant(node, values[node.name].dtype, tensor(node.name))
         _leave(node, inside)
+    entering, fed = _entering(index, inputs, made, naming)
     others = resources(index, np.flatnonzero(kept & keyed(index)).tolist())
     return Frozen(
-        tuple(made),
+        (*entering, *made),
         functions.called(made),
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
         tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
+        fed,
+        unused(index, inputs, kept),
     )
+
+
+def _entering(
+    index: GraphIndex, inputs: tuple[str, ...], made: list[Any], naming: _InGraph
+) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
+    """The placeholders that `made` is to read the inputs from, and of those that are new, for which tensors."""
+    cut, there = set(pairs(index, inputs)), {node.name for node in made}
+    found: dict[tuple[int, int], Any] = {}
+    fed = []
+    for node in made if cut else ():
+        for slot, text in enumerate(node.input):
+            name, port = split_input(text)
+            op = index.ids.get(name, -1)
+            if port < 0 or ((op, port) not in cut and (op, ANY_PORT) not in cut):
+                continue
+            if (op, port) not in found and index.types[op] == "Placeholder":
+                found[op, port] = index.nodes[op]
+            elif (op, port) not in found:
+                own = port == 0 and name not in there
+                wanted = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
+                found[op, port] = _fed(index, op, port, name if own else naming.free(wanted))
+                fed.append((f"{name}:{port}", str(found[op, port].name)))
+            node.input[slot] = found[op, port].name
+    return [node for node in found.values() if node.name not in there], tuple(fed)
+
+
+def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
+    """A placeholder for an input; GraphEditError for what nobody can feed."""
+    if index.dtypes(op)[port] in ("resource", "variant"):
+        told = f"{index.names[op]}:{port}"
+        raise GraphEditError(f"{told!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]])
+    return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
 
 
 def _value(handle: Any) -> Value:
@@ -119,7 +162,8 @@ class _InGraph:
 
     def free(self, wanted: str) -> str:
         """A name for a new op."""
-        self._taken = self._taken or {name.lower() for name in self._index.names}
+        # Of a hidden op too: it would come back as what it was, with another value.
+        self._taken = self._taken or {name.lower() for name in self._index.names} | self._index.reserved
         name = free_name(wanted, self._taken)
         self._taken.add(name.lower())
         return name

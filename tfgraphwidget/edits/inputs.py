@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import frames
 from tfgraphwidget.graph.contexts import ENTER, EXIT
 from tfgraphwidget.graph.index import GraphIndex
@@ -102,7 +102,7 @@ def inputs_of(
         wanted = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
         stands_for[op, port] = new = free_name(wanted if port == 0 else f"{wanted}_{port}", taken)
         taken.add(new.lower())
-        made.append(_placeholder(index, index.ids[op], port, new))
+        made.append(placeholder(index, index.ids[op], port, new))
     return Inputs(kept, cut, replaced, stands_for, tuple(made))
 
 
@@ -173,18 +173,21 @@ def compatible(one: Any, other: Any) -> bool:
     return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
 
 
-def _placeholder(index: GraphIndex, op: int, port: int, name: str) -> Any:
+def placeholder(
+    index: GraphIndex, op: int, port: int, name: str, refusal: type[GraphEditError] = NotClonable, way_out: str = ""
+) -> Any:
+    """The NodeDef of a placeholder for a tensor: its dtype, its static shape.
+
+    Raises `refusal` for what nobody can feed; `way_out` ends its sentence where the part is not copied.
+    """
     dtype = index.dtypes(op)[port]
     tensor = f"{index.names[op]}:{port}"
     if index.types[op] not in EXIT and any(isinstance(f, frames.Loop) for f in frames.around(index, op)):
-        raise NotClonable(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
+        raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
     if not dtype or dtype.endswith("_ref"):
         told = "a reference to a variable" if dtype else "of a dtype that nobody tells"
-        raise NotClonable(
-            f"{tensor!r} is {told}, which no placeholder can be; copy what makes it too, or give "
-            f"replace={{{tensor!r}: another tensor}}.",
-            [index.names[op]],
-        )
+        way_out = way_out or f"copy what makes it too, or give replace={{{tensor!r}: another tensor}}"
+        raise refusal(f"{tensor!r} is {told}, which no placeholder can be; {way_out}.", [index.names[op]])
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
     shape = index.shape(op, port)

@@ -6,8 +6,9 @@ A document is `{"tfgraphwidget": 1, "edits": [...]}`, and an edit
 
 `verb` is the command's name as the editor's method has it, `given` its fields, those at their default left out.
 `rooms` are the functions one stood in, outermost first, and `renew` is there when the session was to be left alone;
-both may be missing. How values are written is in `packed`. Reading is strict: what is not known, of the wrong type, or
-more than a command takes is refused before anything is done. Nothing in it is ever run as code.
+both may be missing, and so may `reserved` and `imported`, which are those of `edits.history.Step`. How values are
+written is in `packed`. Reading is strict: what is not known, of the wrong type, or more than a command takes is refused
+before anything is done. Nothing in it is ever run as code.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class Written:
     given: Mapping[str, Any]
     rooms: tuple[str, ...] = ()
     renew: Literal["always", "never"] = "always"
+    reserved: tuple[str, ...] = ()
+    imported: bool = False
 
     @property
     def verb(self) -> str:
@@ -125,6 +128,10 @@ def _written(step: Step, number: int) -> dict[str, Any]:
         edit["rooms"] = list(step.path[1:])
     if not step.renewed:
         edit["renew"] = "never"
+    if step.reserved:
+        edit["reserved"] = list(step.reserved)
+    if step.imported:
+        edit["imported"] = True
     return edit
 
 
@@ -190,14 +197,17 @@ def _read(edit: Any, number: int) -> Written:
     try:
         if not isinstance(edit, dict):
             raise NotRead("an edit is an object with 'verb' and 'given'")
-        _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew"})
-        verb, given, rooms = edit["verb"], edit["given"], edit.get("rooms", [])
+        _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew", "reserved", "imported"})
+        verb, given, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
         if not isinstance(verb, str) or verb not in COMMANDS:
             raise NotRead(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], COMMANDS)}")
         if not isinstance(given, dict):
             raise NotRead("'given' is an object of the command's fields")
-        if not isinstance(rooms, list) or not all(isinstance(room, str) for room in rooms):
-            raise NotRead("'rooms' are a list of names")
+        for key, held in (("rooms", rooms), ("reserved", names)):
+            if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
+                raise NotRead(f"'{key}' are a list of names")
+        if not isinstance(edit.get("imported", False), bool):
+            raise NotRead("'imported' is true or false")
         if edit.get("renew", "always") not in ("always", "never"):
             raise NotRead("'renew' is 'always' or 'never'")
         fields = dict(_fields(COMMANDS[verb], given))
@@ -206,7 +216,8 @@ def _read(edit: Any, number: int) -> Written:
         called = f" ({verb})" if isinstance(verb, str) and verb in COMMANDS else ""
         end = "" if str(error).endswith(("?", ".")) else "."
         raise GraphEditError(f"Edit {number}{called} cannot be read: {error}{end}") from None
-    return Written(COMMANDS[verb], fields, tuple(rooms), edit.get("renew", "always"))
+    told = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
+    return Written(COMMANDS[verb], fields, *told)
 
 
 def _check_keys(held: dict[Any, Any], needed: set[str], known: set[str]) -> None:

@@ -25,7 +25,7 @@ from tfgraphwidget.export.proving import Run, check
 from tfgraphwidget.export.sizes import check_size
 from tfgraphwidget.export.states import State, present_values, state_of
 from tfgraphwidget.export.what import Export
-from tfgraphwidget.graph.between import needed
+from tfgraphwidget.graph.between import left_out, needed, unused
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.resources import of_type
@@ -69,7 +69,10 @@ def _asked(what: Export) -> tuple[Signature, ...]:
     index, found = what.index, []
     for signature in what.signatures:
         given = [tensor for _, tensor in signature.inputs]
-        need = needed(index, given, [tensor for _, tensor in signature.outputs])
+        outputs = [tensor for _, tensor in signature.outputs]
+        need = needed(index, given, outputs)
+        for sentence in left_out(unused(index, given, need), outputs):
+            what.notice(sentence)
         fed = [index.names[i] for i in np.flatnonzero(need & of_type(index, PLACEHOLDERS.__contains__)).tolist()]
         more = tuple((name, f"{name}:0") for name in fed if f"{name}:0" not in given)
         found.append(replace(signature, inputs=(*signature.inputs, *more)))

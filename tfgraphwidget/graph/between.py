@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tfgraphwidget.graph.resources import held_by, keyed, of_type
 from tfgraphwidget.graph.selection import Selection, remade
 from tfgraphwidget.graph.spoken import call
 from tfgraphwidget.graph.variables import is_placeholder
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.names import listed, split_tensor
 
 
 @remade
@@ -29,7 +29,8 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     one from a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the path itself reads
     from or writes to is a parameter. Of a parameter that only waits for an op outside the control input stays outside.
     Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
-    Raises UnknownName, and NoPath with both names when an input or an output is on no path.
+    An input that no op on a path reads has no part in it; `unused` names such inputs.
+    Raises UnknownName, and NoPath with both names when an output is on no path.
     """
     inputs, outputs = tuple(inputs), tuple(outputs)
     if not outputs:
@@ -40,13 +41,30 @@ def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) ->
     if not cut:
         return Selection(index, walked & ~of_type(index, is_placeholder), expression)
     path = walked & walks.forward(index, walks.readers_of(index, cut))
-    _check_paths(index, inputs, outputs, path)
+    for name in outputs:
+        if not path[index.op(name)]:
+            raise _no_path(index, list(inputs), [name])
     return Selection(index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression)
 
 
 def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
     """Ops that the outputs need, without crossing the inputs' tensors; control inputs are followed too."""
     return walks.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
+
+
+def unused(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
+    """Those of some inputs that no op of a part reads."""
+    inputs = tuple(inputs)
+    read = (walks.readers_of(index, [tensor]) for tensor in pairs(index, inputs))
+    return tuple(name for name, readers in zip(inputs, read, strict=True) if not part[readers].any())
+
+
+def left_out(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
+    """The notice for inputs that a part has no use for; none without any."""
+    if not inputs:
+        return ()
+    which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
+    return (f"{which} {listed(inputs)} {are} left out: {listed(outputs)} can be computed without.",)
 
 
 @remade
@@ -91,16 +109,6 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     outside[list(inputs)] = False
     free &= ~walks.forward(index, np.flatnonzero(outside), within=rest)
     return found | walks.backward(index, np.flatnonzero(free & waited), within=free)
-
-
-def _check_paths(index: GraphIndex, inputs: tuple[str, ...], outputs: tuple[str, ...], path: Mask) -> None:
-    """Every output lies on the path, and every input is read by an op on it."""
-    for name in outputs:
-        if not path[index.op(name)]:
-            raise _no_path(index, list(inputs), [name])
-    for name, tensor in zip(inputs, pairs(index, inputs), strict=True):
-        if not path[walks.readers_of(index, [tensor])].any():
-            raise _no_path(index, [name], list(outputs))
 
 
 def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import did_you_mean
 from tfgraphwidget.sources.paths import path_of, reason, shortened
 
+_STATE = "checkpoint"  # the file in which a Saver lists what it has written
 _FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
 _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
 
@@ -28,7 +29,11 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: Any) -> Checkpoint:
-        """What a person means: a prefix, one of the files, or a directory, of which it is the latest."""
+        """What a person means: a prefix, one of the files, or a directory, of which it is the latest.
+
+        A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
+        "model/" is the directory. A directory without a list of checkpoints may hold just one.
+        """
         if not isinstance(given, str | os.PathLike):
             raise GraphEditError(
                 f"checkpoint={shortened(given)} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
@@ -36,18 +41,30 @@ class Checkpoint:
         if given == "":
             raise GraphEditError("checkpoint='' is no path; give the prefix of a checkpoint's files, or leave it out.")
         path = path_of(given, "checkpoint")
-        if not _is(Path.is_dir, path):
+        is_folder = os.fspath(given)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
+        if path.name == _STATE and _is(Path.is_file, path) and is_folder:
+            path = path.parent
+        if not (is_folder and _is(Path.is_dir, path)):
             return cls(_FILE.sub("", str(path)))
+        return cls(cls._latest(path))
+
+    @staticmethod
+    def _latest(path: Path) -> str:
+        """The prefix of the latest checkpoint in a directory; of a SavedModel that of its values."""
         try:
             latest = tf.train.latest_checkpoint(str(path))
         except Exception as error:  # a list of names that is none, a folder that may not be read
             raise GraphEditError(f"Directory {shortened(str(path))} cannot be read: {reason(error)}.") from error
+        for folder in (path, path / "variables") if latest is None else ():
+            inside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
+            if len(inside) == 1:
+                return str(folder / inside[0])
         if latest is None:
             raise GraphEditError(
                 f"Directory {shortened(str(path))} holds no list of checkpoints; give the prefix of a checkpoint's "
                 "files, 'model.ckpt'."
             )
-        return cls(latest)
+        return str(latest)
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
@@ -81,7 +98,7 @@ class Checkpoint:
     def shapes(self) -> Mapping[str, Any]:
         """Name of each value -> its shape; GraphEditError when TensorFlow cannot read the checkpoint."""
         try:
-            shapes: Mapping[str, Any] = self._reader.get_variable_to_shape_map()
+            shapes: Mapping[str, Any] = self.reader.get_variable_to_shape_map()
         except (tf.errors.OpError, ValueError, RuntimeError) as error:
             message = str(error).splitlines()[0][:200].rstrip(".")
             raise GraphEditError(
@@ -91,11 +108,13 @@ class Checkpoint:
 
     def value(self, name: str) -> Any:
         """The numpy value of that name."""
-        return self._reader.get_tensor(name)
+        return self.reader.get_tensor(name)
 
     @cached_property
-    def _reader(self) -> Any:
-        return tf.train.load_checkpoint(self.prefix)
+    def reader(self) -> Any:
+        """What reads the values; TensorFlow's errors where it cannot."""
+        # tf.train.load_checkpoint takes a prefix for the directory of that name, when there is one.
+        return tf.compat.v1.train.NewCheckpointReader(self.prefix)
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

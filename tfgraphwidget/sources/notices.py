@@ -151,7 +151,7 @@ def _pinned(file: File) -> Iterator[Obstacle]:
     at_root = {node.name for node in file.body.protos}
     for pinned in devices.absent(chain(placed, placed_inside(file.body))):
         ops = (pinned.first,) if pinned.first in at_root else ()
-        yield Obstacle(pinned_text(pinned, own_session=True), stops=pinned.elsewhere, ops=ops)
+        yield Obstacle(pinned_text(pinned, soft=True), stops=pinned.elsewhere, ops=ops)
 
 
 def placed_inside(body: Body) -> Iterator[tuple[str, str]]:
@@ -167,8 +167,16 @@ def _place(first: str) -> str:
     return f"{op!r} in function {function!r}" if inside else repr(first)
 
 
-def pinned_text(pinned: devices.Pinned, *, own_session: bool) -> str:
-    """The sentence about ops pinned to an absent device; in a session of ours a local one is replaced by the CPU."""
+def is_soft(session: Any) -> bool:
+    """Whether a session runs ops elsewhere where their device is absent; one without a config of its own does.
+
+    See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.
+    """
+    return bool(getattr(getattr(session, "_config", None), "allow_soft_placement", False))
+
+
+def pinned_text(pinned: devices.Pinned, *, soft: bool) -> str:
+    """The sentence about ops pinned to an absent device; `soft` placement has the CPU for a local one."""
     others = f" (and {pinned.number - 1} more)" if pinned.number > 1 else ""
     head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device this machine has not"
     if pinned.elsewhere:
@@ -176,7 +184,7 @@ def pinned_text(pinned: devices.Pinned, *, own_session: bool) -> str:
             f"{head}; import the graph without devices to run it: "
             "tf.compat.v1.train.import_meta_graph(file, clear_devices=True)."
         )
-    if own_session:
+    if soft:
         return f"{head}; it runs on the CPU instead."
     return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run it on the CPU."
 

@@ -17,7 +17,7 @@ from tfgraphwidget.sources.files import Wanted, path_source, proto_source
 from tfgraphwidget.sources.keras_models import is_keras, keras_source
 from tfgraphwidget.sources.live import GraphBody, is_session, session_of
 from tfgraphwidget.sources.networked import is_networkx, meta_graph_of
-from tfgraphwidget.sources.notices import pinned_text, placed_inside
+from tfgraphwidget.sources.notices import is_soft, pinned_text, placed_inside
 from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
 from tfgraphwidget.sources.said import said, said_live
 from tfgraphwidget.sources.traced import CONCRETE, FUNCTION, concrete_of, function_source
@@ -102,7 +102,7 @@ def _live_source(graph: tf.Graph, session: Any) -> Source:
         body,
         graph,
         session,
-        notices=tuple(pinned_text(held, own_session=False) for held in pinned),
+        notices=tuple(pinned_text(held, soft=is_soft(session)) for held in pinned),
     )
 
 
