@@ -36,7 +36,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.names import as_input, colocated_with, listed
 from tfgraphwidget.sources.devices import absent, covers, present, spec_of
 from tfgraphwidget.sources.dtypes import dtype_name
-from tfgraphwidget.sources.notices import pinned_text
+from tfgraphwidget.sources.notices import is_soft, pinned_text
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
@@ -260,9 +260,9 @@ def check_file(patch: Patch) -> None:
 def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
-    soft = graph is None or (isinstance(session, BaseSession) and session._config.allow_soft_placement)
+    soft = graph is None or is_soft(session)
     pinned = absent([(node.name, node.device) for node in nodes], session)
-    return tuple(pinned_text(each, own_session=soft) for each in pinned)
+    return tuple(pinned_text(each, soft=soft) for each in pinned)
 
 
 @contextmanager
