@@ -263,7 +263,10 @@ def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
 
 
 def replayed(scripts: list[tuple[str, str]], folder: Path) -> list[dict[str, list[str]]]:
-    """The graphs, as `whole` tells them, that some scripts give in a fresh process; beside each the live graph that it is for, or ""."""
+    """The graphs, as `whole` tells them, that some scripts give in a fresh process.
+
+    Beside each script stands the live graph that it is for, or "".
+    """
     outs = [str(folder / f"{k}.json") for k in range(len(scripts))]
     told = folder / "scripts.json"
     told.write_text(json.dumps([[*script, out] for script, out in zip(scripts, outs, strict=True)]))

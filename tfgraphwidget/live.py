@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.applying import patches, placing, values, wiring
 from tfgraphwidget.applying.rebuild import COLLECTIONS
@@ -35,7 +36,8 @@ _Stamp = tuple[Any, int, int, int]
 """What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
 
 
-class _Reading(NamedTuple):
+@dataclass(frozen=True)
+class _Reading:
     """A graph as it was read: its index, how many of its ops are in that or left out of it, and its stamp by then."""
 
     index: GraphIndex
@@ -116,7 +118,7 @@ class LiveGraph:
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
         """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
-        base, known, _ = self._reading if grown else (None, 0, None)
+        base, known = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(known)
@@ -236,7 +238,7 @@ class LiveGraph:
         stamp, ops = self._present_stamp(), len(self.graph().get_operations())
         after = patched(before.index, patch)
         is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
-        self._reading = _Reading(after, ops, stamp) if is_alone else before._replace(index=after)
+        self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
 
     def _is_all(self, patch: Patch, before: _Reading, after: GraphIndex, stamp: _Stamp) -> bool:
         """Whether nothing but the patch has changed the collections and the functions."""

@@ -37,7 +37,7 @@ class Record:
     carriers: dict[tuple[str, bytes], str] = field(default_factory=dict)
     imported: int = 0
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
-    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)  # type: ignore[valid-type]
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
 
 def record_of(graph: tf.Graph) -> Record:

@@ -82,7 +82,7 @@ class Bounds:
         if not numbers and not lists:
             return 0
         attributes = node.attr
-        count = sum(max(attributes[name].i, 0) for name in numbers if name in attributes)
+        count: int = sum(max(attributes[name].i, 0) for name in numbers if name in attributes)
         return count + sum(len(attributes[name].list.type) for name in lists if name in attributes)
 
     def _of(self, op_type: str) -> Counting:

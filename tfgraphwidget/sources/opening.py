@@ -44,8 +44,8 @@ def open_source(
     if thing is None:
         thing = getattr(session, "graph", session) if session is not None else tf.compat.v1.get_default_graph()
     if is_session(thing):
-        thing = session_of(thing)
-        session, thing = session or thing, thing.graph
+        session = session or session_of(thing)
+        thing = session_of(thing).graph
     wanted = Wanted(signature, checkpoint, tags)
     source = _opened(thing, session, wanted)
     if source.graph is not None:
