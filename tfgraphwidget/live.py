@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.applying import patches, placing, values, wiring
+from tfgraphwidget.applying.dropped import watch_partial_runs
 from tfgraphwidget.applying.rebuild import COLLECTIONS
 from tfgraphwidget.applying.record import check_still
 from tfgraphwidget.applying.renewing import Renewal
@@ -54,6 +55,7 @@ class LiveGraph:
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None and source.graph is not None:
             values.check_session(source.session, source.graph)
+            watch_partial_runs(source.session)
         self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()

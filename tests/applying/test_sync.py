@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
+from tests.test_cancelling import Interrupting, moments
+from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.matching import matched
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
 from tfgraphwidget.sources.variables import definition_of
@@ -573,3 +578,88 @@ def test_undo_hides_the_ops_of_the_sync_with_the_clone(mlp: tf.Graph, session: v
     assert any(name.startswith("copy/sync") for name in editor.index.names)
     editor.undo()
     assert set(editor.index.names) == before
+
+
+# --- Faults and interrupts ---
+
+
+def cloned_and_trained() -> tuple[GraphEditor, Copy, list[np.ndarray]]:
+    """A copy that is no longer what its original is, and the original's values."""
+    graph = build_mlp(resource=True)
+    session = initialised(graph)
+    editor = tgw.edit(graph, session=session)
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    originals = [v for v in graph.get_collection("variables") if not v.name.startswith("copy/")]
+    for variable in originals:
+        fill(variable, 3.0, session)
+    return editor, copy, read(originals, session)
+
+
+WAYS: dict[str, Callable[[Copy], object]] = {
+    "sync": lambda copy: copy.sync(),
+    "sync with tau": lambda copy: copy.sync(0.5),
+    "sync_op": lambda copy: copy.sync_op,
+    "mix_op": lambda copy: copy.mix_op(0.25),
+}
+
+
+def still_syncs(editor: GraphEditor, copy: Copy, values: list[np.ndarray]) -> None:
+    copy.sync()
+    assert set(copy.drift().values()) == {0.0}
+    assert all(np.array_equal(a, b) for a, b in zip(read(copy.variables, editor.session), values, strict=True))
+    editor.session.run(copy.sync_op)
+    copy.sync(0.5)
+    editor.session.run(copy.mix_op(0.25))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = tf.Graph._create_op_internal
+    number, calls = 0, [0]
+    while calls[0] >= number:
+        number, calls = number + 1, [0]
+        editor, copy, values = cloned_and_trained()
+        before = editor.index.names
+
+        def failing(*given: Any, _calls: list[int] = calls, _number: int = number, **options: Any) -> Any:
+            _calls[0] += 1
+            if _calls[0] == _number:
+                raise MemoryError
+            return create(*given, **options)
+
+        with monkeypatch.context() as patched, contextlib.suppress(MemoryError):
+            patched.setattr(tf.Graph, "_create_op_internal", failing)
+            WAYS[way](copy)
+        if calls[0] >= number:
+            assert editor.index.names == before, number
+            copy.sync()
+            assert set(copy.drift().values()) == {0.0}
+        else:
+            still_syncs(editor, copy, values)
+    assert number > 4
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_first_sync_that_is_interrupted_leaves_nothing_to_be_seen(way: str) -> None:
+    for moment in moments(cloned_and_trained, lambda prepared: WAYS[way](prepared[1])):
+        editor, copy, values = cloned_and_trained()
+        before = editor.index.names
+        with pytest.raises(KeyboardInterrupt), Interrupting(moment):
+            WAYS[way](copy)
+        assert editor.index.names == before, moment
+        still_syncs(editor, copy, values)
+
+
+def test_a_sync_whose_run_fails_leaves_nothing_to_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    editor, copy, values = cloned_and_trained()
+    before = editor.index.names
+    with monkeypatch.context() as patched:
+        patched.setattr("tfgraphwidget.applying.running.Answered.run", failing)
+        for tau in (1.0, 0.5):
+            with pytest.raises(MemoryError):
+                copy.sync(tau)
+    assert editor.index.names == before
+    still_syncs(editor, copy, values)

@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
+from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying.importing import check_open, import_nodes
-from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.applying.record import hide, record_of
 from tfgraphwidget.applying.running import PATIENCE
 from tfgraphwidget.applying.values import told
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
+from tfgraphwidget.interrupts import held_back
 
 _SCOPE = "tfgraphwidget_renewal"
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
@@ -46,7 +48,8 @@ class Carriers:
             return self._record.carriers[key]
         if key not in self._new:
             check_open(self.graph)
-            node.name = f"{self._scope()}/{op_type}_{len(self._record.carriers) + len(self._new)}"
+            node.name = f"{self._scope()}/{op_type}_{self._record.numbered}"
+            self._record.numbered += 1  # for each anew: one whose making failed has left its name taken
             self._new[key] = node
         name: str = self._new[key].name
         return name
@@ -57,20 +60,27 @@ class Carriers:
         return tf.compat.v1.NodeDef(name=self.op("", node.op, **attributes), op=node.op, attr=attributes)
 
     def make(self) -> None:
-        """Add those that are wanted and not there yet, in one import."""
-        record = self._record
-        if self._new:
-            import_nodes(self.graph, self._new.values())
-            record.carriers |= {key: node.name for key, node in self._new.items()}
+        """Add those that are wanted and not there yet, in one import; whatever happens, none of them is seen."""
+        record, new = self._record, dict(self._new)
+        with held_back():
             self._new.clear()
-        made = set(record.carriers.values())
-        if not made <= record.hidden:  # an edit that fails shows again all that came while it was under way
-            record.hidden |= made
-            record.generation += 1
+            if new:
+                try:
+                    import_nodes(self.graph, new.values())
+                except BaseException:
+                    hide(self.graph, [node.name for node in new.values()])
+                    raise
+                record.carriers |= {key: node.name for key, node in new.items()}
+            made = set(record.carriers.values())
+            if not made <= record.hidden:  # an edit that fails shows again all that came while it was under way
+                hide(self.graph, made)
 
     def _scope(self) -> str:
         named = next(iter(self._record.carriers.values()), "") or next((n.name for n in self._new.values()), "")
-        return named.partition("/")[0] or self.graph.unique_name(_SCOPE)
+        if named:
+            return named.partition("/")[0]
+        with self.graph.as_default(), ops.name_scope(None):  # wherever the caller stands
+            return str(self.graph.unique_name(_SCOPE))
 
 
 def _attribute(value: Any) -> Any:

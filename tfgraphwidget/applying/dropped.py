@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.client.session import BaseSession
 from tensorflow.python.ops.session_ops import TensorHandle
@@ -14,6 +16,7 @@ from tensorflow.python.ops.session_ops import TensorHandle
 from tfgraphwidget.applying.carriers import Carriers, named, run_each, unless_finalized
 from tfgraphwidget.applying.holders import Found, family
 from tfgraphwidget.graph.resources import kind_of
+from tfgraphwidget.names import listed
 
 _STAGED = ("capacity", "memory_limit", "dtypes", "container", "shared_name")
 _SIZES = {
@@ -22,6 +25,7 @@ _SIZES = {
     "OrderedMap": ("OrderedMapSize", "OrderedMapIncompleteSize"),
     "barrier": ("BarrierReadySize", "BarrierIncompleteSize"),
 }
+_PARTIAL_RUNS = "_tfgraphwidget_partial_runs"
 _DELETES = "_auto_gc_enabled"  # a field of tensor handles
 _NO_CALLABLE = -1
 
@@ -89,6 +93,40 @@ def tied(session: Any) -> list[dict[str, Any]]:
     kinds = (BaseSession._Callable, TensorHandle)
     fields = [vars(each) if type(each) in kinds else each for each in gc.get_referrers(session)]
     return [each for each in fields if type(each) is dict and each.get("_session") is session and "_handle" in each]
+
+
+def watch_partial_runs(session: Any) -> None:
+    """Let a session remember the partial runs that are set up from now on: TensorFlow tells nobody of them."""
+    if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
+        return
+    handles: list[str] = []
+    held = weakref.ref(session)  # a session that no editor has any more is closed at once
+
+    def set_up(fetches: Any, feeds: Any = None) -> Any:
+        handle = BaseSession.partial_run_setup(held(), fetches, feeds)
+        handles.append(handle)
+        return handle
+
+    setattr(session, _PARTIAL_RUNS, handles)
+    session.partial_run_setup = set_up
+
+
+def cut(session: Any) -> list[str]:
+    """Sentences on the partial runs that are under way in a session, which its renewal ends."""
+    handles = getattr(session, _PARTIAL_RUNS, [])
+    under_way = [handle for handle in handles if _is_under_way(session, handle)]
+    handles.clear()
+    fetched = [handle.partition("->")[2].partition("/")[0].split(",") for handle in under_way]
+    return [f"The partial run of {listed(names)} is cut; set it up again by partial_run_setup." for names in fetched]
+
+
+def _is_under_way(session: Any, handle: str) -> bool:
+    """Whether a partial run has not given all that it was set up for; fetching nothing of it changes nothing."""
+    try:
+        session._call_tf_sessionprun(handle, {}, [])
+    except tf.errors.OpError:
+        return False
+    return True
 
 
 def untie(objects: Sequence[dict[str, Any]]) -> list[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.applying.carriers import Carriers, named, run_each, unless_finalized
 from tfgraphwidget.applying.values import told
-from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.sources.runners import runner_def
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small takes for ever
@@ -57,9 +57,22 @@ class Queues:
         at_once = size if ops["many"] else 1
         for _ in range(size // at_once):
             taken = self._run(old, {name: ops["take"]}, {ops["many"]: at_once} if ops["many"] else None)
-            put = taken and self._run(fresh, {name: ops["put"]}, dict(zip(ops["fed"], taken[name], strict=True)))
-            if not put:
+            if not taken or not self._put(fresh, name, taken[name]):
                 return
+
+    def _put(self, fresh: Any, name: str, elements: Sequence[Any]) -> bool:
+        """Whether the queue of the fresh session has taken what is nowhere else any more."""
+        ops = self._ops[name]
+        before = self._run(fresh, self._each("size", [name]))
+        try:
+            found = run_each(fresh, {name: ops["put"]}, dict(zip(ops["fed"], elements, strict=True)), _PATIENCE)
+        except Exception:  # it may have taken them all the same
+            if self._run(fresh, self._each("size", [name])) != before:
+                return True
+            return bool(self._run(fresh, {name: ops["put"]}, dict(zip(ops["fed"], elements, strict=True))))
+        for error in found[1].values():
+            self._lose(name, told(error))
+        return bool(found[0])
 
     def _each(self, what: str, names: Iterable[str]) -> dict[str, Any]:
         return {name: self._ops[name][what] for name in names}
@@ -67,14 +80,21 @@ class Queues:
     def _run(self, session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What each gives; those that fail, or take too long, are lost."""
         try:
-            found, errors = run_each(session, fetches, feeds, _PATIENCE)
-        except SessionRefused as refused:  # a server is gone
+            found, errors = self._tried(session, fetches, feeds)
+        except Exception as error:  # a server is gone, or Python has no memory for it
             for name in fetches:
-                self._lose(name, refused.why.rstrip("."))
+                self._lose(name, (str(error) or type(error).__name__).rstrip("."))
             return {}
         for name, error in errors.items():
             self._lose(name, told(error))
         return found
+
+    @staticmethod
+    def _tried(session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None) -> Any:
+        """What `run_each` gives; what Python itself fails with, which is no answer of TensorFlow's, is tried again."""
+        with suppress(Exception):
+            return run_each(session, fetches, feeds, _PATIENCE)
+        return run_each(session, fetches, feeds, _PATIENCE)
 
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"The elements of queue {name!r} are not carried over, or not all of them: {why}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.interrupts import held_back
 
 _RECORD = "_tfgraphwidget_record"
 
@@ -24,6 +25,7 @@ class Record:
     functions that only they call: the same edit shows them again. `growing` is the scope in which a person's function
     is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
     that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
+    `numbered` says how many carriers have been given a name.
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -35,6 +37,7 @@ class Record:
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
     carriers: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    numbered: int = 0
     imported: int = 0
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
@@ -47,6 +50,22 @@ def record_of(graph: tf.Graph) -> Record:
         record = Record()
         setattr(graph, _RECORD, record)
     return record
+
+
+def hide(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Let no editor show these ops, as far as they are in the graph."""
+    there, record = graph._nodes_by_name, record_of(graph)  # the former TensorFlow makes anew each time
+    with held_back():
+        record.hidden.update(name for name in names if name in there)
+        record.generation += 1
+
+
+def show(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Let ops that were hidden be seen again."""
+    record = record_of(graph)
+    with held_back():
+        record.hidden.difference_update(names)
+        record.generation += 1
 
 
 @contextmanager
@@ -72,6 +91,18 @@ def noting(graph: tf.Graph) -> Iterator[set[str]]:
         yield names
     finally:
         mine[:] = [held for held in mine if held is not names]
+
+
+@contextmanager
+def hidden_on_failure(graph: tf.Graph) -> Iterator[None]:
+    """What this thread adds to the graph meanwhile is there wholly, or hidden; an interrupt comes behind."""
+    with noting(graph) as names:
+        try:
+            with held_back():
+                yield
+        except BaseException:
+            hide(graph, names)
+            raise
 
 
 @contextmanager

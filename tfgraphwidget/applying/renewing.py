@@ -16,8 +16,8 @@ session was given before it runs still, if it is not told of what came since: so
 only what it runs (`place_pruned_graph`).
 
 For a moment there are two of each value. A run of another thread that is under way when the C sessions are exchanged
-ends with a CancelledError, and what it writes after the reading is lost. Partial runs that are not finished must be set
-up anew.
+ends with a CancelledError, and what it writes after the reading is lost. Partial runs that are
+not finished are cut, and told of if they were set up after the session came to an editor.
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ class Renewal:
     def _exchange(self, fresh: Any) -> None:
         """Nothing that happens from here on keeps the session from being renewed."""
         session = self._session
+        self._lost += dropped.cut(session)
         tied, threads = dropped.tied(session), moved.runner_threads(session)
         # While threads of queue runners end they close their queues: those of the old session, let it be. Threads of
         # other code should find the renewed session when their runs in the old one are over.
@@ -132,8 +133,8 @@ class Renewal:
         try:
             with self._as_it_is(old):
                 for kind in self._kinds:
-                    kind.move(old, new)
-            with contextlib.suppress(tf.errors.OpError):
+                    self._move(kind, old, new)
+            with contextlib.suppress(Exception):
                 c_api.TF_CloseSession(old._session)
             self._lost += moved.await_end(threads)
         finally:
@@ -144,6 +145,13 @@ class Renewal:
             self._lost += dropped.untie(tied)
             # Deleted by the next renewal, or with the session: another thread may just be about to call it.
             setattr(session, _BEFORE, fresh)
+
+    def _move(self, kind: Carried, old: Any, fresh: Any) -> None:
+        """Move what there is of one kind; the session is renewed whatever comes of it."""
+        try:
+            kind.move(old, fresh)
+        except Exception as error:
+            self._lost.append(f"Not all that queues hold is carried over: {str(error) or type(error).__name__}.")
 
     @contextlib.contextmanager
     def _as_it_is(self, session: Any) -> Iterator[None]:

@@ -19,10 +19,11 @@ from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying import checkpointed, mixing, values
 from tfgraphwidget.applying.importing import check_open
-from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.applying.record import hidden_on_failure, hide, record_of, show
 from tfgraphwidget.applying.running import PATIENCE, Answered
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.sources.restored import keys_by_handle
 
 Pair = tuple[VariableDef, VariableDef]
@@ -85,20 +86,26 @@ class Sync:
         """
         check_tau(tau)
         session = self._session(self.target)
-        made = None in self._made if tau == 1 else bool(self._mixing)
+        made = self._present_op(tau) is not None
         if self.source != self.target or (self.target.graph.finalized and not made):
             self._through_python(tau)
             return
-        fed, op = ({}, self._made.get(None) or self.op()) if tau == 1 else self._mixture(tau)
         asked = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
         try:
+            with held_back():
+                fed, op = ({}, self._present_op(tau) or self.op()) if tau == 1 else self._mixture(tau)
             with _refusing(session, asked, "The copies cannot be brought up to date"):
                 session.run(op, fed)
+            _show(op)
         except BaseException:
-            if not made:
-                _hide(op)
+            new = self._present_op(tau)
+            if new is not None and not made:
+                hide(new.graph, _ops_of(new))
             raise
-        _show(op)
+
+    def _present_op(self, tau: float) -> tf.Operation | None:
+        """The op that `sync` runs, if there is one already."""
+        return self._made.get(None) if tau == 1 else next((op for _, op in self._mixing), None)
 
     def op(self, tau: Any = None) -> tf.Operation:
         """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
@@ -117,16 +124,22 @@ class Sync:
             _show(self._made[tau])
             return self._made[tau]
         check_open(self.target.graph)
-        with self._place(inside):
-            made = self._build(tau if tau is None or not number else tf.constant(tau, tf.float64))
-        if number and not inside:
-            self._made[tau] = made
+        with hidden_on_failure(self.target.graph):
+            with self._place(inside):
+                made = self._build(tau if tau is None or not number else tf.constant(tau, tf.float64))
+            if number and not inside:
+                self._made[tau] = made
         return made
+
+    @property
+    def _scope(self) -> str:
+        """The name scope of the ops; TensorFlow numbers it when it is taken."""
+        return f"{self.scope}/sync" if self.scope else "sync"
 
     def _mixture(self, tau: float) -> tuple[dict[Any, Any], tf.Operation]:
         """The op that mixes, and what is fed to it for this tau."""
         if not self._mixing:
-            with self._place(inside=False):
+            with hidden_on_failure(self.target.graph), self._place(inside=False):
                 fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
                 self._mixing.append((fed, self._build(fed)))
         fed, op = self._mixing[0]
@@ -135,9 +148,8 @@ class Sync:
     @contextmanager
     def _place(self, inside: bool) -> Iterator[None]:
         """Where the ops are made: where the caller is, or outside of all that the caller has entered."""
-        scope = f"{self.scope}/sync" if self.scope else "sync"
         if inside:
-            with ops.name_scope(None), ops.name_scope(scope), tf.device(None):
+            with ops.name_scope(None), ops.name_scope(self._scope), tf.device(None):
                 yield
             return
         graph = self.target.graph
@@ -146,7 +158,7 @@ class Sync:
             ops.control_dependencies(None),
             graph.colocate_with(None, ignore_existing=True),
             ops.name_scope(None),
-            ops.name_scope(scope),
+            ops.name_scope(self._scope),
             tf.device(None),
         ):
             yield
@@ -281,16 +293,7 @@ def _ops_of(op: tf.Operation) -> set[str]:
     return {name for name in op.graph._nodes_by_name if name.startswith(f"{scope}/")}
 
 
-def _hide(op: tf.Operation) -> None:
-    """Let nobody see what was made for a run that failed."""
-    record = record_of(op.graph)
-    record.hidden |= _ops_of(op)
-    record.generation += 1
-
-
 def _show(op: tf.Operation) -> None:
     """Let what was hidden be seen, now that it is of use."""
-    record = record_of(op.graph)
-    if op.name in record.hidden:
-        record.hidden -= _ops_of(op)
-        record.generation += 1
+    if op.name in record_of(op.graph).hidden:
+        show(op.graph, _ops_of(op))
