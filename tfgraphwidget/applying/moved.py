@@ -81,16 +81,18 @@ class Queues:
         """What each gives; those that fail, or take too long, are lost."""
         try:
             found, errors = self._tried(session, fetches, feeds)
-        except Exception as error:  # a server is gone, or Python has no memory for it
+        except Exception as failure:  # a server is gone, or Python has no memory for it
             for name in fetches:
-                self._lose(name, (str(error) or type(error).__name__).rstrip("."))
+                self._lose(name, (str(failure) or type(failure).__name__).rstrip("."))
             return {}
         for name, error in errors.items():
             self._lose(name, told(error))
         return found
 
     @staticmethod
-    def _tried(session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None) -> Any:
+    def _tried(
+        session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
         """What `run_each` gives; what Python itself fails with, which is no answer of TensorFlow's, is tried again."""
         with suppress(Exception):
             return run_each(session, fetches, feeds, _PATIENCE)
