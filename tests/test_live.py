@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.edits.drafts import saved
 from tfgraphwidget import graph_editor as ge
 from tfgraphwidget.applying import patches
 from tfgraphwidget.applying.record import record_of
@@ -255,3 +257,93 @@ EDITS_OF_EXAMPLE = [
     lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.free_scope("loss")),
     place,
 ]
+
+
+REFUSED = {
+    "clone": lambda e: e.clone("x:0", "net/logits:0", init="current"),
+    "clone, from a checkpoint": lambda e: e.clone("x:0", "net/logits:0", init="nowhere/model.ckpt"),
+    "clone, of a value": lambda e: e.clone("x:0", "net/logits:0", init={"net/w": np.zeros([3])}),
+    "grow": lambda e: e.grow("net/logits:0", lambda _: 1 / 0, into="head"),
+    "grow, a taken name": lambda e: e.grow("net/logits:0", tf.identity, into="net"),
+    "add": lambda e: e.add(tgw.example().graph, "second", {"labels:0": "x:0"}),
+    "insert": lambda e: e.insert("net/logits:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="v"),
+    "trainable": lambda e: e.trainable("x"),
+    "freeze": lambda e: e.freeze("net/logits:0"),
+    "measure": lambda e: e.measure("net/logits:0", {"x:0": [[1.0]]}),
+    "probe": lambda e: e.probe("net/logits", {"x:0": [[1.0]]}),
+    "save": lambda e: e.save(f"{__file__}/saved/", "x:0", "net/logits:0"),
+    "replay": lambda e: e.replay(
+        [
+            {"verb": "bypass", "given": {"what": "net/hidden/Relu"}},
+            {"verb": "clone", "given": {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "c", "init": "none"}},
+            {"verb": "remove", "given": {"what": "nowhere"}},
+        ]
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The graph of tgw.example() in files of all kinds."""
+    editor, path = tgw.example(), tmp_path_factory.mktemp("files")
+    for name in ("net.pb", "net.pbtxt", "net.meta"):
+        editor.save(path / name)
+    editor.save(f"{path}/saved/", "x:0", "net/logits:0")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["net.pb", "net.pbtxt", "net.meta", "saved", "bytes"])
+def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder: Path, tmp_path: Path) -> None:
+    """Imported into TensorFlow, the new dtype would take a placeholder of another name."""
+    path = folder / kind
+    for verb, refused in REFUSED.items():
+        if kind == "saved" and verb in ("clone", "freeze"):
+            continue  # it has the values that the others lack
+        editor = tgw.edit((folder / "net.pb").read_bytes() if kind == "bytes" else path)
+        editor.replace_input("x:0", dtype="float64", mend="Cast")
+        editor.rename("net/hidden/MatMul", "net/hidden/product")
+        editor.rename("net/logits", "scores")
+        editor.undo()
+        before, names, lines = saved(editor, tmp_path), list(editor.index.names), editor.lines
+        with pytest.raises(GraphEditError):
+            refused(editor)
+        assert saved(editor, tmp_path) == before, verb
+        assert (list(editor.index.names), editor.lines, len(editor.history.undone)) == (names, lines, 1), verb
+        editor.redo()
+        editor.jump(0)
+        assert editor.index.dtypes(editor.index.op("x")) == ("float32",), verb
+        editor.jump(2)
+        assert saved(editor, tmp_path) == before, verb
+
+
+def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: Path) -> None:
+    """A MetaGraphDef is written by TensorFlow, of its own graph; a notice says what has another name there."""
+    editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
+    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    before = saved(editor, tmp_path)
+    with pytest.warns(UserWarning, match="'x' is 'x_1' now"):
+        editor.save(f"{tmp_path}/net.meta")
+    assert saved(editor, tmp_path) == before
+    assert editor.session.run("net/logits:0", {"x_1:0": np.ones((2, 4))}).shape == (2, 3)
+
+
+def test_another_editor_s_file_is_as_it_was_when_a_clone_into_it_is_refused(folder: Path, tmp_path: Path) -> None:
+    there = tgw.edit(folder / "net.pb")
+    there.replace_input("x:0", dtype="float64", mend="Cast")
+    before = saved(there, tmp_path)
+    with pytest.raises(GraphEditError):
+        tgw.edit(folder / "net.pb").clone("x:0", "net/logits:0", graph=there, placeholders=True, init="current")
+    assert saved(there, tmp_path) == before
+    assert "x" in there.index.ids
+
+
+def test_a_file_goes_on_after_a_refusal_and_says_what_has_another_name_in_tensorflow(folder: Path) -> None:
+    editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
+    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    with pytest.raises(GraphEditError, match="division by zero"):
+        editor.grow("labels:0", lambda _: 1 / 0, into="head")
+    assert editor.notices == ()
+    grown = editor.grow("labels:0", tf.identity, into="head")
+    assert grown.outputs.name == "head/Identity:0"
+    assert "'x' is 'x_1' now" in editor.notices[0]
+    assert editor.session.run("net/logits:0", {"x_1:0": np.ones((2, 4))}).shape == (2, 3)

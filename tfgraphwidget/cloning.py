@@ -104,7 +104,8 @@ class Cloning(Asking):
         if self._source.graph is None:
             self.told(command)  # what is refused is refused before a file is imported
         place = self._place(command)
-        made = self._carry(command, command, self._live, place)
+        with self._live.attempt(), place.attempt():
+            made = self._carry(command, command, self._live, place)
         return made[0] if command.times is None and not command.devices else list(made)
 
     def _carry(self, command: Clone | Add, clone: Clone, source: LiveGraph, place: LiveGraph) -> tuple[Copy, ...]:
@@ -175,7 +176,8 @@ class Cloning(Asking):
         stood = self.breadcrumb
         self._rooms.leave(0)
         try:
-            yield
+            with self._live.attempt():
+                yield
         except BaseException:
             self._rooms.go(stood)
             raise
@@ -194,13 +196,14 @@ class Cloning(Asking):
         (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
         """
         self._check_editable()
-        self._live.graph()
-        tensors = tuple(name if ":" in name else f"{name}:0" for name in self._names(at))
-        command = Grow(tensors, function, into)
-        patch, outputs = growing.grow(self._live, command)
-        ops = tuple(node.name for node in patch.add.nodes)
-        grown = Grown(into, outputs, self._live.variables(patch), ops)
-        self._remember(command, patch, self._live, (grown,))
+        with self._live.attempt():
+            self._live.graph()
+            tensors = tuple(name if ":" in name else f"{name}:0" for name in self._names(at))
+            command = Grow(tensors, function, into)
+            patch, outputs = growing.grow(self._live, command)
+            ops = tuple(node.name for node in patch.add.nodes)
+            grown = Grown(into, outputs, self._live.variables(patch), ops)
+            self._remember(command, patch, self._live, (grown,))
         self.changed()
         return grown
 
@@ -217,7 +220,12 @@ class Cloning(Asking):
         if not which:
             return super().trainable()
         self._check_editable()
-        self._live.graph()
+        with self._live.attempt():
+            self._live.graph()
+            self._make_trainable(which)
+        return super().trainable()
+
+    def _make_trainable(self, which: tuple[Any, ...]) -> None:
         handles: dict[str, None] = {}
         for item in which:
             is_scope = isinstance(item, str) and item.rstrip("/") in self.index.scopes.ids
@@ -236,7 +244,6 @@ class Cloning(Asking):
             self._live.carry_out(patch)
             self._remember(command, patch, self._live, ())
             self.changed()
-        return super().trainable()
 
 
 def _with_notices(patch: Patch, place: LiveGraph) -> Preview:

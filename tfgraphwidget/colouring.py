@@ -236,7 +236,8 @@ class Colouring(Comparing):
             found = measuring.given(metadata, self.index)
         else:
             given = {self._fed(key): value for key, value in (feeds or {}).items()}
-            found = self._run_traced(self._wanted(fetches, given), given, runs)
+            with self._live.attempt():
+                found = self._run_traced(self._wanted(fetches, given), given, runs)
         self._measured = self.breadcrumb, self.history, found
         self.changed()
         return found

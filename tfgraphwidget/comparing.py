@@ -194,8 +194,9 @@ class Comparing(Reducing):
         """
         given = {self._fed(key): value for key, value in (feeds or {}).items()}
         wanted = self._fetched(tensors)
-        run = None if self.in_function else probing.running(self._live.graph(), self._source.session, given)
-        found = trying.probe(self._now(), wanted, given, run)
+        with self._live.attempt():
+            run = None if self.in_function else probing.running(self._live.graph(), self._source.session, given)
+            found = trying.probe(self._now(), wanted, given, run)
         self._probed = self.breadcrumb, self.history, found
         self.changed()
         return found

@@ -32,6 +32,12 @@ class Draft:
         self._done: list[Patch] = []
         self._states: dict[int, GraphIndex] = {}  # by how many edits were done then
 
+    def copy(self) -> Draft:
+        """The same, to be edited on its own."""
+        same = Draft(self.first)
+        same.index, same._done, same._states = self.index, list(self._done), dict(self._states)
+        return same
+
     @property
     def patches(self) -> tuple[Patch, ...]:
         """The edits that are in force, oldest first."""

@@ -161,7 +161,11 @@ class GraphEditor(Colouring):
             feeds={k if isinstance(k, str) else self._names(k)[0]: value for k, value in (feeds or {}).items()},
             notice=self._told.append,
         )
-        return self._announced(export.save(Path(path), what, folder=str(path).endswith("/")))
+        known = len(self._source.notices)
+        with self._live.attempt(for_good=False):
+            written = export.save(Path(path), what, folder=str(path).endswith("/"))
+            self._told += self._source.notices[known:]  # of what has another name in TensorFlow's graph
+        return self._announced(written)
 
     def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
         """Write the graph one stands in as an event file, which TensorBoard's graph tab opens; the path of the file.

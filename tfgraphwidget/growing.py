@@ -84,16 +84,17 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
 
     `own` are the names of the ops that are not theirs.
     """
+    known = before.defined_variables
 
-    def is_own(name: str) -> bool:
+    def is_own(kind: str, name: str) -> bool:
+        # What another thread is making may be in the graph before, and in its collections after.
         op = split_tensor(name)[0]
-        return op in own or op in before.ids
+        return op in own or (op in known if kind == "variable" else op in before.ids)
 
     nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name in own)
     members = []
     for key, held in after.collections.items():
         old = set(before.collections.get(key, ()))
-        members += [(key, member) for member in held if member not in old and is_own(member.name)]
-    known = before.defined_variables
-    variables = tuple(v for v in after.variable_defs if v.handle not in known and is_own(v.handle))
+        members += [(key, member) for member in held if member not in old and is_own(*member)]
+    variables = tuple(v for v in after.variable_defs if v.handle in own)
     return Patch(add=Change(nodes, tuple(members), variables), scopes=(scope,))

@@ -7,7 +7,8 @@ The index follows the graph: ops that came since are read when the index is next
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,10 +93,9 @@ class LiveGraph:
     def _revive(self) -> None:
         """Import a file, and do again in TensorFlow's graph what was edited before."""
         source, draft = self.source, self._draft
-        body = source.body
-        source.live()
-        self._draft = None
-        try:
+        with self.attempt():
+            source.live()
+            self._draft = None
             self.reread()
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
@@ -103,12 +103,34 @@ class LiveGraph:
                     self.carry_out(patch, renew=False)
                 if renewal:
                     renewal.carry()
-        except BaseException:
-            if source.session is not None:
-                source.session.close()
-            source.body, source.graph, source.session = body, None, None
-            self._draft, self._shapes = draft, {}
-            raise
+                for planned, fitted in self._fitted.values():
+                    source.notices += fitted.notes[len(planned.notes) :]
+
+    @contextmanager
+    def attempt(self, *, for_good: bool = True) -> Iterator[None]:
+        """A file that is imported in here stays imported only if all goes well; else it is again the file it was.
+
+        So it is in any case if not `for_good`. TensorFlow's graph cannot make an op another one as a file's edits can,
+        so a new one has another name there.
+        """
+        if self.source.graph is not None:
+            yield
+            return
+        source, draft = self.source, self._draft
+        opened = source.body, source.notices, source.has_values
+        held = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
+        done = False
+        try:
+            yield
+            done = for_good
+        finally:
+            if not done and source.graph is not None:
+                if source.session is not None:
+                    source.session.close()
+                source.graph = source.session = None
+                source.body, source.notices, source.has_values = opened
+                self._draft, self._reading, self._shapes, self._built_on_hidden = held
+                self._fitted = {}
 
     def _record(self) -> patches.Record:
         graph = self.source.graph

@@ -29,7 +29,7 @@ def replay(editor: Any, edits: Any) -> int:
     is done. Raises GraphEditError, which names the edit's number and verb, and everything is as it was.
     """
     wanted = read(_held(edits))
-    with _all_or_nothing(editor):
+    with editor._live.attempt(), _all_or_nothing(editor):
         for number, edit in enumerate(wanted, 1):
             tell("Doing the edits", number - 1, len(wanted))
             try:

@@ -218,7 +218,8 @@ class Reworking(Rewiring):
 
     def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
         """Plan a command, carry it out, and remember it; what it did. See `Editing.edit`."""
-        return super().edit(self._whole(command), renew=renew)
+        with self._live.attempt():
+            return super().edit(self._whole(command), renew=renew)
 
     def _whole(self, command: Any) -> Any:
         """The command with all that its plan needs and its line of code does not say."""

@@ -123,9 +123,11 @@ def put_back(graph: tf.Graph, held: Mapping[str, list[Any]], is_own: Callable[[s
 
 def op_behind(item: Any) -> str:
     """The op that an entry of a collection stands for: of a context its pivot, of a queue runner its queue."""
-    member, pivot = Member.of(item), getattr(item, "pivot", None)
-    name = member.name if member else getattr(item if pivot is None else pivot, "name", "")
-    return split_tensor(name)[0] if isinstance(name, str) else ""
+    if isinstance(item, tf.compat.v1.train.QueueRunner):
+        item = item.queue.queue_ref.op  # its own name lacks the scope, outside of the graph
+    behind = getattr(item, "pivot", None)
+    member = Member.of(item if behind is None else behind)
+    return split_tensor(member.name)[0] if member else ""
 
 
 def made_with(ops_made: Collection[str]) -> Callable[[str, Any], bool]:
