@@ -16,8 +16,6 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_tensor
 
-_TABLES = "table_initializer"
-
 
 @dataclass(frozen=True)
 class Grow:
@@ -61,7 +59,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         patch = grown_between(before, live.index, command.into, own)
         placing.check_placed(session, graph, patch)
         if session is not None:
-            tables = [member.name for key, member in patch.add.members if key == _TABLES]
+            tables = [member.name for key, member in patch.add.members if key == tracing.TABLES]
             tracing.initialise(Answered(session), patch.add.variables, tables)
     except BaseException as error:
         patches.put_back(graph, held, patches.made_with(own))

@@ -130,7 +130,7 @@ class LiveGraph:
                 source.graph = source.session = None
                 source.body, source.notices, source.has_values = opened
                 self._draft, self._reading, self._shapes, self._built_on_hidden = held
-                self._fitted = {}
+                self._fitted, self._members = {}, {}
 
     def _record(self) -> patches.Record:
         graph = self.source.graph

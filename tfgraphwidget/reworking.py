@@ -273,6 +273,9 @@ class Reworking(Rewiring):
         if not isinstance(found, Made) or site is not self._live or self._source.graph is None:
             return super()._carry_out(command, patch, site, then, renew)
 
+        if session is not None and found.has_state:
+            tracing.rehearse(session, found)
+
         def fill() -> None:
             made.keep_alive(self._source.graph, found)
             if session is not None and found.has_state:

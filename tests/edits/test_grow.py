@@ -156,3 +156,35 @@ def test_a_variable_can_be_named_by_itself(editor: GraphEditor) -> None:
 def test_nothing_that_is_no_variable_can_be_trained(editor: GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="net/logits"):
         editor.trainable("net/logits")
+
+
+def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor, session: v1.Session) -> None:
+    def fails(features: tf.Tensor) -> tf.Tensor:
+        with v1.variable_scope(None, default_name="inner"):
+            head(features)
+        raise ValueError("no use")
+
+    names = list(editor.index.names)
+    for _ in range(2):
+        with pytest.raises(GraphEditError, match="no use"):
+            editor.grow("net/one/out:0", fails, into="head")
+        with pytest.raises(GraphEditError):  # what cannot be initialised fails later
+            editor.grow("net/one/out:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="head")
+    assert list(editor.index.names) == names
+    grown = editor.grow("net/one/out:0", head, into="head")
+    assert grown.scope == "head"
+    assert {name.partition("/")[0] for name in grown.ops} == {"head"}
+    assert grown.variables[0].name.startswith("head/kernel")
+    assert session.run(grown.outputs, {"x:0": ONES}).sum() == pytest.approx(2)
+    with editor.graph.as_default(), tf.name_scope("head") as scope:
+        assert scope == "head_1/"
+    editor.undo()
+    assert list(editor.index.names) == names
+    editor.redo()
+    assert set(editor.index.names) == {*names, *grown.ops}
+
+
+def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(editor: GraphEditor) -> None:
+    with editor.graph.as_default(), tf.name_scope("head"):
+        pass
+    assert editor.grow("net/one/out:0", tf.identity, into="head").ops == ("head/Identity",)

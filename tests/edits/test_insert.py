@@ -399,3 +399,23 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
             exec(call, {"editor": again, "add_one": add_one, "decode": decode})
     assert [step.command for step in again.history.done] == [step.command for step in editor.history.done]
     assert saved(again, tmp_path) == saved(editor, tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["insert", "replace"])
+def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_its_name_free(
+    verb: str, editor: tgw.GraphEditor, session: v1.Session
+) -> None:
+    def edit(function: Any) -> None:
+        if verb == "insert":
+            editor.insert("net/one/out:0", function, into="scale")
+        else:
+            editor.replace("net/one/out", function, into="scale")
+
+    ops = len(editor.graph.get_operations())
+    for _ in range(2):
+        with pytest.raises(SessionRefused, match="must feed"):
+            edit(lambda x: x * tf.Variable(v1.placeholder(tf.float32, [])))
+    assert len(editor.graph.get_operations()) == ops
+    edit(lambda x: tf.identity(x, "same") * tf.Variable(2.0))
+    assert {"scale/mul", "scale/same", "scale/Variable"} <= editor.index.ids.keys()
+    assert session.run("net/logits:0", {"x:0": np.ones((2, 3))}).shape == (2, 4)

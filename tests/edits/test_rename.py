@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.applying import patches
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 
 X = {"x:0": np.ones((1, 2), np.float32)}
@@ -256,3 +257,49 @@ def test_the_marks_inside_a_scope_follow_its_new_name(editor: tgw.GraphEditor) -
     assert editor.outputs == ("body/two/add:0",)
     editor.undo()
     assert editor.outputs == ("net/two/add:0",)
+
+
+def test_a_scope_with_queues_and_their_runners_is_renamed_whole() -> None:
+    """Outside of the graph TensorFlow tells a queue's name without its scope."""
+    with tf.Graph().as_default() as graph:
+        v1.train.batch([tf.constant(1.0)], 2, name="batch")
+        v1.train.shuffle_batch([tf.constant(1.0)], 2, 10, 2, name="batch/shuffled")
+    editor, session = tgw.edit(graph), v1.Session(graph=graph)
+    names = list(editor.index.names)
+    editor.rename("batch/", "b")
+    assert [name for name in editor.index.names if name.startswith("batch")] == []
+    puts = [runner.enqueue_ops[0].name for runner in graph.get_collection("queue_runners")]
+    assert puts == ["b/fifo_queue_enqueue", "b/shuffled/random_shuffle_queue_enqueue"]
+    with graph.as_default():
+        coordinator = v1.train.Coordinator()
+        threads = v1.train.start_queue_runners(session, coordinator)
+        assert session.run("b:0").tolist() == [1.0, 1.0]
+        coordinator.request_stop()
+        for runner in graph.get_collection("queue_runners"):
+            session.run(runner.cancel_op)
+        coordinator.join(threads, stop_grace_period_secs=60)
+    editor.undo()
+    assert set(names) <= editor.index.ids.keys()
+    assert not [name for name in editor.index.names if name.startswith("b/")]
+
+
+def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tf.Graph().as_default() as graph:
+        v1.train.batch([tf.constant(1.0)], 2, name="batch")
+    editor, runners = tgw.edit(graph), graph.get_collection("queue_runners")
+    names = list(editor.index.names)
+
+    add_runners = patches.add_runners
+
+    def fail(*given: Any) -> None:
+        add_runners(*given)
+        raise ValueError("no use")
+
+    with monkeypatch.context() as context:
+        context.setattr(patches, "add_runners", fail)
+        with pytest.raises(ValueError, match="no use"):
+            editor.rename("batch/", "b")
+    assert graph.get_collection("queue_runners") == runners
+    assert list(editor.index.names) == names
+    editor.rename("batch/", "b")
+    assert "b/fifo_queue" in editor.index.ids

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry, ops
 
+from tfgraphwidget.applying.tracing import TABLES
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.edits.placeholders import Spec
 from tfgraphwidget.errors import GraphEditError
@@ -24,7 +25,6 @@ from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.traced import first_line
 
-_TABLES = "table_initializer"
 _PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
@@ -138,7 +138,7 @@ def keep_alive(graph: tf.Graph, made: Made) -> None:
 
 def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:
     """The ops that fill the new tables among some (collection key, member) pairs."""
-    return [member.name for key, member in members if key == _TABLES]
+    return [member.name for key, member in members if key == TABLES]
 
 
 def constant(value: Any, dtype: str, shape: Shape) -> Any:

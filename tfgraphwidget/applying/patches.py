@@ -124,7 +124,8 @@ def put_back(graph: tf.Graph, held: Mapping[str, list[Any]], is_own: Callable[[s
 def op_behind(item: Any) -> str:
     """The op that an entry of a collection stands for: of a context its pivot, of a queue runner its queue."""
     if isinstance(item, tf.compat.v1.train.QueueRunner):
-        item = item.queue.queue_ref.op  # its own name lacks the scope, outside of the graph
+        queue = item.queue  # whose own name lacks the scope, outside of the graph
+        item = queue if isinstance(queue, tf.Operation) else queue.queue_ref.op
     behind = getattr(item, "pivot", None)
     member = Member.of(item if behind is None else behind)
     return split_tensor(member.name)[0] if member else ""

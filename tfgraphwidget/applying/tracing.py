@@ -10,9 +10,11 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import variable_scope, variables
 
 from tfgraphwidget.applying import values
+from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 
+TABLES = "table_initializer"
 _STORES = (variable_scope._VARSTORE_KEY, variable_scope._VARSCOPESTORE_KEY)
 
 
@@ -41,13 +43,24 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
     tensors = [graph.get_tensor_by_name(name) for name in names]
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
     with graph.as_default(), ops.name_scope(None):  # wherever the caller stands
-        graph.unique_name(scope)  # a later tf.name_scope of that name becomes name_1, as it should
+        if scope.lower() not in graph._names_in_use:
+            graph.unique_name(scope)  # a later tf.name_scope of that name becomes name_1, as it should
         with (
             ops.control_dependencies(None),
             ops.name_scope(f"{scope}/"),  # this very scope, though a function that failed may have left ops in it
             tf.compat.v1.variable_scope(scoped, auxiliary_name_scope=False),
         ):
             return function(*tensors)
+
+
+def rehearse(session: Any, made: Made) -> None:
+    """Initialise what a function has made in the graph that it was called in, as it will be in the session's graph.
+
+    Raises what `initialise` raises, before TensorFlow's graph has ops of an edit that fails, which it cannot remove.
+    """
+    tables = [member.name for member in made.index.collections.get(TABLES, ())]
+    with tf.compat.v1.Session(session.sess_str, made.alive, session._config) as rehearsal:
+        initialise(rehearsal, made.index.variable_defs, tables)
 
 
 def initialise(session: Any, made: Sequence[VariableDef], tables: Sequence[str]) -> None:
