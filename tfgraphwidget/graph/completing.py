@@ -137,8 +137,8 @@ class _Completing:
         index, none = self.index, np.zeros(len(self.index), dtype=bool)
         walked = ~(whole | self.given | self.shared)
         waited = index.controls.values[whole[index.controls.owner]]
-        read = np.unique(index.inputs.values[whole[index.inputs.owner]])
-        references = [i for i in read[walked[read]].tolist() if is_reference(index, i)]
+        read = walks.mask_of(index, index.inputs.values[whole[index.inputs.owner]]) & walked
+        references = [i for i in np.flatnonzero(read).tolist() if is_reference(index, i)]
         first = [*waited[walked[waited]].tolist(), *references]
         if not first:
             return none

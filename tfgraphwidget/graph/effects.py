@@ -10,6 +10,7 @@ import numpy as np
 
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.remembered import remembered
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.walks import mask_of
 
@@ -56,12 +57,16 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
     return False
 
 
+@remembered
+def _judgements(index: GraphIndex) -> tuple[dict[str, bool], dict[str, tuple[str, ...]], dict[str, bool]]:  # noqa: ARG001
+    """What is known so far of the op types and functions of an index: an edit asks several times."""
+    return {}, {}, {}
+
+
 class _Effects:
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self._by_type: dict[str, bool] = {}
-        self._calls: dict[str, tuple[str, ...]] = {}
-        self._by_function: dict[str, bool] = {}
+        self._by_type, self._calls, self._by_function = _judgements(index)
 
     def may_have(self, op_type: str) -> bool:
         """Whether some op of a type may have effects."""
@@ -108,7 +113,11 @@ class _Effects:
         if name not in self._by_function:
             body = self.index.beside.function(name).node_def
             self._by_function[name] = False  # until told otherwise: a function may call itself
-            self._by_function[name] = any(self.has(node) for node in body)
+            try:
+                self._by_function[name] = any(self.has(node) for node in body)
+            except KeyError:
+                del self._by_function[name]
+                raise
         return self._by_function[name]
 
 

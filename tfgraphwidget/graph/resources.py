@@ -165,7 +165,9 @@ def _reads(index: GraphIndex, op: int) -> bool:
 
 def is_reference(index: GraphIndex, op: int) -> bool:
     """Whether an op, itself no variable, gives a reference to one: what it has read, or written to."""
-    return index.types[op] not in HANDLES and any(dtype.endswith("_ref") for dtype in index.dtypes(op))
+    kind = index.types[op]
+    definition = None if kind in HANDLES else index.typing.definition(kind)
+    return definition is not None and any(arg.is_ref for arg in definition.output_arg)
 
 
 def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] = ()) -> frozenset[int]:
