@@ -421,6 +421,21 @@ def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(res
         )
 
 
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_what_only_waits_for_a_placeholder_is_no_end_of_a_selection_and_is_passed_by(resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        mode = v1.placeholder(tf.bool, [], name="mode")
+        with tf.control_dependencies([mode]):
+            tf.multiply(dense(x, 4, "one", resource=resource), tf.constant(2.0), name="y")
+    editor = tgw.edit(graph)
+    layer = editor.ops("one/MatMul", "one/add", "one/out")
+    assert layer.ends == (("x:0",), ("one/out:0",))
+    editor.bypass(layer)
+    assert graph.get_operation_by_name("y").inputs[0].name == "x:0"
+
+
 def test_a_moving_average_under_control_dependencies_on_a_placeholder_moves_with_the_copy() -> None:
     graph = tf.Graph()
     with graph.as_default():
