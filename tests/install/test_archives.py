@@ -13,7 +13,7 @@ import pytest
 from tests.install.conftest import HERE, Environment
 
 WORKS = str(HERE / "works.py")
-NEEDED = {"anywidget", "ipywidgets", "matplotlib", "networkx", "numpy", "scipy", "tensorflow"}
+NEEDED = {"anywidget", "ipywidgets", "matplotlib", "networkx", "numpy", "regex", "scipy", "tensorflow"}
 EXTENSION = "share/jupyter/labextensions/tfgraphwidget/package.json"
 
 

@@ -1,26 +1,26 @@
 r"""Patience: how long a person waits for a regular expression.
 
-A pattern such as `(\w+)+!` takes longer than anybody lives on a name of 40 letters, and Python's `re` has no limit. It
-does look for signals while it matches, so an alarm ends it; where there is none to be had (Windows, another thread,
-another owner of the alarm), time is looked at between two names only.
+A pattern such as `(a|aa)+!` takes longer than anybody lives on a name of 60 letters, and Python's `re` has no limit; it
+lets no other thread run meanwhile either. So names are searched by the package `regex`, which reads the same patterns,
+has a limit of time in any thread, and lets others run.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any, TypeVar
+
+import regex
+
+from tfgraphwidget.errors import GraphEditError
 
 T = TypeVar("T")
-_TICK = 0.1  # seconds between two looks at the clock
-
-
-class _TooLong(Exception):
-    """The time is up."""
+_LEAST = 0.001  # seconds
+_COUNT = re.compile(r"\{(\d*),?(\d*)\}")
+_MOST_COUNTED = 200_000  # copies that repeats inside each other, (?:a{50}){50}, are made of while a pattern is read
 
 
 class Patience:
@@ -31,52 +31,46 @@ class Patience:
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
+        self._begun: float | None = None
         self.ran_out = False
 
     def kept(self, items: Iterable[T], holds: Callable[[T], object]) -> list[T]:
         """The items for which a function says true, in their order; of those that were looked at in time."""
         found: list[T] = []
-        begun = time.thread_time()
-
-        def is_late() -> bool:
-            return time.thread_time() - begun > self._left
-
+        self._begun = time.thread_time()
         try:
-            with _alarm(is_late):
-                for count, item in enumerate(items):
-                    if not count % 64 and is_late():
-                        raise _TooLong
-                    if holds(item):
-                        found.append(item)
-        except _TooLong:
+            for count, item in enumerate(items):
+                if not count % 64 and self.left <= 0:
+                    raise TimeoutError
+                if holds(item):
+                    found.append(item)
+        except TimeoutError:
             self.ran_out = True
-        self._left -= time.thread_time() - begun
+        self._left, self._begun = self.left, None
         return found
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self._left - (0.0 if self._begun is None else time.thread_time() - self._begun)
 
-@contextmanager
-def _alarm(is_late: Callable[[], bool]) -> Iterator[None]:
-    """Raise _TooLong as soon as it is late, if nobody else uses the process's alarm."""
-    if not _is_free():
-        yield
-        return
-    waiting = True
+    def search(self, pattern: str) -> Callable[[str], object]:
+        """A function that says whether a text has what the pattern means; `kept` catches its TimeoutError.
 
-    def ring(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        if waiting and is_late():  # it may ring while it is being put away
-            raise _TooLong
+        Raises GraphEditError for what is no pattern, or would be too large a one.
+        """
+        search: Any = _compiled(pattern).search
+        return lambda text: search(text, timeout=max(self.left, _LEAST), concurrent=True)
 
-    before = signal.signal(signal.SIGALRM, ring)
+
+def _compiled(pattern: str) -> Any:
+    counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
+    if counted > _MOST_COUNTED:
+        raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")
     try:
-        signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
-        yield
-    finally:
-        waiting = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _is_free() -> bool:
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        return False
-    return signal.getsignal(signal.SIGALRM) is signal.SIG_DFL and not any(signal.getitimer(signal.ITIMER_REAL))
+        re.compile(pattern)  # what only the other package takes is no expression of Python's
+        return regex.compile(pattern)
+    except (re.error, regex.error, TypeError, OverflowError, RecursionError) as error:
+        raise GraphEditError(
+            f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as text."
+        ) from error

@@ -62,7 +62,7 @@ def find(index: GraphIndex, text: str) -> Selection:
     if patience.ran_out:
         raise GraphEditError(
             f"{text[:60]!r} takes longer than a second; write a simpler regular expression, "
-            "or editor.matching(pattern), which has no limit."
+            "or editor.matching(pattern), which may take a minute."
         )
     return Selection.of(index, ops.tolist(), call("find", [str(text)]))
 

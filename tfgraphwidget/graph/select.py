@@ -20,6 +20,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.patience import Patience
 from tfgraphwidget.graph.selection import Selection, Walk, remade
 from tfgraphwidget.graph.spoken import call, literal, written
 from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
@@ -27,6 +28,7 @@ from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.names import did_you_mean, split_tensor
 
 _TRAINABLE = "trainable_variables"
+_SECONDS = 60.0  # for a regular expression
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
 
@@ -48,14 +50,23 @@ def scope(index: GraphIndex, *names: str) -> Selection:
 
 @remade
 def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
-    """Ops in whose name the regular expression is found."""
+    """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute."""
     try:
         compiled = re.compile(pattern)
-        found = [i for i, name in enumerate(index.names) if compiled.search(name)]
+        if not isinstance(compiled.pattern, str):
+            raise TypeError("names are text, and this is bytes")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
     flags = "".join(sign for sign, flag in _FLAGS.items() if compiled.flags & flag)
     text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
+    patience = Patience(_SECONDS)
+    holds, names = patience.search(text), index.names
+    found = patience.kept(range(len(index)), lambda i: holds(names[i]))
+    if patience.ran_out:
+        raise GraphEditError(
+            f"{compiled.pattern[:60]!r} takes longer than a minute; write a simpler regular expression, "
+            "or editor.where(lambda op: …)."
+        )
     return Selection.of(index, found, call("matching", [text]))
 
 

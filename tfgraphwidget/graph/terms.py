@@ -68,12 +68,12 @@ class Fitting:
 
     def _word(self, term: Term) -> Mask:
         kinds, code = self.index.kinds
-        holds = holds_of(term)
+        holds = holds_of(term, self.patience)
         types = np.array([bool(holds(kind)) for kind in kinds], dtype=bool)
         return self._name(term) | types[code[self.ops]] if len(kinds) else self._name(term)
 
     def _name(self, term: Term) -> Mask:
-        names, holds = self.index.names, holds_of(term)
+        names, holds = self.index.names, holds_of(term, self.patience)
         if term.kind == "regex":
             return self._of(self.patience.kept(self.ops.tolist(), lambda i: holds(names[i])))
         if term.kind == "plain":  # without a call per name: there may be 100,000
@@ -106,7 +106,7 @@ class Fitting:
 
     def _attr(self, term: Term) -> Mask:
         name, sign, value = term.value.partition("=")
-        holds = (lambda _: True) if not sign else traits.value_holds(_matching(value, term))
+        holds = (lambda _: True) if not sign else traits.value_holds(_matching(value, term, self.patience))
         attributes = traits.Attributes(self.index, name)
         some = self.ops[attributes.may_have[self.ops]].tolist()
         if value[:1] == "/":
@@ -143,10 +143,10 @@ class Fitting:
         """
         some = list(values)
         if term.kind == "regex":
-            return set(self.patience.kept(some, holds_of(term)))
+            return set(self.patience.kept(some, holds_of(term, self.patience)))
         low = term.value.casefold()
         if term.kind == "glob":
-            return set(filter(holds_of(term), some))
+            return set(filter(holds_of(term, self.patience), some))
         parts = {value: folded for value in some if low in (folded := value.casefold())}
         exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
         return exact or set(parts)
@@ -155,10 +155,10 @@ class Fitting:
         return np.isin(self.ops, np.array(found, dtype=np.int32))
 
 
-def holds_of(term: Term) -> Holds:
+def holds_of(term: Term, patience: Patience) -> Holds:
     """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
     if term.kind == "regex":
-        search = _compiled(term.value).search
+        search = patience.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)
     low = term.value.casefold()
     if term.kind == "glob":
@@ -168,25 +168,16 @@ def holds_of(term: Term) -> Holds:
     return lambda text: low in text.casefold()
 
 
-def _matching(value: str, term: Term) -> Holds:
+def _matching(value: str, term: Term, patience: Patience) -> Holds:
     """Whether the text of an attribute is a value that was typed."""
     bare = value[1:-1]
     if len(value) > 2 and value[0] == value[-1] == "/":
-        return holds_of(term._replace(value=bare, kind="regex"))
+        return holds_of(term._replace(value=bare, kind="regex"), patience)
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     wanted = traits.normal(bare if is_quoted else value)
     if "*" in wanted and not is_quoted:
-        return holds_of(term._replace(value=wanted, kind="glob"))
+        return holds_of(term._replace(value=wanted, kind="glob"), patience)
     return lambda text: text == wanted
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise GraphEditError(
-            f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as text."
-        ) from error
 
 
 def globbed(pieces: Sequence[str], text: str) -> bool:
