@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.install.conftest import HERE, Environment
+from tests.install.conftest import HERE, ROOT, Environment
+from tests.test_repository import tracked
 
 WORKS = str(HERE / "works.py")
 NEEDED = {"anywidget", "ipywidgets", "matplotlib", "networkx", "numpy", "regex", "scipy", "tensorflow"}
+SERVER = "etc/jupyter/jupyter_server_config.d/tfgraphwidget.json"
 EXTENSION = "share/jupyter/labextensions/tfgraphwidget/package.json"
 
 
@@ -27,6 +29,8 @@ def works(environment: Environment, installed_in: Path) -> None:
     (line,) = [line for line in listed.splitlines() if "tfgraphwidget" in line]
     assert "enabled" in line
     assert "OK" in line
+    served = environment.run("python", "-m", "jupyter_server.extension.serverextension", "list")
+    assert "tfgraphwidget.lab.kernels" in served
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
@@ -35,7 +39,7 @@ def test_it_works_with_no_node_and_leaves_nothing_behind(
 ) -> None:
     files, folders = environment.files(), environment.folders()
     environment.pip("install", "--no-deps", str(archives[kind]))
-    assert EXTENSION in environment.files()
+    assert {EXTENSION, SERVER} <= environment.files()
     works(environment, environment.folder)
     environment.pip("uninstall", "--yes", "tfgraphwidget")
     assert environment.files() == files
@@ -52,6 +56,20 @@ def test_the_wheel_holds_what_is_run_and_nothing_else(archives: dict[str, Path])
     held = {name.split("/data/", 1)[1] for name in names if ".data/data/" in name}
     assert EXTENSION in held
     assert any("remoteEntry" in name for name in held)
+
+
+def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(archives: dict[str, Path]) -> None:
+    names = set(zipfile.ZipFile(archives["wheel"]).namelist())
+    ours = {str(path.relative_to(ROOT)) for path in tracked()}
+    strays = {name for name in names - ours if ".dist-info/" not in name}
+    at = {name.split("/data/", 1)[-1] for name in strays}
+    extension = {name for name in at if name.startswith("share/jupyter/labextensions/tfgraphwidget/")}
+    assert at - extension == {"tfgraphwidget/static/widget.js", "tfgraphwidget/static/page.js", SERVER}
+    assert sorted(name.rsplit(".", 2)[0].rpartition("/")[2] for name in extension if name.endswith(".js")) == [
+        "later",
+        "remoteEntry",
+    ]
+    assert {name for name in ours if name.startswith("tfgraphwidget/")} <= names
 
 
 def test_the_sdist_holds_the_bundle_and_no_tests(archives: dict[str, Path]) -> None:
