@@ -66,6 +66,10 @@ def test_no_lock_file_says_where_a_package_came_from():
     assert [name for name, text in texts().items() if name.endswith("lock.json") and '"resolved"' in text] == []
 
 
+def test_npm_runs_no_script_of_a_package_that_it_fetches():
+    assert "ignore-scripts=true" in (ROOT / "labextension/.npmrc").read_text(encoding="utf-8").splitlines()
+
+
 def test_no_file_names_the_place_of_this_checkout():
     assert [name for name, text in texts().items() if f"{ROOT}/" in text] == []
 

@@ -184,3 +184,10 @@ def test_scopes_lie_in_each_other_to_a_bounded_depth_and_the_rest_is_the_ops_own
     assert Op(editor.index, 0).scope == tree.names[-1]
     editor.open_all()
     assert name in editor.scene().names
+
+
+def test_hundreds_of_scopes_in_each_other_are_opened_all_at_once() -> None:
+    names = ["/".join(["s", *"s" * depth, "x"]) for depth in range(2 * DEEPEST)]
+    editor = tgw.edit(graph_of(*(node(name, "Placeholder", dtype=tf.float32) for name in names)))
+    editor.open_all()
+    assert set(names) <= set(editor.scene().names)

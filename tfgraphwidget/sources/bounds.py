@@ -73,7 +73,8 @@ class Bounds:
         count = self.tensors(node)
         if count <= MOST_OUTPUTS:
             return ""
-        said = next((f"{name}={node.attr[name].i:,}" for name in numbers if node.attr[name].i > MOST_OUTPUTS), "")
+        told = [(name, node.attr[name].i) for name in numbers if name in node.attr]
+        said = next((f"{name}={number:,}" for name, number in told if number > MOST_OUTPUTS), "")
         return f"has {said or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
     def tensors(self, node: Any) -> int:
