@@ -289,8 +289,8 @@ def edited(path: Path, seed: int, *, live: bool) -> Random:
     return made
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_edits_are_the_same_in_a_fresh_process(seed: int, tmp_path: Path) -> None:
+def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path) -> None:
+    seed = 1
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]
     edits = [edited(path, seed * 100 + k, live=live) for k, (path, live) in enumerate(made)]
     scripts = [

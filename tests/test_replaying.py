@@ -14,8 +14,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, initialised, read, v1
-from tests.graph_editor.corpus import fresh_graph
-from tests.test_replay import FILES, edited, seen
+from tests.test_replay import seen
 from tfgraphwidget.edits import written
 from tfgraphwidget.errors import GraphEditError
 
@@ -110,28 +109,6 @@ def test_arrays_come_with_their_numbers() -> None:
     assert any(np.all(value == 7) for value in values[1])
     for one, other in zip(*values, strict=True):
         assert np.array_equal(one, other)
-
-
-def test_random_edits_of_the_whole_corpus_come_back() -> None:
-    count = 0
-    for k, path in enumerate(FILES):
-        live = k % 3 == 0
-        made = edited(path, 700 + k, live=live).editor
-        if any(callable(getattr(step.command, "function", None)) for step in made.history.done):
-            continue
-        edits = carried(made)
-        again = fresh(path, live=live)
-        assert again.replay(edits) == len(edits)
-        assert seen(v1.GraphDef(node=again.outermost.nodes)) == seen(v1.GraphDef(node=made.outermost.nodes)), path
-        count += len(edits)
-    assert count > len(FILES)
-
-
-def fresh(path: Path, *, live: bool) -> tgw.GraphEditor:
-    if not live:
-        return tgw.edit(path)
-    graph = fresh_graph(f"graphs/{path.name}", [])
-    return tgw.edit(graph, session=v1.Session(graph=graph))
 
 
 # Where one stands

@@ -124,7 +124,7 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     copy.sync()
     told = doubler(rows)
     assert np.allclose(copy.signature(rows)["large"], told["large"])
-    assert editor.undo() == 'copy = editor.clone(into="copy")'
+    assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
     assert editor.copies == {}
 
 

@@ -104,7 +104,9 @@ def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...]
     if not isinstance(command.init, str):
         raise NotClonable('A clone of a function\'s body takes init="current" or "initial"; assign to its variables.')
     if command.selection is None:
-        lost = unused(room.index, command.inputs, between(room.index, command.inputs, command.outputs).mask)
+        lost: tuple[str, ...] = ()
+        if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
+            lost = unused(room.index, command.inputs, between(room.index, command.inputs, command.outputs).mask)
         used = tuple(name for name in command.inputs if name not in lost)
         return used, command.outputs, (), left_out(lost, command.outputs)
     selection = command.selection.on(room.index)
