@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import random
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.conftest import v1
 from tests.stress.functions import FUNCTIONS
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import walks
 
 ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
 FILES = ("a.pb", "a.pbtxt", "a.meta", "saved/", "a.svg", "a.dot", "a.graphml", "a.html", "a.py", "a.json", "frozen.pb")
+_PATIENCE = 5_000  # milliseconds: what reads an empty queue waits for ever
 DEVICES = ("/device:CPU:0", "/cpu:0", "", "/gpu:0", "/job:ps/task:1", "nowhere")
 WEIGHTS = {
     "clone": 8, "preview": 2, "add": 2, "grow": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
@@ -24,7 +28,7 @@ WEIGHTS = {
     "replace_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
     "fold_batch_norm": 1, "extract": 2, "trainable": 1,
     "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
-    "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
+    "renew": 1, "sync": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
 }  # fmt: skip
 
 
@@ -41,8 +45,14 @@ class Call:
 
     def __str__(self) -> str:
         words = [*map(_written, self.args), *(f"{key}={_written(value)}" for key, value in self.options.items())]
-        if self.verb == "select":
-            return f"editor.selection = {words[0]}"
+        told = {
+            "select": "editor.selection = {0}",
+            "renew": "tgw.renew(editor.session)",
+            "run": "editor.session.run({0})",
+            "sync": "editor.copies[{0}].sync()",
+        }
+        if self.verb in told:
+            return told[self.verb].format(*words)
         return f"editor.{self.verb}({', '.join(words)})"
 
     def on(self, editor: GraphEditor, folder: Path) -> Any:
@@ -51,9 +61,16 @@ class Call:
         options = {key: _meant(value, editor, folder) for key, value in self.options.items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a save could not do is said in a warning
-            if self.verb == "select":
-                editor.selection = args[0]
-                return None
+            match self.verb:
+                case "select":
+                    editor.selection = args[0]
+                    return None
+                case "renew":
+                    return tgw.renew(editor.session)
+                case "sync":
+                    return editor.copies[args[0]].sync()
+                case "run":
+                    return _run(editor, args[0])
             return getattr(editor, self.verb)(*args, **options)
 
 
@@ -99,6 +116,13 @@ def _meant(value: Any, editor: GraphEditor, folder: Path) -> Any:
     if isinstance(value, File):
         return f"{folder}/{value.name}"
     return tgw.example() if isinstance(value, Elsewhere) else value
+
+
+def _run(editor: GraphEditor, op: str) -> None:
+    """Run an op as a person does; edits may have made it one that cannot run."""
+    if editor._source.session is not None:
+        with suppress(tf.errors.OpError, ValueError):
+            editor._source.session.run(op, options=v1.RunOptions(timeout_in_ms=_PATIENCE))
 
 
 class Draw:
@@ -329,6 +353,13 @@ class Draw:
         index = self.editor.index
         calling = [name for op, name in enumerate(index.names) if self.editor.doors(index.names[op])]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
+
+    def _sync(self) -> Any:
+        scopes = [scope for scope, copy in self.editor.copies.items() if hasattr(copy, "sync")]
+        return (self.random.choice(scopes or ["nothing"]),), {}
+
+    def _run(self) -> Any:
+        return ("train",), {}
 
     def _jump(self) -> Any:
         history = self.editor.history
