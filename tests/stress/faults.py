@@ -32,6 +32,8 @@ _REFUSING = frozenset([
     "TF_CloseSession", "TF_GraphImportGraphDefWithResults", "TF_GraphCopyFunction", "TF_GraphToGraphDef", "UpdateEdge",
     "TF_FinishOperation", "SetAttr", "TF_GraphToFunction_wrapper", "TF_FunctionToFunctionDef",
 ])  # fmt: skip
+# They only ask; and TensorFlow's own object around the options cannot be deleted when these could not be made.
+_HARMLESS = ("TF_Operation", "GetOperation", "TF_GetBuffer", "TF_NewImportGraphDefOptions")
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def _function(called: Any) -> str:
     if module is None:
         module = type(getattr(called, "__self__", None)).__module__
     if module == _SESSION:
-        asks = not name or "Delete" in name or name.startswith(("TF_Operation", "GetOperation", "TF_GetBuffer"))
+        asks = not name or "Delete" in name or name.startswith(_HARMLESS)
         return "" if asks else f"{module}.{name}"
     changes = (module == "posix" and name in _CHANGING) or (module == "_io" and name in _WRITING)
     return f"{module}.{name}" if changes or module == _FILES else ""
