@@ -20,6 +20,7 @@ from tests.stress.known import unknown
 from tests.stress.models import Model
 from tests.stress.random_edits import Call, Draw, File
 from tests.stress.rounds import count
+from tests.stress.running import check_session_follows
 from tests.stress.sentences import refusal_of
 from tests.stress.state import GRAPH, NO_VALUE, Broken, State, check_follows, differing, state_of
 from tfgraphwidget.editor import GraphEditor
@@ -29,6 +30,7 @@ _LOOKS = ("mark", "select", "open", "close", "hide", "show_all", "pin", "refresh
 _QUESTIONS = ("preview", "extract", "diff", "save")
 _RUNS = ("run", "renew", "sync")
 _LIVE_ONLY = ("live", "values", "collections")
+_OF_A_PLACE = ("here", "path", "opened", "hidden", "pinned", "direction", "free scopes", "selection")
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
 
@@ -118,6 +120,7 @@ class Run:
     def finish(self) -> None:
         """Undo everything, redo everything; the script and the data of the edits give the same graph."""
         editor, done = self.editor, len(self.editor.history.done)
+        check_session_follows(editor, done)
         final = self.state
         for place in (0, done):
             self.step(Call("jump", (place,)))
@@ -253,7 +256,7 @@ def _fresh_folder() -> Iterator[Path]:
 
 def _same(before: State, after: State, keys: Any, what: str) -> None:
     if before["path"] != after["path"]:  # one stands where the last edit was made
-        keys = [key for key in keys if key not in ("here", "path", "opened", "hidden", "pinned", "direction")]
+        keys = [key for key in keys if key not in _OF_A_PLACE]
     # A file's graph is imported when it is to run: then there are values and collections where none were before.
     told = differing(before, after, [key for key in keys if before["live"] or key not in _LIVE_ONLY])
     if told:

@@ -102,6 +102,19 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
     session = editor._source.session
     if session is None:
         return {}
+    found = {**readers_of(editor), **_sizes_of(editor)}
+    try:
+        return {name: _digest(value) for name, value in session.run(found).items()}
+    except v1.errors.FailedPreconditionError:
+        return {name: _value(session, tensor) for name, tensor in found.items()}
+    except Exception as error:
+        raise Broken(f"the session does not run: {type(error).__name__}: {str(error)[:300]}") from error
+    finally:
+        count("session runs")
+
+
+def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
+    """For each variable a tensor of the graph that is its value."""
     graph, found = editor._source.graph, {}
     for name, kind in zip(editor.outermost.names, editor.outermost.types, strict=True):
         if kind in _HANDLES:
@@ -114,16 +127,13 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
             fetch = readers[:1] if kind == "VarHandleOp" else [tensor]
             if fetch:
                 found[name] = fetch[0]
-        elif kind in _SIZES and not graph.get_operation_by_name(name).control_inputs:
-            found[name] = graph.get_operation_by_name(name).outputs[0]
-    try:
-        return {name: _digest(value) for name, value in session.run(found).items()}
-    except v1.errors.FailedPreconditionError:
-        return {name: _value(session, tensor) for name, tensor in found.items()}
-    except Exception as error:
-        raise Broken(f"the session does not run: {type(error).__name__}: {str(error)[:300]}") from error
-    finally:
-        count("session runs")
+    return found
+
+
+def _sizes_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
+    kinds = zip(editor.outermost.names, editor.outermost.types, strict=True)
+    ops = [editor._source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
+    return {op.name: op.outputs[0] for op in ops if not op.control_inputs}
 
 
 def _value(session: Any, tensor: tf.Tensor) -> str:
