@@ -28,7 +28,7 @@ WEIGHTS = {
     "replace_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
     "fold_batch_norm": 1, "extract": 2, "trainable": 1,
     "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
-    "renew": 1, "sync": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
+    "renew": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
 }  # fmt: skip
 
 
@@ -353,10 +353,6 @@ class Draw:
         index = self.editor.index
         calling = [name for op, name in enumerate(index.names) if self.editor.doors(index.names[op])]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
-
-    def _sync(self) -> Any:
-        scopes = [scope for scope, copy in self.editor.copies.items() if hasattr(copy, "sync")]
-        return (self.random.choice(scopes or ["nothing"]),), {}
 
     def _run(self) -> Any:
         return ("train",), {}
