@@ -47,7 +47,7 @@ def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
         "live": graph is not None,
         "history": [list(map(id, steps)) for steps in (editor.history.done, editor.history.undone)],
         "selection": _selection(editor),
-        "path": editor.breadcrumb,
+        "path": tuple(title.replace(str(folder), "FOLDER") for title in editor.breadcrumb),
         "opened": editor.opened,
         "hidden": editor.hidden,
         "pinned": dict(editor.room.pinned),

@@ -129,7 +129,8 @@ class Faults:
         error: BaseException | None = None
         try:
             if not with_fault(self.make, site, kind):
-                return  # this time it went another way
+                self.open()  # this time it went another way, and nothing went wrong
+                return
         except BaseException as raised:
             error = raised
         count(f"faults ({kind})")
