@@ -40,7 +40,7 @@ ROWS = {
     "applying": 4,
     "edits": 3, "view": 3, "sources": 3,
     "graph": 2,
-    "names": 1, "writable": 1,
+    "names": 1, "arguments": 1, "writable": 1,
     "errors": 0, "progress": 0, "interrupts": 0,
 }  # fmt: skip
 

@@ -609,3 +609,22 @@ def test_a_reader_of_checkpoints_takes_a_prefix_for_the_folder_of_its_name(tmp_p
     with pytest.raises(ValueError, match="in given directory"):
         tf.train.load_checkpoint(str(tmp_path / "m"))
     assert v1.train.NewCheckpointReader(str(tmp_path / "m")).has_tensor("w")
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_a_variable_is_named_as_the_tensor_that_all_its_ops_take(resource: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        variable = tf.compat.v1.get_variable("w", [], use_resource=resource)
+        assert variable.op.outputs[0] is graph.get_tensor_by_name(variable.name)
+        assert variable.to_proto().snapshot_name == ("w/Read/ReadVariableOp:0" if resource else "w/read:0")
+
+
+def test_gradients_know_the_op_that_they_are_of() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(2.0)
+        y = tf.multiply(x, x, name="y")
+        tf.gradients(y, x, name="grad")
+        op = graph.get_operation_by_name("grad/y_grad/Mul")
+        assert op._original_op is y.op
+        op._original_op = None
+        assert op._original_op is None

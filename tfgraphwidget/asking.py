@@ -6,8 +6,9 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar, get_type_hints
 
+from tfgraphwidget.arguments import check
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.modes import Mode
@@ -32,7 +33,7 @@ class Options(TypedDict, total=False):
     placeholders: bool
     reseed: bool
     times: int
-    device: str | Mapping[str, str]
+    device: str | Mapping[str, str] | None
     devices: Iterable[str]
     src_scope: str
     graph: Any
@@ -44,9 +45,10 @@ class Asking(Changing):
 
     def command(
         self,
+        /,
         inputs: Names | None = None,
         outputs: Names | None = None,
-        into: str | None = None,
+        into: Any = None,  # any that is no name scope is refused where the graph is known
         **options: Unpack[Options],
     ) -> Clone:
         """The call of `clone` as a value.
@@ -71,7 +73,7 @@ class Asking(Changing):
         ends = self._boundary(inputs, outputs)
         graph, device = self._other(options), options.get("device")
         variables, init = options.get("variables", "own"), options.get("init", "current")
-        devices = _devices(options.get("devices", ()))
+        devices = tuple(options.get("devices", ()))
         return Clone(
             inputs=ends[0],
             outputs=ends[1],
@@ -152,33 +154,11 @@ def asks(
 
 def _check(options: Options) -> None:
     """Raise for an option that there is not, or for one that is no such thing."""
-    for name in options.keys() - Options.__annotations__.keys():
-        raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, Options.__annotations__)}")
-    for name, (fits, what) in _MEANT.items():
-        if name in options and not fits(options[name]):  # type: ignore[literal-required]
-            given = repr(options[name])[:60]  # type: ignore[literal-required]
-            raise GraphEditError(f"{name}={given} is not what clone takes; give {what}.")
-
-
-def _devices(given: Any) -> tuple[str, ...]:
-    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    if not all(isinstance(name, str) for name in found):
-        raise GraphEditError(
-            f"devices={repr(given)[:60]} is not what clone takes; give a list of devices' names, one for each copy."
-        )
-    return found
-
-
-def _is_device(given: Any) -> bool:
-    names = [item for pair in given.items() for item in pair] if isinstance(given, Mapping) else [given]
-    return given is None or all(isinstance(name, str) for name in names)
-
-
-_MEANT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "replace": (lambda given: isinstance(given, Mapping), "a dict, {tensor: the tensor that the copies read instead}"),
-    "device": (_is_device, "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}"),
-    "src_scope": (lambda given: isinstance(given, str), "the name of a scope around the part"),
-}
+    hints = get_type_hints(Options)
+    for name, value in options.items():
+        if name not in hints:
+            raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, hints)}")
+        check("clone", name, value, hints[name])
 
 
 def _path(init: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits import code
 from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch
@@ -35,8 +36,11 @@ class How(TypedDict, total=False):
 class Copies(dict[str, Any]):
     """What an editor has made, by name scope; asking for another name raises UnknownName."""
 
-    def __missing__(self, scope: object) -> NoReturn:
-        raise UnknownName(f"This editor has no copy {scope!r}, or it was undone.{did_you_mean(str(scope), self)}")
+    def __getitem__(self, scope: object) -> Any:
+        if isinstance(scope, str) and scope in self:
+            return super().__getitem__(scope)
+        near = did_you_mean(scope, self) if isinstance(scope, str) else ""
+        raise UnknownName(f"This editor has no copy {shown(scope)}, or it was undone.{near}")
 
 
 class Changing(Seeing):
@@ -143,8 +147,8 @@ class Changing(Seeing):
             self._history = self._history.after_redo()
             return self._done(step, lost, step.patch)
 
-    def jump(self, to: int) -> str:
-        """Undo or redo until so many edits are done; the line of the last step taken, or "".
+    def jump(self, to: Any) -> str:
+        """Undo or redo until so many edits (`to`, a whole number) are done; the line of the last step taken, or "".
 
         Raises NothingTo when there are not so many.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,15 +18,16 @@ from tfgraphwidget.applying.timed import measured_aside
 from tfgraphwidget.comparing import Comparing
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs
+from tfgraphwidget.graph.table import frame
 from tfgraphwidget.view import own, tints, ways
 from tfgraphwidget.view.facts import facts
+from tfgraphwidget.view.scene import Scene
 from tfgraphwidget.view.tints import Known, Legend, Numbers
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.history import History
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.sources.body import Source
-    from tfgraphwidget.view.scene import Scene
 
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
@@ -185,7 +185,7 @@ class Colouring(Comparing):
     # Costs
 
     def cost(self, batch: int = 1) -> Any:
-        """What each op costs: a pandas DataFrame when pandas is installed, else a list of dicts, in graph order.
+        """What each op costs: a pandas DataFrame with a row for each op, in graph order.
 
         The columns are name, type, parameters, output_bytes and flops (None where they are unknown); time (µs) and
         memory (bytes) too, once `measure` was called. Unknown dimensions count as `batch`. FLOPs are those of
@@ -206,12 +206,7 @@ class Colouring(Comparing):
         measured = self._here()
         if measured is not None:
             found |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
-        rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            return rows
-        return pandas.DataFrame(rows, columns=list(found))
+        return frame((dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)), found)
 
     def measure(
         self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
@@ -265,7 +260,7 @@ class Colouring(Comparing):
         """The tensors to compute."""
         if fetches is None:
             fetches = self.outputs or (self.selection.outputs if self.selection else ())
-        wanted = self._fetched(fetches)
+        wanted = self._read(self._fetched(fetches))
         if not wanted:
             wanted = tuple(self._now().ends(self._patches())) or tuple(trying.ends(self.index, given))
         if not wanted:

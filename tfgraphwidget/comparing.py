@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget import inside, replaying, trying
+from tfgraphwidget import arguments, inside, replaying, trying
 from tfgraphwidget.applying import probing
 from tfgraphwidget.applying.comparison import Comparison
 from tfgraphwidget.changing import Changing
@@ -105,24 +106,33 @@ class Comparing(Reducing):
 
     # In names
 
-    def diff(self, other: Any = None) -> Difference:
-        """What the graph one stands in has become since it was opened, or what it is seen from `other`.
+    def diff(self, before: Any = None) -> Difference:
+        """What has become of `before` in the graph one stands in: `after.diff(before)` leads from `before` to `after`.
 
-        `other` is another editor, or what `tgw.edit` opens: a graph, a file. Ops are matched by name, and where names
-        differ by what is around them. Prints as a list; `.table()` is a DataFrame, `.added`, `.removed`, `.changed` and
-        `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
+        `before` is another editor, or what `tgw.edit` opens: a graph, a file; without it, the graph as it was opened.
+        What is `added` is here and not there. Ops are matched by name, and where names differ by what is around them.
+        Prints as a list, below a line that says from what to what; `.table()` is a DataFrame, `.added`, `.removed`,
+        `.changed` and `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
         >>> editor.diff()
+        as it was opened → as it is now:
         1 op changed
             net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
+        >>> editor.diff(before=tgw.example()).between
+        ('Graph (given)', 'Graph (this editor)')
         """
-        if other is not None:
-            return difference(self._tried(other).index, self.index)
+        if before is not None:
+            there = self._tried(before)
+            here = " / ".join(self.breadcrumb)
+            given = before.breadcrumb if isinstance(before, Changing) else (there.source.title,)
+            between = f"{' / '.join(given)} (given)", f"{here} (this editor)"
+            return replace(difference(there.index, self.index), between=between)
         names = {name: trying.was(name, (patch.renamed for patch in self._patches())) for name in self._renamed()}
-        return difference(self.room.site.first, self.index, {old: new for new, old in names.items()})
+        found = difference(self.room.site.first, self.index, {old: new for new, old in names.items()})
+        return replace(found, between=("as it was opened", "as it is now"))
 
     @property
     def difference(self) -> Difference | None:
@@ -140,7 +150,7 @@ class Comparing(Reducing):
     @difference.setter
     def difference(self, shown: Difference | None) -> None:
         if shown is not None and not isinstance(shown, Difference):
-            raise GraphEditError(f"{str(shown)[:60]!r} is no difference; assign editor.diff(), or None.")
+            raise GraphEditError(f"{arguments.shown(shown)} is no difference; assign editor.diff(), or None.")
         self._difference = shown
         self.changed()
 
@@ -170,7 +180,7 @@ class Comparing(Reducing):
         was = {name: trying.was(name, (patch.fed for patch in patches)) for name in given}
         ends = now.ends(self._patches())
         if outputs is not None or self.outputs or not ends:
-            chosen = self._fetched(self.outputs if outputs is None else outputs)
+            chosen = self._read(self._fetched(self.outputs if outputs is None else outputs))
             names = chosen or trying.ends(now.index, given)
             ends = {name: trying.was(name, (patch.renamed for patch in patches)) for name in names}
         return trying.compare((before, now), {**was, **ends}, tuple(ends), given, must=outputs is not None)
@@ -258,6 +268,23 @@ class Comparing(Reducing):
             found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in self.index.ids else [name])
         return tuple(found)
 
+    def _read(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
+        """The tensors, with what reads a variable in the place of its handle; raises for what Python cannot hold."""
+        found = tuple(probing.fetched(self.index, name) for name in tensors)
+        for name, at in zip(tensors, found, strict=True):
+            if not at:
+                raise GraphEditError(
+                    f"{name!r} refers to a resource and has no value in Python; name a tensor that is read from it.",
+                    [split_tensor(name)[0]],
+                )
+        return found
+
     def _fed(self, given: Any) -> str:
         name = self._one(given)
-        return name if split_tensor(name)[1] is not None and name not in self.index.ids else f"{name}:0"
+        name = name if split_tensor(name)[1] is not None and name not in self.index.ids else f"{name}:0"
+        if probing.fetched(self.index, name) != name:
+            raise GraphEditError(
+                f"{name!r} refers to a resource, which nobody can feed; feed the tensors that are read from it.",
+                [split_tensor(name)[0]],
+            )
+        return name

@@ -7,21 +7,23 @@ itself, or a function's body, of which `function` and `module` then make somethi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.changing import How
 from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.edits import code
+from tfgraphwidget.edits.add import Add
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.command import Command, settled
 from tfgraphwidget.edits.following import Ends, ends_now, renamed_keys
 from tfgraphwidget.edits.hidden import reserved
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.report import Edits
+from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.growing import Grow
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.names import tried_before
 
@@ -170,7 +172,8 @@ class Editing(Cloning):
 def _check_planned(command: object) -> None:
     if hasattr(command, "plan"):
         return
-    call = code.line(command) if is_dataclass(command) else "a method of the editor, or give editor.command(…)"
+    known = isinstance(command, Add | Grow | Trainable)
+    call = code.line(command) if known else "a method of the editor, or give editor.command(…)"
     raise GraphEditError(f"{type(command).__name__!r} cannot be planned beforehand; call {call}.")
 
 

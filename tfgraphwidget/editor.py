@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -115,7 +115,7 @@ class GraphEditor(Colouring):
         signatures: Any = None,
         frozen: bool = False,
         verify: bool = True,
-        feeds: Any = None,
+        feeds: Mapping[Any, Any] | None = None,
     ) -> Path:
         """Write the graph as it is now; the end of `path` says how.
 

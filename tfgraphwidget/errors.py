@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+_LONGEST = 2_000  # characters of a sentence
+
 
 class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
@@ -14,6 +16,8 @@ class GraphEditError(Exception):
     """
 
     def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = ()) -> None:
+        if len(why) > _LONGEST:  # a name of 20,000 characters is in it, and the way out at its end
+            why = f"{why[: _LONGEST // 2]} … {why[-_LONGEST // 2 :]}"
         super().__init__(why)
         self.why = why
         self.ops = tuple(ops)

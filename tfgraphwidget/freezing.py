@@ -83,7 +83,7 @@ class Freezing(Reworking):
         (('conv',), True)
         """
         index = self.index
-        ops = self._each(what) if what else ()
+        ops = self._each(() if what is None else what)
         return self.edit(FoldBatchNorm(ops, partial(present.numbers, index), present.constant), renew=renew)
 
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:

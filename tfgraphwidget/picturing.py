@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
 _FARTHEST = 100_000_000.0  # pixels of the scene
+_LEAST = 1.0  # pixel of the scene: no page draws closer
 _SLIMMEST = 1_000.0
 _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
@@ -38,7 +39,7 @@ def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
 
 
 def _is_view(area: tuple[float, ...]) -> bool:
-    """Whether somebody can have this area in view: there is no screen of one by a million pixels."""
+    """Whether somebody can have this area in view: there is no screen of one by a million pixels, nor of none."""
     if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
         return False
-    return min(area[2:]) > 0 and max(area[2:]) / min(area[2:]) < _SLIMMEST
+    return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

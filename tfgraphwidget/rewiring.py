@@ -17,6 +17,7 @@ from tfgraphwidget.edits.waiting import AddControlInputs, RemoveControlInputs
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import identifier, listed, split_tensor
+from tfgraphwidget.room import each, is_single
 
 
 class Rewiring(Editing):
@@ -128,9 +129,9 @@ class Rewiring(Editing):
         ways = (
             tuple((self._one(out), self._one(way)) for out, way in by.items())
             if isinstance(by, Mapping)
-            else self._one(by)
-            if isinstance(by, str) or hasattr(by, "name")
             else ()
+            if by is None or (isinstance(by, tuple | list) and not by)
+            else self._one(by)
         )
         return self._rewire(Bypass(self._part(what, ops=True), ways, mend, tuple(names)), renew)
 
@@ -186,9 +187,9 @@ class Rewiring(Editing):
 
     def _ends(self, given: Any) -> str | tuple[str, ...]:
         """Names of tensors, ops, scopes and control edges: one, or several."""
-        if isinstance(given, str) or hasattr(given, "name"):
-            return self._end(given)
-        return tuple(self._end(item) for item in (given.outputs if isinstance(given, Selection) else given))
+        if isinstance(given, Selection):
+            return tuple(map(self._end, given.on(self.index).outputs))
+        return self._end(given) if is_single(given) else tuple(map(self._end, each(given)))
 
     def _end(self, given: Any) -> str:
         if isinstance(given, str) and given[:1] == "^" and given not in self.index.ids:
@@ -208,8 +209,8 @@ class Rewiring(Editing):
         """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op."""
         if isinstance(given, Selection):
             return given.on(self.index)
-        if not isinstance(given, str) and not hasattr(given, "name"):
-            return self.ops(*self._names(given))
+        if not is_single(given):
+            return self.ops(*(self._each(given) if ops else self._names(given)))
         name = self._end(given)
         return self._op(name) if ops and split_tensor(name)[1] is not None else name
 
@@ -217,10 +218,9 @@ class Rewiring(Editing):
         """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
         if isinstance(given, Selection):
             return given.on(self.index)
-        single = isinstance(given, str) or hasattr(given, "name")
         index = self.index
         found: list[str] = []
-        for item in [given] if single else given:
+        for item in each(given):
             if isinstance(item, str) and is_scope(index, item):
                 found.append(item)
             else:

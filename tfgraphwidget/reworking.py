@@ -46,6 +46,7 @@ class Reworking(Rewiring):
 
     def insert(
         self,
+        /,
         at: Any,
         function: str | Callable[..., Any],
         into: str | None = None,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import select
 from tfgraphwidget.graph.between import between
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import check_ports
+from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.names import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.view import inside, pins, visible
@@ -292,7 +295,7 @@ class Room:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
         index = self.index
         if not isinstance(name, str):
-            raise UnknownName(f"{str(name)[:60]!r} is no name; write that of an op, a tensor or a scope.")
+            raise UnknownName(f"{shown(name)} is no name; write that of an op, a tensor or a scope.")
         if self.is_container(name):
             node = self._node(name)
             found, around = self.outline.names[node], self.outline.around(node)
@@ -302,8 +305,8 @@ class Room:
             found, around = index.names[op], [node, *self.outline.around(node)]
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
-        shown = {found, name, *self._names(around), *self._names([node])}
-        self.hidden = frozenset(hidden for hidden in self.hidden if hidden.removesuffix("/") not in shown)
+        wanted = {found, name, *self._names(around), *self._names([node])}
+        self.hidden = frozenset(hidden for hidden in self.hidden if hidden.removesuffix("/") not in wanted)
         return found
 
     # Names
@@ -313,11 +316,9 @@ class Room:
 
         Raises UnknownName.
         """
-        # A tensor is an Iterable too, and says so only when it is asked for its first row.
-        single = isinstance(given, str | Selection) or hasattr(given, "name") or not hasattr(given, "__iter__")
         index, body = self.index, self.body
         flat: list[Any] = []
-        for item in [given] if single else given:
+        for item in each(given):
             if isinstance(item, Selection):
                 here = item.on(index)  # refuses those of other rooms and editors
                 flat += (*here.ops, *here.tensors)
@@ -328,21 +329,52 @@ class Room:
         return names
 
 
+def is_single(given: Any) -> bool:
+    """Whether this stands for one thing: a name, a selection, an op, a tensor, a variable that is in one part."""
+    # A tensor is an Iterable too, and says so only when it is asked for its first row.
+    return isinstance(given, str | Selection) or (hasattr(given, "name") and not _is_in_parts(given))
+
+
+def each(given: Any) -> list[Any]:
+    """What was given for ops or tensors, one by one; a `.ref()` stands for what it is of, a variable for its parts."""
+    if is_single(given):
+        return [given]
+    try:
+        found = list(given)
+    except Exception:  # whatever it raises that is nothing to go through
+        found = [given]
+    found = [one.deref() if isinstance(getattr(one, "deref", None), MethodType) else one for one in found]
+    return [item for one in found for item in (one if _is_in_parts(one) else [one])]
+
+
+def _is_in_parts(given: Any) -> bool:
+    """Whether this is a PartitionedVariable, whose name is nobody's."""
+    return hasattr(given, "_get_partitions") and hasattr(given, "__iter__")
+
+
 def _name(item: Any, index: GraphIndex, body: Body) -> str:
-    name = str(item) if isinstance(item, str) else getattr(item, "name", None)
+    name = str(item) if isinstance(item, str) else _name_of(item, getattr(body, "graph", None))
     if not isinstance(name, str):
-        raise UnknownName(f"{str(item)[:60]!r} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
-    mine = getattr(body, "graph", None)
-    if not isinstance(item, str) and getattr(item, "graph", mine) is not mine:
-        raise UnknownName(
-            f"{name!r} belongs to another graph than the one this editor holds; open an editor on that graph."
-        )
+        raise UnknownName(f"{shown(item)} is neither a name nor a tensor or op of a graph; write 'scope/op:0'.")
     if name in index.ids:
         return name
     op, port = split_tensor(name)
-    shown = body.alias.get(op, op)
-    index.op(shown)
-    return shown if port is None else f"{shown}:{port}"
+    found = body.alias.get(op, op)
+    index.op(found)
+    return found if port is None else f"{found}:{port}"
+
+
+def _name_of(item: Any, mine: Any) -> Any:
+    """The name of a tensor, an op or a variable; None for what is none of these."""
+    name, graph = getattr(item, "name", None), getattr(item, "graph", None)
+    if graph is None:  # an `Op` of ours; of no graph are also the variables that functions capture
+        captured = hasattr(item, "assign") and getattr(mine, "outer_graph", mine) is not mine
+        return name if isinstance(item, Op) else getattr(item, "path", name) if captured or mine is None else None
+    if mine is not None and graph is not mine:
+        raise UnknownName(
+            f"{name!r} belongs to another graph than the one this editor holds; open an editor on that graph."
+        )
+    return name
 
 
 def _op(name: str) -> str:

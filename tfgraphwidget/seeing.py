@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.selection import Selection
@@ -180,7 +181,7 @@ class Seeing(Looking):
     @direction.setter
     def direction(self, direction: Direction) -> None:
         if direction not in ("down", "right"):
-            raise GraphEditError(f"Tensors flow 'down' or 'right', not {str(direction)[:60]!r}.")
+            raise GraphEditError(f"Tensors flow 'down' or 'right', not {shown(direction)}.")
         self.room.direction = direction
         self.changed()
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
+from tfgraphwidget.arguments import Checked
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import between, frames, query, select
 from tfgraphwidget.graph.index import GraphIndex
@@ -16,7 +17,7 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import free_name
 
 
-class Selecting(ABC):
+class Selecting(Checked, ABC):
     """What gives selections on one index.
 
     Where ops and tensors are asked for, names will do ("net/dense/MatMul", "x:0"), and so will the `tf.Operation`s,
@@ -153,7 +154,7 @@ class Selecting(ABC):
         """
         return select.matching(self.index, pattern)
 
-    def find(self, text: str) -> Selection:
+    def find(self, text: Any) -> Selection:
         """The ops that fit a query, the language of the search box: terms with spaces between, all of which must fit.
 
         A word is found in names and types: "softmax". `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3`

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.matching import Names, matched
 from tfgraphwidget.errors import NotAGraph
@@ -29,4 +30,4 @@ def _told(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
         return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""
     if isinstance(model, Copy):
         return model.model, tuple(map(definition_of, model.variables)), model.scope
-    raise NotAGraph(f"{type(model).__name__} {str(model)[:60]!r} is no model; give an editor, or what a clone gave.")
+    raise NotAGraph(f"{shown(model)} is no model; give an editor, or what a clone gave.")

@@ -47,10 +47,6 @@ def test_what_is_neither_is_a_type_error_with_a_way_out(net, make):
         make(net.graph, allow_graph=False)
     with pytest.raises(TypeError, match="eager tensor is of no graph"):
         make([tf.constant(1.0)])
-    with net.graph.as_default():
-        variable = v1.get_variable("v", [1], use_resource=True)
-    with pytest.raises(TypeError, match=r"'v:0'; give its .op or the tensor"):
-        make(variable)
 
 
 def test_ops_of_two_graphs_are_a_value_error(net):

@@ -108,13 +108,13 @@ def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Value
 def run_module(index: GraphIndex, module: Any, feeds: Values) -> list[Array]:
     """What a module made of a body gives for the feeds, by their names in `index`."""
     with tf.init_scope():
-        given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
         try:
+            given = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
             results = module(**given)
+            return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
         except (tf.errors.OpError, ValueError, TypeError) as error:
             why = told(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
             raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
-    return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
 
 
 def _dtype(index: GraphIndex, tensor: str) -> Any:

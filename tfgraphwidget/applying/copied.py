@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.applying.savers import saver
 from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.arguments import Checked, shown
 from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.names import split_tensor
@@ -16,7 +18,7 @@ from tfgraphwidget.sources.live import session_of
 
 
 @dataclass(frozen=True, eq=False)
-class Copy:
+class Copy(Checked):
     """What a clone made: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
 
     `variables` are the new `tf.Variable`s in graph order, `ops` the names of the new ops, `outside` the tensors
@@ -51,15 +53,18 @@ class Copy:
 
         A tensor that a placeholder, or another tensor, stands for gives that one.
         """
+        name = original if isinstance(original, str) else getattr(original, "name", None)
+        if not isinstance(name, str) or getattr(original, "graph", None) not in (None, self._models[0].graph):
+            raise UnknownName(
+                f"{shown(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, an op or "
+                "a variable of the original's graph."
+            )
         if hasattr(original, "initializer"):
             made = f"{self._names.get(original.op.name, '')}:0"
             found = next((v for v in self.variables if v.name == made), None)
             if found is None:
-                raise UnknownName(
-                    f"{original.name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it."
-                )
+                raise UnknownName(f"{name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it.")
             return found
-        name = original if isinstance(original, str) else original.name
         op, port = split_tensor(name)
         for asked in (name, f"{op}:0") if port is None else (name,):
             if asked in self._names:
@@ -67,6 +72,8 @@ class Copy:
         if op not in self._names:
             raise UnknownName(f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other ops.")
         return self.graph.as_graph_element(self._names[op] + ("" if port is None else f":{port}"))
+
+    __iter__ = None  # else Python would take the numbers from 0 on for names
 
     def __contains__(self, original: object) -> bool:
         """Whether the original's op or tensor was copied, or has something that stands for it."""
@@ -135,7 +142,7 @@ class Copy:
         """
         return self._sync(session).drift()
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`.
 
         Raises GraphEditError for a place that cannot be written to, SessionRefused for a variable without a value.
@@ -150,7 +157,7 @@ class Copy:
         """
         self._sync(None).save(path)
 
-    def load(self, path: str, *, session: Any = None) -> None:
+    def load(self, path: str | PathLike[str], *, session: Any = None) -> None:
         """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
 
         >>> import tfgraphwidget as tgw
@@ -185,7 +192,7 @@ class Copy:
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 
-    def saver(self, **options: Any) -> Any:
+    def saver(self, /, **options: Any) -> Any:
         """A new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
 
         So a checkpoint of the original restores the copy, and one of the copy the original. It adds its ops to the

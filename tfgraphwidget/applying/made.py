@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry, ops
 
 from tfgraphwidget.applying.tracing import TABLES
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.edits.placeholders import Spec
 from tfgraphwidget.errors import GraphEditError
@@ -26,6 +27,7 @@ from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.traced import first_line
 
 _PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
+_LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
 Options = Mapping[str, Any]
@@ -70,12 +72,10 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     if callable(function):
         return function, str(getattr(function, "__name__", "The function"))
     if not isinstance(function, str):
-        raise GraphEditError(
-            f"{str(function)[:60]!r} is no function; give a Python function, or an op type: 'Identity'."
-        )
+        raise GraphEditError(f"{shown(function)} is no function; give a Python function, or an op type: 'Identity'.")
     if function in _KNOWN:
         return _KNOWN[function], function
-    definition = op_def_registry.get(function)
+    definition = op_def_registry.get(function) if function.isidentifier() else None
     raw = getattr(tf.raw_ops, function, None)
     if definition is None or raw is None or not definition.input_arg:
         known = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
@@ -148,8 +148,8 @@ def constant(value: Any, dtype: str, shape: Shape) -> Any:
         if (np.asarray(value).dtype == bool) != (wanted == tf.bool):
             raise TypeError
         proto = tf.make_tensor_proto(value, wanted)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise GraphEditError(f"{str(value)[:60]} is no value of {wanted.name}; give one that is.") from error
+    except Exception as error:  # TensorFlow's refusals are of many types
+        raise GraphEditError(f"{shown(value)} is no value of {wanted.name}; give one that is.") from error
     found = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not tf.TensorShape(shape).is_compatible_with(found):
         raise GraphEditError(
@@ -172,7 +172,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):
         return plain(value.item())
     if tf.is_tensor(value) and hasattr(value, "numpy"):
-        return plain(value.numpy())
+        try:
+            return plain(value.numpy())
+        except Exception:  # a variable of a graph says in many ways that it has no value here
+            raise GraphEditError(f"{shown(value)} has no value outside of a session; give a value.") from None
     if isinstance(value, np.ndarray) and 0 < value.size <= _MOST_NUMBERS and value.dtype.kind in "biuf":
         return plain(value.tolist())
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
@@ -184,9 +187,9 @@ def spec(given: Any) -> Spec:
         return plain(given.shape), plain(given.dtype)
     try:
         shape, dtype = given
-        return plain(tf.TensorShape(shape)), tf.as_dtype(dtype).name
-    except (TypeError, ValueError) as error:
-        raise GraphEditError(f"{str(given)[:60]} is no tf.TensorSpec; give one.") from error
+        return _sizes(shape), tf.as_dtype(dtype).name
+    except Exception as error:  # what can be gone through may raise anything
+        raise GraphEditError(f"{shown(given)} is no tf.TensorSpec; give one.") from error
 
 
 def shape_and_dtype(given: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
@@ -198,7 +201,17 @@ def shape_and_dtype(given: Any, shape: Any, dtype: Any) -> tuple[Any, str]:
     elif given is not None:
         shape = given
     try:
-        found = shape if isinstance(shape, str) and shape == "same" else plain(tf.TensorShape(shape))
-        return found, tf.as_dtype(dtype).name if dtype else ""
-    except (TypeError, ValueError) as error:
-        raise GraphEditError(f"{str(given)[:60]} is neither a shape, a dtype nor a tf.TensorSpec; give one.") from error
+        found = shape if isinstance(shape, str) and shape == "same" else _sizes(shape)
+        return found, "" if isinstance(dtype, str) and not dtype else tf.as_dtype(dtype).name
+    except Exception as error:  # what can be gone through may raise anything
+        what = shown(dtype if given is None and isinstance(shape, str) else shape if given is None else given)
+        raise GraphEditError(f"{what} is neither a shape, a dtype nor a tf.TensorSpec; give one.") from error
+
+
+def _sizes(shape: Any) -> Shape:
+    """A shape as a tuple; raises for sizes that no tensor has."""
+    sizes: Shape = plain(tf.TensorShape(shape))
+    for size in sizes or ():
+        if isinstance(size, bool) or (size is not None and size > _LARGEST):
+            raise ValueError(size)
+    return sizes

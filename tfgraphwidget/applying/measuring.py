@@ -6,6 +6,7 @@ in between is not told; what it has fused into one op is told under the op that 
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import tensorflow as tf
 from tfgraphwidget.applying.fused import fused
 from tfgraphwidget.applying.probing import columns, running
 from tfgraphwidget.applying.values import told
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.effects import side_effects
@@ -28,6 +30,7 @@ from tfgraphwidget.graph.walks import backward
 from tfgraphwidget.names import listed, split_tensor
 from tfgraphwidget.view.tints import short
 
+_MOST_RUNS = 100_000
 Traced = Callable[[Sequence[str], Any], Any]
 _MOST = 15  # lines that are printed
 _STREAMS = "/stream:all"  # what a GPU did, rather than what was put into its queue
@@ -126,8 +129,10 @@ def measured(index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], 
 
 
 def _check_runs(runs: Any) -> None:
-    if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
-        raise GraphEditError(f"{runs!r} is no number of runs; write editor.measure(runs=3).")
+    if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= _MOST_RUNS:
+        raise GraphEditError(
+            f"{shown(runs)} is no number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
+        )
 
 
 def given(metadata: Any, index: GraphIndex) -> Measured:
@@ -192,7 +197,8 @@ def _duration(node: Any) -> float:
 
 def of_profile(folder: Path, index: GraphIndex) -> Told:
     """What tf.profiler's newest run below a folder tells; it knows no memory of single ops."""
-    files = sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder] if folder.is_file() else []
+    is_there = os.path.exists(folder)  # noqa: PTH110 - Path.exists raises for a name that is too long
+    files = (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
     if not files:
         raise GraphEditError(
             f"There is no profile in {str(folder)!r}; give the folder that tf.profiler.experimental.start(folder) got."

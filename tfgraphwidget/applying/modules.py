@@ -20,6 +20,7 @@ from tfgraphwidget.applying.gradients import called_gradients, gradients
 from tfgraphwidget.applying.mixing import distance
 from tfgraphwidget.applying.states import States, Variables, foreseen, made_states
 from tfgraphwidget.applying.sync import check_tau
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits.excerpt import Excerpt, excerpt
 from tfgraphwidget.edits.preview import Preview, State
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
@@ -84,7 +85,7 @@ class ModuleCopy(tf.Module):
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
 
-    def __call__(self, *tensors: Any, **named: Any) -> Any:
+    def __call__(self, /, *tensors: Any, **named: Any) -> Any:
         """The outputs for the inputs, in order or by name: a tensor's ("x:0"), its op's ("x"), or the parameter's."""
         given = {self._parameter(name): tensor for name, tensor in named.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
@@ -102,7 +103,9 @@ class ModuleCopy(tf.Module):
 
     def __getitem__(self, original: Any) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
-        told = original if isinstance(original, str) else getattr(original, "path", None) or original.name
+        told = original if isinstance(original, str) else getattr(original, "path", getattr(original, "name", None))
+        if not isinstance(told, str):
+            raise UnknownName(f"{shown(original)} names no variable; give a name, or a variable of the original.")
         name = split_tensor(told)[0]
         if name not in self._names:
             raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])

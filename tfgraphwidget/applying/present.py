@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.applying.apart import Apart
-from tfgraphwidget.applying.values import current_values
+from tfgraphwidget.applying.values import check_session, current_values
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
@@ -32,6 +32,7 @@ def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dic
                 "There is no session to take the variables' values from; give tgw.edit(graph, session=session).",
                 [v.handle for v in variables],
             )
+        check_session(source.session, source.graph)
         return current_values(source.session, variables)
     if body is source.body and source.revive is not None and not source.refusal:
         return _of_file(source, variables)

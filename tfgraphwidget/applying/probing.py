@@ -16,13 +16,13 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.applying.running import Answered
-from tfgraphwidget.applying.values import check_session, told
+from tfgraphwidget.applying.values import check_session, is_dead, told
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.frames import Loop, around
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import RESOURCE_HANDLES, definitions
 from tfgraphwidget.graph.walks import backward
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.names import listed, split_tensor
 from tfgraphwidget.progress import tell
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +30,6 @@ Run = Callable[[Sequence[str]], Sequence[Any]]
 _FED = ("Placeholder", "PlaceholderV2")
 _BINS = 20
 _OPAQUE = frozenset({"resource", "variant"})
-_DEAD = "Retval"  # what an error says of a tensor that was not computed
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -196,10 +195,10 @@ def check_fed(index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     """What some tensors are; `run` gives the values of tensors in one run."""
     dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
-    fetched = {name: _fetched(index, name, dtypes[name]) for name in tensors}
-    values, notes = _run({name: at for name, at in fetched.items() if at}, run)
+    instead = {name: fetched(index, name) for name in tensors}
+    values, notes = _run({name: at for name, at in instead.items() if at}, run)
     dtypes |= {name: value.dtype.name for name, value in values.items() if dtypes[name] == "resource"}
-    opaque = {name: f"a {dtypes[name]}, which has no value in Python" for name, at in fetched.items() if not at}
+    opaque = {name: f"a {dtypes[name]}, which has no value in Python" for name, at in instead.items() if not at}
     return Probe(
         tuple(
             Stats(name, dtypes[name].removesuffix("_ref"), values.get(name), {**opaque, **notes}.get(name, ""))
@@ -208,11 +207,12 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     )
 
 
-def _fetched(index: GraphIndex, tensor: str, dtype: str) -> str:
+def fetched(index: GraphIndex, tensor: str) -> str:
     """The tensor to fetch: of a variable's handle what reads it, "" for what nobody can read."""
     op = index.op(tensor)
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
+    (dtype,) = index.dtypes(op)[split_tensor(tensor)[1] or 0 :][:1] or ("",)
     return "" if dtype in _OPAQUE else tensor
 
 
@@ -224,24 +224,27 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
         got = run([fetches[name] for name in names])
         return {name: np.asarray(value) for name, value in zip(names, got, strict=True)}, {}
     except tf.errors.InvalidArgumentError as error:
-        if _DEAD not in str(error) or len(names) == 1:
+        if not is_dead(error):
             raise
-    values: dict[str, Array] = {}
-    notes: dict[str, str] = {}
-    for name in names:
-        found, note = _run_alone(fetches[name], run)
-        values |= {} if found is None else {name: found}
-        notes[name] = note
-    return values, notes
+    values = {name: value for name in names if (value := _run_alone(fetches[name], run)) is not None}
+    dead = [name for name in names if name not in values]
+    if not values:
+        raise SessionRefused(
+            f"{listed(dead)} {'has' if len(dead) == 1 else 'have'} no value in this run, since of the conditional the "
+            "other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
+            [split_tensor(name)[0] for name in dead],
+        )
+    return values, dict.fromkeys(dead, "not run: of its conditional the other branch was taken")
 
 
-def _run_alone(fetch: str, run: Run) -> tuple[Array | None, str]:
+def _run_alone(fetch: str, run: Run) -> Array | None:
+    """The value of a tensor; None where it was not computed."""
     try:
-        return np.asarray(run([fetch])[0]), ""
+        return np.asarray(run([fetch])[0])
     except tf.errors.InvalidArgumentError as error:
-        if _DEAD not in str(error):
+        if not is_dead(error):
             raise
-        return None, "not run: of its conditional the other branch was taken"
+        return None
 
 
 def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
@@ -258,7 +261,7 @@ def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: A
             with _all_fetchable(graph, tensors):
                 found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), metadata)
         except tf.errors.OpError as error:
-            if _DEAD in str(error):
+            if is_dead(error):
                 raise
             raise SessionRefused(f"The graph cannot run: {told(error)}.") from error
         except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed

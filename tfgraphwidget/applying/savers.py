@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.applying.importing import check_open
 from tfgraphwidget.errors import NothingTo
 
 
@@ -14,6 +15,7 @@ class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
     """A Saver that stands in its graph, whatever graph is the default one where it is used."""
 
     def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+        check_open(graph)
         self._graph = graph
         with graph.as_default():
             super().__init__(variables, **options)

@@ -18,17 +18,22 @@ _HANDLES = frozenset(dtype.as_datatype_enum for dtype in _HOLDING)
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
     """Give copies in `graph` what is known of their originals in `origin`; pairs are op names (original, copy).
 
-    That is static shapes (`set_shape`; some ops, as `py_func`, cannot infer any), what resource handles hold, and the
-    gradient function of a call of a `tf.function`. A pair of tensor names is of a tensor and what stands for it, which
-    hold the same.
+    That is static shapes (`set_shape`; some ops, as `py_func`, cannot infer any), what resource handles hold, the
+    gradient function of a call of a `tf.function`, and whose gradient an op computes. A pair of tensor names is of a
+    tensor and what stands for it, which hold the same.
     """
     facts: dict[str, tuple[bool, bool]] = {}  # by op type: may hold resources, calls a function
+    copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
     find, find_original = graph._get_operation_by_name, origin._get_operation_by_name
     for original_name, copy_name in pairs:
         if ":" in copy_name:
             _keep_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
             continue
         copy = find(copy_name)
+        copies[original_name] = copy
+        forward = find_original(original_name)._original_op
+        if forward is not None:  # which was made before
+            copy._original_op = copies.get(forward.name, forward if graph is origin else None)
         op_type = copy.type
         if op_type not in facts:
             facts[op_type] = _may_hold_resources(graph, op_type), op_type in _CALLS

@@ -35,6 +35,8 @@ def measured_aside(
     # What hangs on no argument is no end of a path that begins at one.
     wanted = [name for name in dict.fromkeys(tensors) if name not in feeds]
     wanted = [name for name in wanted if behind[index.op(name)]] or wanted
+    if not wanted:
+        raise GraphEditError("All that is to be measured is fed, so nothing is computed; name other tensors.")
     inputs = feeds_of(index, wanted, feeds) if behind[index.op(wanted[0])] else []
     module = as_module(index, held, inputs, wanted, _INTO, variables="own", arguments=tuple(feeds))
     run_module(index, module, feeds)

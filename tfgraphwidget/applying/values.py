@@ -56,8 +56,15 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
     return read
 
 
+def is_dead(error: tf.errors.OpError) -> bool:
+    """Whether a tensor was asked for that the run did not compute: one of a branch that was not taken."""
+    return "Retval" in str(error)
+
+
 def told(error: tf.errors.OpError) -> str:
     """What is the matter, in one line, out of TensorFlow's many."""
+    if is_dead(error):
+        return "what is asked for lies in the branch of a conditional that was not taken"
     lines = [line.strip() for line in str(error.message).splitlines()]
     told = [line for line in lines if line and not line.startswith(_WHERE)]
     return (told or [type(error).__name__])[0].rstrip(".; ")[:400]
@@ -95,7 +102,9 @@ def no_value(handles: Sequence[str]) -> str:
 
 
 def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
-    """Whether what holds the tensor's value is initialised."""
+    """Whether what holds the tensor's value is initialised; a closed session has no values."""
+    if getattr(session, "_closed", False):
+        return False
     try:
         session.run(session.graph.get_tensor_by_name(tensor).op)
     except tf.errors.FailedPreconditionError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import tensorflow as tf
 from tensorflow.core.framework import variable_pb2
 from tensorflow.python.framework import dtypes
@@ -12,6 +14,7 @@ from tfgraphwidget.graph.index import VariableDef
 
 def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
     """A real `tf.Variable` over ops that are in the graph already; in no collection yet."""
+    definition = _with_value_there(graph, definition)
     proto = proto_of(definition)
     kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
     with graph.as_default():
@@ -20,6 +23,18 @@ def make_variable(graph: tf.Graph, definition: VariableDef) -> tf.Variable:
             variable = kind.from_proto(proto)
     variable._constraint = definition.constraint  # a Python function, which no proto can hold
     return variable
+
+
+def _with_value_there(graph: tf.Graph, definition: VariableDef) -> VariableDef:
+    """The definition with what its initialiser reads, where the initial value that it tells is not in the graph.
+
+    An edit may have cut the two apart (detach, reroute) before the variable was copied.
+    """
+    if not definition.initial_value or not definition.initializer:
+        return definition
+    if definition.initial_value.rpartition(":")[0] in graph._nodes_by_name:
+        return definition
+    return replace(definition, initial_value=graph._get_operation_by_name(definition.initializer).inputs[1].name)
 
 
 def proto_of(definition: VariableDef) -> variable_pb2.VariableDef:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits.leading import Leading
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.slots import slots
@@ -36,7 +37,7 @@ class SetAttr:
         value.Clear()
         if not _write(value, kind, self.value, index):
             raise GraphEditError(
-                f"{self.value!r} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
                 f"{_called(kind)}; give one.",
                 [self.op],
             )

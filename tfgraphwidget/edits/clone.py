@@ -7,12 +7,13 @@ loop. Control inputs from ops outside the part are kept: the copy waits for what
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, get_args
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits import contexts, runners, seeds
 from tfgraphwidget.edits.copying import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.inputs import Inputs, frames_of, inputs_of
@@ -135,9 +136,11 @@ class Clone:
         check_modes(self.variables)
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             known = ", ".join(map(repr, INITS))
-            raise GraphEditError(f"init={self.init!r} is not known; it is one of {known}, or the path of a checkpoint.")
+            raise GraphEditError(
+                f"init={shown(self.init)} is not known; it is one of {known}, or the path of a checkpoint."
+            )
         if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
-            raise GraphEditError(f"times={self.times!r} is no number of copies; give 1 to {MOST_COPIES:,}.")
+            raise GraphEditError(f"times={shown(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
         if self.devices and self.device is not None:
@@ -148,7 +151,9 @@ def is_checkpoint(text: Any) -> bool:
     """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
     if not isinstance(text, str):
         return False
-    return "/" in text or "." in text or Path(text).exists() or Path(f"{text}.index").exists()
+    # Not Path.exists, which raises for names that are too long.
+    there = (os.path.exists(path) for path in (text, f"{text}.index"))  # noqa: PTH110
+    return "/" in text or "." in text or any(there)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tfgraphwidget.edits import contexts
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.leading import Tensor, tensor
 from tfgraphwidget.edits.patch import Change
+from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.edits.within import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.contexts import EXIT, SWITCH
@@ -63,6 +64,7 @@ class Graft:
 
 def grafted(made: Made, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
     """The ops of `made` under the scope `into` of `index`, called on the tensors `given`. Raises NameTaken."""
+    check_free(index, into)  # a clone from another graph might go to the root
     pairs = [split_tensor(of) for of in given]
     stands = {name: (op, port or 0) for name, (op, port) in zip(made.inputs, pairs, strict=True)}
     everything = Selection.of(made.index, range(len(made.index)), "editor.ops()")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed, resources
@@ -17,7 +18,7 @@ def check_modes(variables: Modes) -> None:
     """Raise GraphEditError for what is no mode."""
     for mode in [mode for _, mode in variables] if isinstance(variables, tuple) else [variables]:
         if mode not in get_args(Mode):
-            raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
+            raise GraphEditError(f"variables={shown(mode)} is not known; it is one of 'own', 'shared'.")
 
 
 def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.edits.add import Add
 from tfgraphwidget.edits.attributes import SetAttr
 from tfgraphwidget.edits.bypass import Bypass, Detach
@@ -240,7 +241,7 @@ def _fields(kind: type, given: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
         value = unpacked(held)
         named = "spoken" in known[name].metadata or "called" in known[name].metadata
         if not _fits(value, _types(kind)[name]) or (named and not _is_named(value)):
-            raise NotRead(f"{name!r} cannot be {repr(value)[:60]}")
+            raise NotRead(f"{name!r} cannot be {shown(value)}")
         yield name, value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.contexts import EXIT, V1_LOOPS, Contexts
 from tfgraphwidget.graph.index import GraphIndex
@@ -83,7 +84,7 @@ def _keyed(index: GraphIndex, names: Names, given: Any) -> tuple[tuple[str, str]
     for key, one in given.items():
         tensors = _tensors(index, names(one))
         if not isinstance(key, str) or not key or len(tensors) != 1:
-            raise GraphEditError(f"{key!r}: {str(one)[:80]!r} is no key with one tensor; write {{'x': 'scope/op:0'}}.")
+            raise GraphEditError(f"{key!r}: {shown(one)} is no key with one tensor; write {{'x': 'scope/op:0'}}.")
         found.append((key, tensors[0]))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import CONTROL
@@ -88,10 +89,21 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
 def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
     """The ops for which a function of an `Op` says true."""
     if not callable(holds):
-        raise GraphEditError(f"{str(holds)[:60]!r} cannot be asked; give a function of an op: lambda op: op.type == …")
-    found = Selection.of(index, (i for i in range(len(index)) if holds(Op(index, i))), "")
+        raise GraphEditError(f"{shown(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
+    found = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
     text = written(holds)
     return replace(found, expression=f"editor.where({text})" if text else call("ops", found.ops))
+
+
+def _holds(holds: Callable[[Op], object], op: Op) -> bool:
+    try:
+        return bool(holds(op))
+    except Exception as error:
+        raise GraphEditError(
+            f"The function raised {type(error).__name__} for op {op.name!r}: {error}; let it say of any op whether it "
+            "is meant.",
+            [op.name],
+        ) from error
 
 
 @remade
@@ -128,7 +140,7 @@ def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selec
     """
     shape, dtype = pattern_of(shape), getattr(dtype, "name", dtype)
     if not isinstance(dtype, str):
-        raise GraphEditError(f'{dtype!r} is no dtype; write its name, "float32", or a part of it, "float*".')
+        raise GraphEditError(f'{shown(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
 
     def has_one(i: int) -> bool:
         kinds = enumerate(index.dtypes(i))
@@ -201,7 +213,7 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
 
 def _text(given: object, what: str) -> str:
     if not isinstance(given, str):
-        raise UnknownName(f"{str(given)[:60]!r} is no {what}; give its name, several as several arguments.")
+        raise UnknownName(f"{shown(given)} is no {what}; give its name, several as several arguments.")
     return given
 
 

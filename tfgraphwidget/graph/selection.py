@@ -17,7 +17,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.arguments import Checked, check, shown
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
@@ -55,7 +56,7 @@ def _on(thing: Any, index: GraphIndex) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection(Part):
+class Selection(Part, Checked):
     """Ops of one index: `mask` has one bool per op; `expression` is the Python that gives it.
 
     `tensors` are names of tensors that were chosen beside the ops; see `passthroughs`. `| & -` join them too, `~` is of
@@ -82,7 +83,7 @@ class Selection(Part):
         """The selection of some op numbers."""
         return cls(index, walks.mask_of(index, ops), expression)
 
-    def upstream(self, **how: Any) -> Selection:
+    def upstream(self, /, **how: Any) -> Selection:
         """These ops and everything they need; the options are those of `Selecting.upstream`.
 
         >>> import tfgraphwidget as tgw
@@ -91,7 +92,7 @@ class Selection(Part):
         """
         return self.walked("upstream", Walk.of(self.index, **how))
 
-    def downstream(self, **how: Any) -> Selection:
+    def downstream(self, /, **how: Any) -> Selection:
         """These ops and everything that needs them; the options are those of `Selecting.upstream`.
 
         >>> import tfgraphwidget as tgw
@@ -266,9 +267,13 @@ class Walk:
     @classmethod
     def of(cls, index: GraphIndex, *, stop_at: Any = (), within: Any = None, **how: bool) -> Walk:
         """The options as they were given: names or tensors, one or many."""
-        is_one = isinstance(stop_at, str) or hasattr(stop_at, "name") or not hasattr(stop_at, "__iter__")
-        many = [stop_at] if is_one else stop_at
-        names = tuple(str(getattr(item, "name", item)) for item in many)
+        for name, value in how.items():
+            check("upstream", name, value, bool)
+        is_one = isinstance(stop_at, str) or hasattr(stop_at, "name") or not isinstance(stop_at, Iterable)
+        names = tuple(getattr(item, "name", item) for item in ([stop_at] if is_one else stop_at))
+        for name in names:
+            if not isinstance(name, str):
+                raise UnknownName(f"stop_at names {shown(name)}, which is no tensor; write 'scope/op:0'.")
         check_ports(index, names)
         return cls(names, None if within is None else as_selection(within), **how)
 
@@ -292,7 +297,7 @@ def as_selection(thing: object) -> Selection:
     """`thing`, when it is a selection; GraphEditError otherwise."""
     if isinstance(thing, Selection):
         return thing
-    raise GraphEditError(f"{str(thing)[:60]!r} is no selection; write editor.ops({str(thing)[:60]!r}).")
+    raise GraphEditError(f"{shown(thing)} is no selection; write editor.ops('scope/op').")
 
 
 @remade

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
 
 Shape = tuple[int | None, ...] | None
@@ -163,13 +164,13 @@ def pattern_of(given: Any) -> ShapePattern:
         return None if given.rank is None else tuple(given.as_list())
     try:
         entries = [e if e is None or e is ... or isinstance(e, str) else operator.index(e) for e in given]
-    except TypeError:
+    except Exception:  # what can be gone through may raise anything
         entries = [-1]
     sizes = [e for e in entries if isinstance(e, int)]
     texts = [e for e in entries if isinstance(e, str)]
     if isinstance(given, str) or min(sizes, default=0) < 0 or set(texts) - {"*"} or entries.count(...) > 1:
         raise GraphEditError(
-            f"{given!r} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
+            f"{shown(given)} is no shape pattern; write one entry for each dimension: its size, None for unknown, "
             '"*" for any, and once ... for any number of them.'
         )
     return tuple(entries)

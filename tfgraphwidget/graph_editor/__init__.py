@@ -12,6 +12,9 @@ make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps th
 `tfgraphwidget.edit(graph, session=session)` does that by itself.
 """
 
+from types import FunctionType
+
+from tfgraphwidget.arguments import checked
 from tfgraphwidget.graph_editor import edit, elsewhere, reroute, select, subgraph, transform, util
 from tfgraphwidget.graph_editor.edit import (
     bypass,
@@ -80,6 +83,15 @@ from tfgraphwidget.graph_editor.util import (
     make_placeholder_from_tensor,
     placeholder_name,
 )
+
+_PUBLIC = (edit, elsewhere, reroute, select, subgraph, transform, util)
+for _module in _PUBLIC:
+    for _name, _function in list(vars(_module).items()):
+        # Handlers stay who they are: a Transformer looks which one it has.
+        if isinstance(_function, FunctionType) and _name[0] != "_" and not _name.endswith("_handler"):
+            setattr(_module, _name, checked(_function, TypeError))
+            if globals().get(_name) is _function:
+                globals()[_name] = getattr(_module, _name)
 
 ph = make_placeholder_from_dtype_and_shape
 sgv = make_view

@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.applying.patches import record_of
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.graph.filling import Filling
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.graph.resources import keyed
@@ -22,7 +23,7 @@ from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
-from tfgraphwidget.graph_editor.placeholders import scope_finalize
+from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.names import split_tensor
@@ -48,7 +49,8 @@ def copy_variable_to_graph(variable: Any, to_graph: Any, namespace: str, copied_
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
     """
     if not isinstance(variable, tf.Variable) or not isinstance(getattr(variable, "graph", None), tf.Graph):
-        raise TypeError(f"{variable!r} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
+        raise TypeError(f"{shown(variable)} is not a Variable of a graph; copy_to_graph copies ops and tensors.")
+    check_scope(namespace)
     held = {} if copied_variables is None else copied_variables
     name = scope_finalize(namespace) + variable.name
     if name not in held:
@@ -70,6 +72,8 @@ def copy_to_graph(op_or_tensor: Any, to_graph: Any, copied_variables: Copied | N
         TypeError: `op_or_tensor` is something else, or `to_graph` no graph.
         ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
     """
+    check_type(to_graph, (tf.Graph,))
+    check_scope(namespace)
     held = {} if copied_variables is None else copied_variables
     if isinstance(op_or_tensor, tf.Variable):
         return to_graph.get_tensor_by_name(copy_variable_to_graph(op_or_tensor, to_graph, namespace, held).name)
@@ -92,6 +96,9 @@ def get_copied(original: Any, graph: Any, copied_variables: Copied | None = None
     Raises:
         KeyError: It has not been copied there.
     """
+    check_type(original, (tf.Operation, tf.Tensor, tf.Variable))
+    check_type(graph, (tf.Graph,))
+    check_scope(namespace)
     name = scope_finalize(namespace) + original.name
     if name in (copied_variables or {}):
         return copied_variables[name]  # type: ignore[index]

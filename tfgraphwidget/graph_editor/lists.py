@@ -1,12 +1,21 @@
-"""What a caller may give for "ops" or "tensors", as lists; and lists without repetition."""
+"""What a caller may give for "ops" or "tensors", as lists; and lists without repetition.
+
+A `tf.Variable` stands for its op where ops are asked for. Where tensors are asked for it stands for the tensor of its
+name: the handle of a resource variable, the reference of an old one, which all that reads or changes it takes. (The
+original took no variables.) A variable in parts stands for its parts.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import tensorflow as tf
+from tensorflow.python.ops import variables
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.sources.variables import definition_of
 
 T = TypeVar("T")
 
@@ -72,6 +81,7 @@ def position(at: Any, tensors: list[Any], kind: str) -> int:
     Raises:
         ValueError: The number is out of range, or the tensor is not there; `kind` ("input") is for the sentence.
     """
+    at = as_tensor(at)
     if isinstance(at, tf.Tensor):
         for i, t in enumerate(tensors):
             if t is at:
@@ -87,6 +97,85 @@ def position(at: Any, tensors: list[Any], kind: str) -> int:
     return i
 
 
+def parts_of(obj: Any) -> list[Any]:
+    """The parts of a variable that is in parts; of anything else itself."""
+    return list(obj) if isinstance(obj, variables.PartitionedVariable) else [obj]
+
+
+def as_op(obj: Any) -> Any:
+    """The op of a variable; anything else as it is.
+
+    Raises:
+        TypeError: The variable is of no graph.
+    """
+    return _checked(obj).op if isinstance(obj, tf.Variable) else obj
+
+
+def as_tensor(obj: Any) -> Any:
+    """The tensor that a variable stands for, its handle or its reference; anything else as it is.
+
+    Raises:
+        TypeError: The variable is of no graph.
+    """
+    return as_op(obj).outputs[0] if isinstance(obj, tf.Variable) else obj
+
+
+def value_of(obj: Any) -> Any:
+    """The tensor of a variable's value; anything else as it is.
+
+    It is the one that a session fetches for the variable; no op is added, as TensorFlow's own conversion does.
+
+    Raises:
+        TypeError: The variable is of no graph.
+    """
+    if not isinstance(obj, tf.Variable):
+        return obj
+    snapshot = definition_of(_checked(obj)).snapshot
+    return obj.value() if snapshot is None else obj.graph.get_tensor_by_name(snapshot)
+
+
+def reads_of(variable: Any) -> list[Any]:
+    """The tensors that are read from a variable, each its whole value."""
+    kinds = ("ReadVariableOp",) if as_tensor(variable).dtype == tf.resource else ("Identity",)
+    return [op.outputs[0] for op in as_tensor(variable).consumers() if op.type in kinds]
+
+
+def check_reads(variables: Iterable[Any], ops: Collection[Any]) -> None:
+    """Raise ValueError when one of the ops takes one of the variables itself, for which no tensor can stand."""
+    for variable in variables:
+        for op in as_tensor(variable).consumers():
+            if op in ops and op.type != "ReadVariableOp":
+                raise ValueError(
+                    f"{op.name!r}, a {op.type}, takes the variable {variable.name!r} itself, and no tensor can stand "
+                    "for it there; give another variable, or replace what the op gives."
+                )
+
+
+def check_alike(variable: Any, other: Any) -> None:
+    """Raise unless a variable can stand for another.
+
+    Raises:
+        TypeError: They have different dtypes.
+        ValueError: They have shapes that do not fit.
+    """
+    if variable.dtype.base_dtype != other.dtype.base_dtype:
+        raise TypeError(
+            f"{other.name!r} is {other.dtype.base_dtype.name}, but stands for {variable.name!r}, which is "
+            f"{variable.dtype.base_dtype.name}; cast it first."
+        )
+    if not variable.shape.is_compatible_with(other.shape):
+        raise ValueError(
+            f"{other.name!r} has shape {other.shape}, but stands for {variable.name!r}, which has {variable.shape}; "
+            "give a variable of that shape."
+        )
+
+
+def _checked(variable: Any) -> Any:
+    if not isinstance(getattr(variable, "graph", None), tf.Graph):
+        raise TypeError("An eager variable is of no graph; make it under `with graph.as_default():`.")
+    return variable
+
+
 def is_iterable(obj: Any) -> bool:
     """Whether `obj` can be looped over; a tensor cannot, whatever its shape."""
     if isinstance(obj, tf.Tensor):
@@ -96,6 +185,20 @@ def is_iterable(obj: Any) -> bool:
     except Exception:  # whatever an object's __iter__ raises, it is nothing to loop over
         return False
     return True
+
+
+def as_list(items: Any) -> list[Any]:
+    """A new list of what can be looped over; of anything else one of it alone.
+
+    Raises:
+        TypeError: It can be looped over, and fails on the way.
+    """
+    if not is_iterable(items):
+        return [items]
+    try:
+        return list(items)
+    except Exception as error:
+        raise TypeError(f"Expected ops or tensors, got {_described(items)}, which gives none: {error}.") from error
 
 
 def check_graphs(*args: Any) -> None:
@@ -129,9 +232,11 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
         raise TypeError(f"Expected a list of ops or tensors, got {_described(tops)}; put it into a list.")
     types = check_types or (tf.Operation, tf.Tensor)
     types = tuple(types) if is_iterable(types) else (types,)
+    meant = as_op if tf.Operation in types else as_tensor if tf.Tensor in types else None
     first = graph = None
     right: set[type] = set()
-    for top in tops:
+    for given in tops:
+        top = given if meant is None else meant(given)
         if type(top) not in right:
             check_type(top, types)
             right.add(type(top))
@@ -150,7 +255,7 @@ def make_list_of_op(ops: Any, check_graph: bool = True, allow_graph: bool = True
     """A new list of ops.
 
     Args:
-        ops: Ops, one op, or a graph, which stands for all its ops.
+        ops: Ops, one op, or a graph, which stands for all its ops; a variable stands for its op.
         check_graph: Check types, and that all are of one graph; else what is no op is left out.
         allow_graph: Take a graph.
         ignore_ts: Leave tensors out without complaint.
@@ -169,7 +274,7 @@ def make_list_of_t(ts: Any, check_graph: bool = True, allow_graph: bool = True, 
     """A new list of tensors.
 
     Args:
-        ts: Tensors, one tensor, or a graph, which stands for all its tensors.
+        ts: Tensors, one tensor, or a graph, which stands for all its tensors; a variable stands for its own.
         check_graph: Check types, and that all are of one graph; else what is no tensor is left out.
         allow_graph: Take a graph.
         ignore_ops: Leave ops out without complaint.
@@ -235,8 +340,6 @@ def _way_out(obj: Any) -> str:
         return "; give its .op"
     if isinstance(obj, tf.Operation):
         return "; give one of its .outputs"
-    if isinstance(obj, tf.Variable):
-        return "; give its .op or the tensor that was read of it"
     if isinstance(obj, str):
         return "; select_ops and select_ts find by name"
     return "; lists of lists are not taken apart" if isinstance(obj, list | tuple) else ""
@@ -244,8 +347,7 @@ def _way_out(obj: Any) -> str:
 
 def _described(obj: Any) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
-    shown = repr(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)
-    return f"the {kind} {shown if len(shown) <= 80 else shown[:77] + '...'}"
+    return f"the {kind} {shown(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
 
 
 def _allow(allowed: bool, what: str) -> None:
@@ -255,7 +357,8 @@ def _allow(allowed: bool, what: str) -> None:
 
 def _listed(items: Any, kept: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it after.
-    found = list(items) if is_iterable(items) else [items]
+    found = [one for item in as_list(items) for one in parts_of(item)]
+    found = list(map(as_op if kept is tf.Operation else as_tensor, found))
     if check_graph:
         get_unique_graph(found, check_types=types, none_if_empty=True)
         if types is kept:

@@ -7,7 +7,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops import handle_data_util
 
-from tfgraphwidget.graph_editor.lists import check_type
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
+from tfgraphwidget.names import is_scope_name
 
 DEFAULT_PREFIX = "geph"
 """Short for "graph editor placeholder"."""
@@ -20,6 +22,12 @@ def scope_finalize(scope: str) -> str:
     ('a/b/', 'a/b/', '')
     """
     return scope if not scope or scope.endswith("/") else f"{scope}/"
+
+
+def check_scope(scope: str) -> None:
+    """Raise ValueError for what is no name scope; "" is the root."""
+    if scope and not is_scope_name(scope.removesuffix("/")):
+        raise ValueError(f"{shown(scope)} is no name scope; use letters, digits, '_', '-', '.' and '/'.")
 
 
 def scope_dirname(scope: str) -> str:
@@ -53,6 +61,7 @@ def placeholder_name(t: Any = None, scope: str | None = None, prefix: str = DEFA
     """
     if t is None:
         return scope_finalize(scope or "") + prefix
+    t = as_tensor(t)
     check_type(t, (tf.Tensor,))
     own = scope_basename(t.op.name)
     where = scope_dirname(t.op.name) if scope is None else scope_finalize(scope)
@@ -66,14 +75,15 @@ def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str =
     of its value, since TensorFlow feeds no references.
 
     Args:
-        t: The tensor that it stands for.
+        t: The tensor that it stands for; of a variable its value.
         scope: The scope of `placeholder_name`.
         prefix: The prefix of `placeholder_name`.
 
     Raises:
         TypeError: `t` is no tensor.
     """
-    name = placeholder_name(t, scope=scope, prefix=prefix)
+    check_type(as_tensor(t), (tf.Tensor,))
+    name, t = placeholder_name(t, scope=scope, prefix=prefix), value_of(t)
     made = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
     handle_data_util.copy_handle_data(t, made)
     return made
@@ -90,4 +100,10 @@ def make_placeholder_from_dtype_and_shape(
         scope: The scope of `placeholder_name`.
         prefix: The prefix of `placeholder_name`.
     """
+    try:
+        dtype, shape = tf.as_dtype(dtype), tf.TensorShape(shape)
+    except Exception as error:  # what can be gone through may raise anything
+        raise TypeError(
+            f"{shown(dtype)} and {shown(shape)} are no dtype and shape; give tf.float32, [None]."
+        ) from error
     return tf.compat.v1.placeholder(dtype=dtype, shape=shape, name=placeholder_name(scope=scope, prefix=prefix))

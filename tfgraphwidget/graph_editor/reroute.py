@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.graph_editor.lists import (
+    as_op,
     check_graphs,
     check_type,
     get_unique_graph,
@@ -132,6 +133,7 @@ def add_control_inputs(op: Any, cops: Any) -> None:
         ValueError: The op waits for one of them already, they are of several graphs, or a cycle would come about.
         GraphFinalized: The graph is finalized.
     """
+    op = as_op(op)
     added, held = _control_inputs(op, cops)
     for waited in added:
         if waited in held:
@@ -151,6 +153,7 @@ def remove_control_inputs(op: Any, cops: Any) -> None:
         ValueError: The op does not wait for one of them, or they are of several graphs.
         GraphFinalized: The graph is finalized.
     """
+    op = as_op(op)
     removed, held = _control_inputs(op, cops)
     for waited in removed:
         if waited not in held:
@@ -212,9 +215,9 @@ def _reroute_views(
 def _control_inputs(op: Any, cops: Any) -> tuple[list[Any], list[Any]]:
     """The ops that were given, each once, and those that the op waits for."""
     check_type(op, (tf.Operation,))
-    given = unique(make_list_of_op(cops, allow_graph=False))
-    get_unique_graph([op, *given])
-    return given, list(op.control_inputs)
+    waited = unique(make_list_of_op(cops, allow_graph=False))
+    get_unique_graph([op, *waited])
+    return waited, list(op.control_inputs)
 
 
 def _wait(op: Any, for_ops: list[Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.arguments import check, shown
 from tfgraphwidget.graph_editor.boundary import (
     check_cios,
     compute_boundary_ts,
@@ -61,7 +62,7 @@ def make_regex(obj: Any) -> re.Pattern[str]:
     if isinstance(obj, re.Pattern):
         return obj
     if not isinstance(obj, str):
-        raise ValueError(f"Expected a regular expression, got the {type(obj).__name__} {obj!r}; give a string.")
+        raise ValueError(f"Expected a regular expression, got the {type(obj).__name__} {shown(obj)}; give a string.")
     try:
         return re.compile(obj)
     except re.error as error:
@@ -214,6 +215,8 @@ class _Choice:
         for key in kwargs:
             if key not in self.KEYWORDS:  # a ValueError as in the original, where Python itself raises a TypeError
                 raise ValueError(f"{function} has no argument {key!r}; it has {', '.join(self.KEYWORDS)}.")
+        for key in ("restrict_ops_regex", "restrict_ts_regex"):
+            check(function, key, kwargs.get(key, False), bool, TypeError)
         self.kwargs = kwargs
         self.graph = kwargs.get("graph")
         if self.graph is not None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.arguments import Checked
 from tfgraphwidget.graph_editor.lists import (
     ListView,
+    as_tensor,
     check_type,
     get_unique_graph,
     make_list_of_op,
@@ -29,7 +31,7 @@ from tfgraphwidget.graph_editor.select import (
 __all__ = ["SubGraphView", "make_view", "make_view_from_scope"]
 
 
-class SubGraphView:
+class SubGraphView(Checked, refusal=TypeError):
     """Some ops of a graph, the tensors that go in and those that come out.
 
     Its inputs are the tensors that the ops read from outside, its outputs those that they make for outside or for
@@ -86,6 +88,12 @@ class SubGraphView:
             new._input_ts = inputs + self._passthrough_ts
         if remove_output_map:
             new._output_ts = outputs + self._passthrough_ts
+        return new
+
+    def without(self, ops: Iterable[Any]) -> SubGraphView:
+        """A view with the same inputs and outputs, and without some of the ops."""
+        new, left_out = self.copy(), set(ops)
+        new._ops = [op for op in self._ops if op not in left_out]
         return new
 
     def remap_inputs(self, new_input_indices: Iterable[Any]) -> SubGraphView:
@@ -176,6 +184,7 @@ class SubGraphView:
 
     def is_passthrough(self, t: Any) -> bool:
         """Whether a tensor goes through the view as it is."""
+        t = as_tensor(t)
         return any(t is held for held in self._passthrough_ts)
 
     def input_index(self, t: Any) -> int:

@@ -22,13 +22,22 @@ from tfgraphwidget.graph_editor.handlers import (
     transform_op_if_inside_handler,
     transform_op_in_place,
 )
-from tfgraphwidget.graph_editor.lists import get_unique_graph
+from tfgraphwidget.graph_editor.lists import (
+    as_tensor,
+    check_alike,
+    check_reads,
+    check_type,
+    get_unique_graph,
+    parts_of,
+    reads_of,
+    value_of,
+)
 from tfgraphwidget.graph_editor.live_ops import with_whole_loops
 from tfgraphwidget.graph_editor.select import get_backward_walk_ops, get_forward_walk_ops
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.transformer import InformedTransformer, Transformer
-from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
-from tfgraphwidget.graph_editor.trees import flatten_tree
+from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo
+from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 
 __all__ = [
@@ -80,18 +89,21 @@ def copy_with_input_replacements(
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy a view; inputs of it that are keys of `replacement_ts` are replaced.
 
-    `replacement_ts` maps a tensor, or its `.ref()`, to the tensor of `dst_graph` that the copies read in its place.
-    Keys that are no inputs of the view mean nothing. Inputs that are not replaced are kept, or become placeholders in
-    another graph. The other arguments, the result and the errors are those of `copy`.
+    `replacement_ts` maps tensors and variables, or their `.ref()`, to the tensors and variables of `dst_graph` that the
+    copies read in their place; what a variable means is said in `graph_replace`. Keys that are no inputs of the view
+    mean nothing. Inputs that are not replaced are kept, or become placeholders in another graph. The other arguments,
+    the result and the errors are those of `copy`.
     """
-    replacements = _by_tensor(replacement_ts)
-
-    def replaced(info: Transforming, t: Any) -> Any:
-        return replacements[t] if t in replacements else keep_t_if_possible_handler(info, t)
-
-    copier = Transformer()
-    copier.transform_external_input_handler = replaced
-    source = make_view(sgv)
+    source, replaced = make_view(sgv), _Replaced(replacement_ts)
+    inputs, ops = TensorMap((t, t) for t in source.inputs), set(source.ops)
+    whole = [variable for variable in replaced.whole if as_tensor(variable) in inputs]
+    check_reads(whole, ops)
+    read = [t for variable in whole for t in reads_of(variable) if t.op in ops]
+    source = source.without(t.op for t in read)
+    copier = InformedTransformer(Known(instead=TensorMap((t, replaced.by[t]) for t in read)))
+    copier.transform_external_input_handler = lambda info, t: (
+        replaced.inputs[t] if t in replaced.inputs else keep_t_if_possible_handler(info, t)
+    )
     view, info = _copied(copier, source, dst_graph, dst_scope, src_scope, reuse_dst_scope)
     # As recorded of the original: within one graph there are no placeholders, and what was replaced or kept is listed
     # by `info.inputs` only.
@@ -118,9 +130,13 @@ def graph_replace(
     that this takes a part of; it reads the variables of the original. Ops with side effects between them are copied
     too: replacing what a training step reads gives a second step on the same variables.
 
+    A variable as a key is replaced wherever it is read: by another variable, which the copies also change in its place,
+    or by a tensor, as in `graph_replace(loss, {w: w - 0.1 * gradient})`. As a target, or in the place of a tensor, a
+    variable is its value. One in parts is replaced by another, or by a list of as many.
+
     Args:
-        target_ts: Tensors, in any nesting.
-        replacement_ts: Tensor, or its `.ref()` -> the tensor to read in its place.
+        target_ts: Tensors and variables, in any nesting.
+        replacement_ts: Tensor or variable, or its `.ref()` -> the tensor or variable to read in its place.
         dst_scope: See `Transformer`.
         src_scope: See `Transformer`.
         reuse_dst_scope: See `Transformer`.
@@ -130,22 +146,66 @@ def graph_replace(
 
     Raises:
         TypeError: A target is no tensor, or see `Transformer`.
-        ValueError: No target depends on what is replaced, or see `Transformer`.
+        ValueError: No target depends on what is replaced, an op takes a variable itself where a tensor is to stand for
+            it, or see `Transformer`.
     """
-    targets = flatten_tree(target_ts)
-    controls = ControlOutputs(get_unique_graph(targets, check_types=(tf.Tensor,)))
-    replacements = _by_tensor(replacement_ts)
-    replaced = list(replacements)
-    needed = set(get_backward_walk_ops(targets, stop_at_ts=replaced, control_inputs=True))
-    ops = [op for op in get_forward_walk_ops(replaced, control_outputs=controls) if op in needed]
-    if not ops:
+    values = flatten_tree(transform_tree(target_ts, value_of))
+    controls = ControlOutputs(get_unique_graph(values, check_types=(tf.Tensor,)))
+    replaced = _Replaced(replacement_ts)
+    stops = list(replaced.by)
+    check_reads(replaced.whole, set(get_backward_walk_ops(values, stop_at_ts=stops)) if replaced.whole else set())
+    needed = set(get_backward_walk_ops(values, stop_at_ts=stops, control_inputs=True))
+    ops = [op for op in get_forward_walk_ops(stops, control_outputs=controls) if op in needed]
+    if not ops and not any(isinstance(t, tf.Variable) and value_of(t) in replaced.by for t in flatten_tree(target_ts)):
         raise ValueError("Targets and replacements are not connected! Replace tensors that the targets are made of.")
-    copier = InformedTransformer(Known(instead=replacements))
+    copier = InformedTransformer(Known(instead=replaced.by))
     copier.transform_external_input_handler = keep_t_if_possible_handler
-    _, info = _copied(copier, with_whole_loops(ops, replaced), None, dst_scope, src_scope, reuse_dst_scope)
-    return info.transformed(target_ts, lambda t: t)
+    info = None
+    if ops:
+        _, info = _copied(copier, with_whole_loops(ops, stops), None, dst_scope, src_scope, reuse_dst_scope)
+
+    def anew(t: Any) -> Any:
+        value = value_of(t)
+        copy = None if info is None else info.transformed(value)
+        return copy if copy is not None else replaced.by.get(value, t) if isinstance(t, tf.Variable) else t
+
+    return transform_tree(target_ts, anew)
 
 
-def _by_tensor(replacement_ts: Mapping[Any, Any]) -> TensorMap:
-    """With the tensors themselves for keys, where these are their `.ref()`."""
-    return TensorMap((t.deref() if hasattr(t, "deref") else t, t_) for t, t_ in replacement_ts.items())
+class _Replaced:
+    """What copies read in the place of tensors and variables.
+
+    `by` maps the tensor that would be read to the one that is; `inputs` does so for views, which may end between a
+    variable and what is read from it. `whole` are resource variables that tensors stand for: of what is read from them
+    `by` has each tensor.
+    """
+
+    def __init__(self, replacement_ts: Mapping[Any, Any]) -> None:
+        self.by, self.inputs, self.whole = TensorMap(), TensorMap(), list[Any]()
+        for key, value in replacement_ts.items():
+            old, new = (parts_of(given.deref() if hasattr(given, "deref") else given) for given in (key, value))
+            if len(old) > 1 and isinstance(value, list | tuple):
+                new = list(value)
+            if len(old) != len(new):
+                raise ValueError(
+                    f"A variable in {len(old)} parts cannot be replaced by {len(new)}; give a list of as many tensors."
+                )
+            for one, other in zip(old, new, strict=True):
+                self._add(one, other)
+        self.inputs.update(self.by)
+
+    def _add(self, old: Any, new: Any) -> None:
+        tensor, tensor_ = as_tensor(old), as_tensor(new)
+        check_type(tensor, (tf.Tensor,))
+        if not isinstance(old, tf.Variable):
+            self.by[tensor] = value_of(new)
+            return
+        self.inputs.update((read, value_of(new)) for read in reads_of(old))
+        if isinstance(new, tf.Variable) and tensor.dtype == tensor_.dtype:
+            check_alike(old, new)
+            self.by[tensor] = tensor_
+        elif tensor.dtype == tf.resource:
+            self.whole.append(old)
+            self.by.update((read, value_of(new)) for read in reads_of(old))
+        else:
+            self.by[tensor] = value_of(new)

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.arguments import Checked
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
@@ -17,14 +18,14 @@ from tfgraphwidget.graph_editor.handlers import (
     replace_t_with_placeholder_handler,
     transform_op_if_inside_handler,
 )
-from tfgraphwidget.graph_editor.lists import check_type, unique
+from tfgraphwidget.graph_editor.lists import check_type, unique, value_of
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing, read
-from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, scope_finalize
+from tfgraphwidget.graph_editor.placeholders import check_scope, make_placeholder_from_tensor, scope_finalize
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
 
 
-class Transformer:
+class Transformer(Checked, refusal=TypeError):
     """Transforms a view into another; by default copies it, with placeholders for its inputs.
 
     Its attributes are handlers, which may be exchanged. Each gets an `info` that knows the view (`sgv`, `ops`), both
@@ -34,7 +35,7 @@ class Transformer:
     * `transform_op_handler(info, op, new_inputs)` gives (op, its outputs). With `copy_op_handler`, or a
       `functools.partial` of it, all ops are copied in one import; another is called op by op, as they were made.
     * `transform_control_input_handler(info, op)` gives what to wait for in place of `op`, or None.
-    * `transform_original_op_handler` is kept for old scripts: TensorFlow no longer has what it was for.
+    * `transform_original_op_handler(info, op)` gives, in place of `op`, the op whose gradient a copy computes, or None.
     * `assign_collections_handler(info, elem, elem_)` puts the copy of an op, a tensor or a `tf.Variable` into
       collections.
     * `transform_external_input_handler(info, t)` gives what the copies read in place of an input of the view.
@@ -75,6 +76,7 @@ class Transformer:
         if not view:
             raise TypeError("The view is empty, so there is nothing to transform; give ops.")
         check_type(dst_graph, (tf.Graph,))
+        check_scope(dst_scope)
         info = Transforming(self, self._known, view, dst_graph, scope_finalize(dst_scope), scope_finalize(src_scope))
         for op in view.ops if info.scope else ():
             info.new_name(op.name)
@@ -94,7 +96,11 @@ class Transformer:
             info.copier.together(ops, partial(self._outside, info), settings.get("nodedef_fn"), waits=waits)
             if not waits:
                 self._connect_control_inputs(info)
-        self._assign_collections(info, info.copier.finish())
+        for op, op_ in info.transformed_ops.items():
+            if op._original_op is not None:
+                op_._original_op = self.transform_original_op_handler(info, op._original_op)
+        info.variables = info.copier.finish()
+        self._assign_collections(info, info.variables)
         info.copier.rebuild_contexts()
         return _view_of(info)
 
@@ -135,7 +141,7 @@ class Transformer:
         """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
         if t.op in info.ops and t not in info.known.instead:
             return None
-        t_ = info.inputs[t] = self._from_outside(info, t)
+        t_ = info.inputs[t] = value_of(self._from_outside(info, t))
         check_type(t_, (tf.Tensor,))
         if t_.graph is not info.graph_:
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.graph.index import GraphIndex, Member
-from tfgraphwidget.graph_editor.lists import check_type
+from tfgraphwidget.graph_editor.lists import as_tensor, check_type
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, placeholder_name
 from tfgraphwidget.graph_editor.subgraph import SubGraphView
 from tfgraphwidget.graph_editor.trees import transform_tree
@@ -69,7 +69,7 @@ class Transforming:
     `sgv` is the view that is transformed, `ops` its ops, `sgv_inputs_set` its inputs; `graph` and `scope` are where it
     comes from, `graph_` and `scope_` where it goes; scopes end in "/". `transformed_ops` and `transformed_ts` say what
     has become of each op and tensor so far, `inputs` what the copies read in place of each tensor from outside, `known`
-    what was settled before. `copier` copies ops. `collections` are
+    what was settled before. `copier` copies ops; `variables` are pairs of a variable and its copy. `collections` are
     those of `graph`. `control_outputs` is for handlers that want it.
     """
 
@@ -89,6 +89,7 @@ class Transforming:
         self.dropped: dict[str, None] = {}
         self.side_effects: list[str] = []
         self.collections = {key: self.graph.get_collection(key) for key in self.graph.get_all_collection_keys()}
+        self.variables: list[tuple[Any, Any]] = []
         self.tmp_cyclic_ts: list[tuple[Any, Any, Any]] = []
         self.copier: Any = None
         self._placeholders = TensorMap()
@@ -183,14 +184,15 @@ class TransformerInfo:
         self._graph_, self._scope_ = info.graph_, info.scope_
         self._transformed_ops = info.transformed_ops
         self._transformed_ts = info.transformed_ts
+        self._variables = info.variables
         self.inputs: Mapping[Any, Any] = info.inputs
         self.dropped, self.side_effects = tuple(info.dropped), tuple(info.side_effects)
 
     def transformed(self, original: Any, missing_fn: Callable[[Any], Any] | None = None) -> Any:
-        """The copy of an op or tensor, or of each in a tree of them; a name stands for the op or tensor of that name.
+        """The copy of an op, a tensor or a variable, or of each in a tree of them; a name stands for an op or a tensor.
 
         Args:
-            original: Ops, tensors or names of the source graph, in any nesting; the result has the same.
+            original: Ops, tensors, variables or names of the source graph, in any nesting; the result has the same.
             missing_fn: Gives what to put in the place of one that has no copy; None puts None.
 
         Raises:
@@ -208,17 +210,20 @@ class TransformerInfo:
 
     @cached_property
     def _copies(self) -> tuple[TensorMap, dict[str, Any]]:
-        return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()])
+        return _both_ways([*self._transformed_ops.items(), *self._transformed_ts.items()], self._variables)
 
     @cached_property
     def _originals(self) -> tuple[TensorMap, dict[str, Any]]:
         pairs = [*self._transformed_ops.items(), *self._transformed_ts.items()]
-        return _both_ways((copy, original) for original, copy in reversed(pairs))
+        back = [(copy, original) for original, copy in self._variables]
+        return _both_ways(((copy, original) for original, copy in reversed(pairs)), back)
 
     @staticmethod
     def _found(top: Any, held: tuple[TensorMap, dict[str, Any]], missing_fn: Callable[[Any], Any] | None) -> Any:
-        check_type(top, (tf.Operation, tf.Tensor, str))
         by_object, by_name = held
+        if isinstance(top, tf.Variable) and top not in by_object:
+            top = as_tensor(top)
+        check_type(top, (tf.Operation, tf.Tensor, tf.Variable, str))
         if isinstance(top, str) and top in by_name:
             return by_name[top]
         if top in by_object:
@@ -238,7 +243,9 @@ class TransformerInfo:
         return "\n".join(lines) + "\n"
 
 
-def _both_ways(pairs: Iterable[tuple[Any, Any]]) -> tuple[TensorMap, dict[str, Any]]:
-    """Pairs of ops and tensors, to be found by the first of each and by its name."""
+def _both_ways(
+    pairs: Iterable[tuple[Any, Any]], variables: Iterable[tuple[Any, Any]]
+) -> tuple[TensorMap, dict[str, Any]]:
+    """Pairs of ops and tensors, to be found by the first of each and by its name; variables by themselves alone."""
     pairs = list(pairs)
-    return TensorMap(pairs), {first.name: second for first, second in pairs}
+    return TensorMap((*pairs, *variables)), {first.name: second for first, second in pairs}

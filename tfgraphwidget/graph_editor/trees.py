@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph_editor.lists import check_type, is_iterable
+from tfgraphwidget.graph_editor.lists import as_list, as_tensor, check_type, is_iterable
 from tfgraphwidget.graph_editor.placeholders import scope_finalize
 
 
@@ -18,7 +18,7 @@ def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
     if _is_leaf(tree):
         leaves.append(tree)
     else:
-        for child in tree.values() if isinstance(tree, Mapping) else tree:
+        for child in tree.values() if isinstance(tree, Mapping) else as_list(tree):
             flatten_tree(child, leaves)
     return leaves
 
@@ -33,7 +33,7 @@ def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: Callable[
     if isinstance(tree, Mapping):
         changed = {key: transform_tree(child, fn, iterable_type) for key, child in tree.items()}
         return _refilled(tree, changed)
-    children = [transform_tree(child, fn, iterable_type) for child in tree]
+    children = [transform_tree(child, fn, iterable_type) for child in as_list(tree)]
     kind: Any = type(tree)
     if hasattr(tree, "_fields"):
         return kind(*children)
@@ -54,6 +54,7 @@ def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", sr
         TypeError: `target` is neither op nor tensor.
         KeyError: `dst_graph` has none of that name.
     """
+    target = as_tensor(target)
     check_type(target, (tf.Operation, tf.Tensor))
     inner = scope_finalize(src_scope)
     if not target.name.startswith(inner):

@@ -6,8 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.arguments import Checked
 from tfgraphwidget.graph_editor.lists import (
     ListView,
+    as_op,
     check_graphs,
     check_type,
     concatenate_unique,
@@ -61,7 +63,7 @@ __all__ = [  # noqa: RUF022
 ]
 
 
-class ControlOutputs:
+class ControlOutputs(Checked, refusal=TypeError):
     """The control edges of a graph, from the op waited for to those that wait.
 
     It asks the graph each time, so it is never out of date. (The original's was, once edges had been changed.)
@@ -81,6 +83,8 @@ class ControlOutputs:
 
     def get(self, op: Any) -> Any:
         """The ops that wait for `op`, in graph order; () when there are none, or `op` is of another graph."""
+        op = as_op(op)
+        check_type(op, (tf.Operation,))
         return (_waiting(op) if op.graph is self._graph else None) or ()
 
     @property

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework.ops import _gradient_registry
+from tensorflow.python.ops.variables import PartitionedVariable
 
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
@@ -19,9 +20,9 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph_editor.boundary import check_cios
 from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import (
+    as_list,
     get_consuming_ops,
     get_generating_ops,
-    is_iterable,
     make_list_of_op,
     make_list_of_t,
 )
@@ -40,7 +41,7 @@ def get_forward_walk_ops(
     """All that depends on the seeds, in graph order.
 
     Args:
-        seed_ops: Ops to start from; or tensors, which stand for the ops that read them.
+        seed_ops: Ops to start from; or tensors and variables, which stand for the ops that read them.
         inclusive: With the seeds.
         within_ops: What may be reached; seeds that are not among them are dropped, unless it is empty: then nothing
             but the seeds is found. None for all.
@@ -71,7 +72,7 @@ def get_backward_walk_ops(
     """All that the seeds need, in graph order.
 
     Args:
-        seed_ops: Ops to start from; or tensors, which stand for their own ops.
+        seed_ops: Ops to start from; or tensors and variables, which stand for their own ops.
         inclusive: With the seeds.
         within_ops: As in `get_forward_walk_ops`.
         within_ops_fn: As in `get_forward_walk_ops`.
@@ -233,7 +234,7 @@ def _has_gradient(kind: str) -> bool:
 
 def _seeds(seed_ops: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
     listed = _listed(seed_ops)
-    if listed and isinstance(listed[0], tf.Tensor):
+    if listed and isinstance(listed[0], tf.Tensor | tf.Variable | PartitionedVariable):
         return of_tensors(listed)
     return make_list_of_op(listed)
 
@@ -242,4 +243,4 @@ def _listed(items: Any) -> Any:
     """As a list, so that a generator is read once; None stays None."""
     if items is None:
         return None
-    return list(items) if is_iterable(items) else [items]
+    return as_list(items)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from google.protobuf.message import Message
 from tensorflow.python.framework import func_graph
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import devices
 from tfgraphwidget.sources.body import Source
@@ -150,7 +151,4 @@ def _refuse_choices(what: str, wanted: Wanted, names: tuple[str, ...]) -> None:
 
 
 def _short(thing: object) -> str:
-    try:
-        return f"{type(thing).__name__} {str(thing)[:60]!r}"
-    except Exception:
-        return f"A {type(thing).__name__}"
+    return shown(thing)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.table import COLUMNS, table
+from tfgraphwidget.graph.table import COLUMNS, rows
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.view.tints import Categories, Numbers
 
@@ -41,14 +42,13 @@ def own(by: Any, index: GraphIndex) -> tuple[str, Valued]:
                 )
         return str(getattr(by, "name", None) or "own values"), lambda graph: of_values(_spread(told, graph))
     raise GraphEditError(
-        f"{str(by)[:60]!r} says nothing of ops; give a dict of names and values, a column, or a function of an op."
+        f"{shown(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
     )
 
 
 def column(name: str, index: GraphIndex) -> Categories | Numbers:
     """A column of `editor.table()`; of tuples of names how many there are."""
-    rows = table(index)
-    values = [row[name] for row in rows] if isinstance(rows, list) else rows[name].tolist()
+    values = [row[name] for row in rows(index)]
     if name in COUNTED:
         return of_values([len(value) for value in values])
     return of_values([", ".join(value) if isinstance(value, tuple) else value for value in values])
