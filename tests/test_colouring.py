@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -136,7 +137,6 @@ def test_own_yes_and_no_are_categories_and_a_function_gives_them(editor):
 
 
 def test_a_column_colours_by_its_name_or_itself(editor):
-    pandas = pytest.importorskip("pandas")
     editor.open_all()
     editor.color_by("readers")
     by_name = shown(editor)
@@ -147,7 +147,7 @@ def test_a_column_colours_by_its_name_or_itself(editor):
     editor.color_by(table.set_index("name")["readers"])
     assert shown(editor) == by_name
     with pytest.raises(GraphEditError, match="name the ops"):
-        editor.color_by(pandas.Series([1, 2]))
+        editor.color_by(pd.Series([1, 2]))
 
 
 def test_own_values_that_say_nothing_are_refused_and_change_nothing(editor):

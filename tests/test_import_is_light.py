@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "scipy", "IPython"}
+HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython"}
 
 
 def modules_after(code: str) -> set[str]:

@@ -1,14 +1,22 @@
-"""Every notebook runs from top to bottom in a fresh kernel, without an error."""
+"""Every notebook runs from top to bottom in a fresh kernel of `make demo`, without an error.
+
+The environment of the tests holds more than `make demo` installs. So that no further environment has to be made, what
+it holds beside cannot be imported in these kernels.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
 import pytest
+import tomllib
 from nbclient import NotebookClient
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -16,21 +24,84 @@ SECONDS = 300  # for one cell, on a machine that is shared
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
+def installed_by(extra: str) -> set[str]:
+    """The distributions that `pip install '.[extra]'` installs here, those that they need included."""
+    project = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {canonicalize_name(name): needed for name, needed in project["optional-dependencies"].items()}
+    needed: dict[str, list[str]] = {}
+    found, wanted = set[str](), {(canonicalize_name(project["name"]), extra), (canonicalize_name(project["name"]), "")}
+    while wanted:
+        name, extra = key = wanted.pop()
+        if key in found:
+            continue
+        found.add(key)
+        if name == canonicalize_name(project["name"]):
+            needed[name] = extras[canonicalize_name(extra)] if extra else project["dependencies"]
+        else:
+            try:
+                needed[name] = metadata.requires(name) or []
+            except metadata.PackageNotFoundError:  # for another platform, say
+                continue
+        for requirement in map(Requirement, needed[name]):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+                wanted |= {(canonicalize_name(requirement.name), one) for one in ("", *requirement.extras)}
+    return {name for name, _ in found}
+
+
+def beside_demo() -> list[str]:
+    """The modules of the environment that `make demo` does not install; pip is in every environment."""
+    there = installed_by("demo") | {"pip"}
+    modules = metadata.packages_distributions()
+    return sorted(name for name, of in modules.items() if there.isdisjoint(map(canonicalize_name, of)))
+
+
+@pytest.fixture
+def kernels_of_demo(tmp_path, monkeypatch, warm_kernels):
+    """Kernels in which nothing can be imported that `make demo` does not install."""
+    startup = tmp_path / "ipython/profile_default/startup"
+    startup.mkdir(parents=True)
+    (startup / "00-demo.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({beside_demo()}))\ndel sys\n")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
+
+
+def run(notebook, folder):
+    """Run a notebook's cells."""
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=resources).execute()
+
+
+def test_what_cannot_be_imported_is_what_the_tests_need_and_the_demo_does_not():
+    modules = metadata.packages_distributions()
+    blocked = {canonicalize_name(name) for module in beside_demo() for name in modules[module]}
+    only_for_tests = installed_by("test") - installed_by("demo")
+    assert {"hypothesis", "pytest", "playwright"} <= only_for_tests
+    assert only_for_tests & {canonicalize_name(name) for names in modules.values() for name in names} <= blocked
+    assert blocked.isdisjoint(installed_by("demo"))
+    assert {"tensorflow", "pandas", "jupyterlab", "matplotlib"} <= installed_by("demo")
+
+
+def test_a_kernel_of_the_demo_has_no_more_than_that(tmp_path, kernels_of_demo):
+    cells = [
+        "import pandas, matplotlib, tensorflow, tfgraphwidget",
+        "try:\n    import hypothesis\nexcept ModuleNotFoundError:\n    print('none')",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    run(notebook, tmp_path)
+    assert notebook.cells[1].outputs[0].text == "none\n"
+
+
 def test_there_are_notebooks():
     assert NOTEBOOKS != []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs_from_top_to_bottom(path, tmp_path, monkeypatch, warm_kernels):
+def test_notebook_runs_from_top_to_bottom(path, tmp_path, kernels_of_demo):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("JUPYTER_PATH", warm_kernels)
     notebook = nbformat.read(copies / path.name, as_version=4)
-    NotebookClient(
-        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(copies)}}
-    ).execute()
+    run(notebook, copies)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert [output for output in outputs if output.output_type == "error"] == []
     assert any(WIDGET in output.get("data", {}) for output in outputs)

@@ -205,7 +205,7 @@ class Looking(Selecting):
         return graph
 
     def table(self) -> Any:
-        """One row for each op, as a pandas DataFrame when pandas is installed, else as a list of dicts.
+        """One row for each op, in graph order: a pandas DataFrame, with the columns of `graph.table.COLUMNS`.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()

@@ -19,7 +19,7 @@ from tests.install.conftest import HERE, ROOT, Environment
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 TESTED = ("graph", "edits", "sources", "applying", "test_answer.py", "test_editor.py", "test_export_files.py")
-TOOLS = ("hypothesis", "pandas>=2", "pytest>=8", "pytest-xdist>=3.6")
+TOOLS = ("hypothesis", "pytest>=8", "pytest-xdist>=3.6")
 
 
 def candidates(version: str) -> Iterator[str]:

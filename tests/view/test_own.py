@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tfgraphwidget.view.own import of_values
@@ -24,14 +25,13 @@ def test_what_is_no_value_colours_nothing(nothing: Any) -> None:
 
 
 def test_a_column_of_pandas_may_have_gaps() -> None:
-    pandas = pytest.importorskip("pandas")
-    known = of_values(pandas.Series([1, None, 3], dtype="Int64").tolist())
+    known = of_values(pd.Series([1, None, 3], dtype="Int64").tolist())
     assert isinstance(known, Numbers)
     assert np.isnan(known.value).tolist() == [False, True, False]
-    words = of_values(pandas.Series(["slow", None, "fast"], dtype="string").tolist())
+    words = of_values(pd.Series(["slow", None, "fast"], dtype="string").tolist())
     assert isinstance(words, Categories)
     assert (sorted(words.labels), words.code.tolist().count(-1)) == (["fast", "slow"], 1)
-    dates = of_values(pandas.Series([datetime(2020, 1, 1), None]).tolist())
+    dates = of_values(pd.Series([datetime(2020, 1, 1), None]).tolist())
     assert isinstance(dates, Categories)
     assert dates.code.tolist() == [0, -1]
 

@@ -10,6 +10,7 @@ import runpy
 import traceback
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,7 @@ def diff(options: argparse.Namespace) -> int:
         after = _opened(argparse.Namespace(file=options.after))
         after.leave(0)
         tell(f"Opening {shown(Path(options.before).name)}")
-        found = after.diff(options.before)
+        found = replace(after.diff(before=options.before), between=(options.before, options.after))
     if options.json:
         say(json.dumps(found.rows(), indent=1))
     else:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.pairing import paired
 from tfgraphwidget.graph.resources import key_of, keyed
+from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.walks import mask_of
 from tfgraphwidget.names import colocated_with
 from tfgraphwidget.progress import counted
@@ -67,6 +67,7 @@ class Difference:
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. False when there is no difference; its length is the number of ops that differ.
+    `between` says in words what it leads from and to, where that is known; it is printed first.
     """
 
     added: tuple[str, ...] = ()
@@ -74,6 +75,7 @@ class Difference:
     changed: tuple[Changed, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     functions: Functions = _NONE
+    between: tuple[str, str] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         return bool(len(self) or any(self.functions))
@@ -102,12 +104,8 @@ class Difference:
         return [dict(zip(COLUMNS, row, strict=True)) for row in told]
 
     def table(self) -> Any:
-        """The rows as a pandas DataFrame when pandas is installed, else as a list of dicts."""
-        try:
-            pandas = import_module("pandas")
-        except ImportError:
-            return self.rows()
-        return pandas.DataFrame(self.rows(), columns=list(COLUMNS))
+        """The rows as a pandas DataFrame."""
+        return frame(self.rows(), COLUMNS)
 
     def __repr__(self) -> str:
         if not self:
@@ -122,7 +120,9 @@ class Difference:
                 for kind, names in zip(Functions._fields, self.functions, strict=True)
             ),
         ]
-        return "\n".join(line for title, found, items in held if found for line in _listed(title, len(found), items))
+        first = [f"{' → '.join(self.between)}:"] if self.between else []
+        rest = (line for title, found, items in held if found for line in _listed(title, len(found), items))
+        return "\n".join((*first, *rest))
 
 
 def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex
@@ -14,20 +14,27 @@ COLUMNS = ("name", "type", "scope", "device", "inputs", "control_inputs", "outpu
 
 
 def table(index: GraphIndex) -> Any:
-    """A pandas DataFrame when pandas is installed, else the same rows as a list of dicts, in graph order.
+    """A pandas DataFrame of the `rows`, in graph order; its columns are COLUMNS."""
+    return frame(rows(index), COLUMNS)
 
-    The columns are COLUMNS: inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
+
+def rows(index: GraphIndex) -> list[dict[str, Any]]:
+    """A dict with the keys COLUMNS for each op, in graph order.
+
+    These are inputs and control_inputs (tuples of names, in slot order); outputs (a tuple of texts
     "float32 (None, 3)", in port order); readers (how many ops read one of its tensors); variable (the one that the op
     is a part of, as handle, assign, read or check; "" for all others).
     """
     found = definitions(index, handles(index))
     variable = {op: held.handle for held in found.values() for op in own_ops(index, held)}
-    rows = [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        return rows
-    return pandas.DataFrame(rows, columns=list(COLUMNS))
+    return [_row(Op(index, i), variable.get(i, "")) for i in range(len(index))]
+
+
+def frame(found: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
+    """Rows as a pandas DataFrame; pandas is imported when the first table is asked for."""
+    import pandas as pd
+
+    return pd.DataFrame(list(found), columns=list(columns))
 
 
 def _row(op: Op, variable: str) -> dict[str, Any]:
