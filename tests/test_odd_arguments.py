@@ -6,7 +6,8 @@ import dataclasses
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -18,6 +19,7 @@ import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
+from tfgraphwidget.arguments import fits
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.protocol.requests import Verb
@@ -626,3 +628,199 @@ def failures_of_graph_editor(names: Any = None) -> list[str]:
             problems = ((word, wrong_in_old_script(name, odd_call)) for word, odd_call in variants(call, odd))
             found += [f"{name}({word}): {problem}" for word, problem in problems if problem]
     return found
+
+
+# Clones, selections, models of functions, and the functions of the package
+
+
+def copies() -> Any:
+    """A clone in a graph."""
+    return tgw.example().clone("x:0", "net/logits:0", into="copy")
+
+
+def modules() -> Any:
+    """A clone of a function's body."""
+    return function().clone("x:0", "net/logits:0", into="part")
+
+
+def part() -> Any:
+    """A selection."""
+    return tgw.example().ops("net/hidden/Relu")
+
+
+def calls_of_others(folder: Path) -> dict[str, tuple[Callable[[], Any], dict[str, Call]]]:
+    """What else can be called: how it comes about, and arguments that its methods take."""
+    place = str(folder / "values")
+    walk = {"stop_at": "x:0", "within": None, "controls": True, "inclusive": True}
+    package = {
+        "edit": ((tf.Graph(),), {"session": None, "signature": None, "checkpoint": None, "tags": None}),
+        "sync": ((OTHER[0], OTHER[1], None, 1.0), {}),
+        "renew": ((OTHER[0].session,), {}),
+    }
+    return {
+        "clone": (copies, {
+            "__getitem__": (("x",), {}), "__contains__": (("x",), {}), "sync": ((1.0,), {"session": None}),
+            "mix_op": ((0.5,), {}), "drift": ((), {"session": None}), "save": ((place,), {}),
+            "load": ((place,), {"session": None}), "saver": ((), {"max_to_keep": 5, "self": 1}),
+        }),
+        "module": (modules, {"__getitem__": (("net/w",), {}), "sync": ((1.0,), {})}),
+        "selection": (part, {
+            "upstream": ((), walk), "downstream": ((), walk), "grow": ((), {"controls": True}),
+            "shrink": ((), {"controls": True}), "on": ((OTHER[0].index,), {}), "save": ((place,), {}),
+            "__or__": ((OTHER[0].scope("net"),), {}), "__and__": ((OTHER[0].scope("net"),), {}),
+            "__sub__": ((OTHER[0].scope("net"),), {}), "__contains__": (("x",), {}),
+        }),
+        "copies of an editor": (lambda: OTHER[0].copies, {"__getitem__": (("copy",), {})}),
+        "package": (lambda: tgw, package),
+    }  # fmt: skip
+
+
+def failures_of_others(kind: str, folder: Path) -> list[str]:
+    """All that goes wrong when one of these is called with odd arguments."""
+    make, calls = calls_of_others(folder)[kind]
+    return failures(make, calls, lambda _: None, odd_values())
+
+
+# The tests
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, since "x" is a file's name too."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def unheard() -> Iterator[None]:
+    """Warnings of what could not be saved are no failures here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def test_every_public_method_of_an_editor_is_called() -> None:
+    assert public_methods(GraphEditor) == set(good_calls(Path())) | WITHOUT_ARGUMENTS
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_an_editor_refuses_odd_arguments_in_a_sentence_and_stays_as_it_was(source: str, folder: Path) -> None:
+    assert failures_of_editor(source, folder) == []
+
+
+@pytest.mark.parametrize("kind", ["clone", "module", "selection", "copies of an editor", "package"])
+def test_what_else_can_be_called_does_so_too(kind: str, folder: Path) -> None:
+    assert failures_of_others(kind, folder) == []
+
+
+def test_every_function_of_graph_editor_is_called() -> None:
+    functions = {name for name in ge.__all__ if inspect.isfunction(getattr(ge, name))}
+    handlers = {name for name in functions if name.endswith("_handler")} | {"transform_op_in_place"}
+    assert functions - handlers == {ge_name for ge_name in ge_calls() if ge_name in functions}
+
+
+def test_graph_editor_raises_what_the_original_raised() -> None:
+    assert failures_of_graph_editor() == []
+
+
+@pytest.mark.parametrize("source", ["the example", "a function", "a graph of TensorFlow 1"])
+def test_a_page_that_asks_for_something_odd_gets_a_sentence(source: str, folder: Path) -> None:
+    assert failures_of_messages(lambda: SOURCES[source](folder)) == []
+
+
+def closed(editor: GraphEditor) -> GraphEditor:
+    """An editor of which somebody has closed the session."""
+    editor.session.close()
+    return editor
+
+
+def finalized(editor: GraphEditor) -> GraphEditor:
+    """An editor of a graph that takes no more ops."""
+    editor.graph.finalize()
+    return editor
+
+
+def without_values(editor: GraphEditor) -> GraphEditor:
+    """An editor with a session in which nothing was initialised."""
+    return tgw.edit(editor.graph, session=tf.compat.v1.Session(graph=editor.graph))
+
+
+@pytest.mark.parametrize("source", ["the example", "a MetaGraphDef", "a graph of TensorFlow 1"])
+@pytest.mark.parametrize("ended", [closed, finalized, without_values])
+def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
+    source: str, ended: Callable[[GraphEditor], GraphEditor], folder: Path
+) -> None:
+    calls = {**good_calls(folder), **dict.fromkeys(WITHOUT_ARGUMENTS, ((), {}))}
+    found, editor = [], ended(SOURCES[source](folder))
+    for name, (given, options) in calls.items():
+        for renew in ({"renew": "never"}, {"renew": "always"}) if "renew" in options else ({},):
+            kept = {key: value for key, value in options.items() if key != "self"}
+            if "times" in kept:  # one copy each, with the values that there are
+                kept |= {"times": None, "devices": (), "device": None}
+            before = state(editor)
+            if problem := wrong(getattr(editor, name), (given, {**kept, **renew})):
+                found.append(f"{name}: {problem}")
+            if state(editor) != before:
+                editor = ended(SOURCES[source](folder))
+    assert found == []
+
+
+@pytest.mark.parametrize("how", [{}, {"control": True}])
+@pytest.mark.parametrize(
+    "op", ["Initializer/Const", "Assign", "Read/ReadVariableOp", "IsInitialized/VarIsInitializedOp"]
+)
+def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
+    op: str, how: dict[str, bool], folder: Path
+) -> None:
+    editor = tgw.example()
+    wrong_before = wrong(editor.detach, ((f"net/hidden/w/{op}",), how))
+    later: dict[str, Call] = {
+        "extract": (("x:0", "net/logits:0"), {}),
+        "clone": (("x:0", "net/logits:0"), {}),
+        "freeze": (("net/logits:0",), {}),
+        "save": ((f"{folder}/saved.meta",), {"verify": False}),
+        "undo": ((), {}),
+    }
+    assert [wrong_before, *(wrong(getattr(editor, name), call) for name, call in later.items())] == [""] * 6
+
+
+def test_an_extract_without_the_initial_value_has_a_variable_that_tells_what_it_reads() -> None:
+    editor = tgw.example()
+    editor.detach("net/hidden/w/Initializer/Const")
+    taken = editor.extract("x:0", "net/logits:0")
+    (variable,) = (v for v in taken.graph.get_collection("variables") if v.name == "net/hidden/w:0")
+    assert variable.initial_value is variable.initializer.inputs[1]
+
+
+def test_a_dead_tensor_has_no_value_and_is_refused_by_name() -> None:
+    tf.compat.v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+        tf.cond(x > 0, lambda: x * 2, lambda: x * 3, name="choice")
+    editor = tgw.edit(graph, session=tf.compat.v1.Session(graph=graph))
+    assert editor.probe("choice/Switch", {"x:0": 1.0})["choice/Switch:0"].value is None
+    with pytest.raises(GraphEditError, match="'choice/Switch:0' has no value in this run"):
+        editor.probe("choice/Switch:0", {"x:0": 1.0})
+    for call in (editor.compare, lambda feeds, tensor: editor.measure(tensor, feeds)):
+        with pytest.raises(GraphEditError, match="branch of a conditional that was not taken"):
+            call({"x:0": 1.0}, "choice/Switch:0")
+
+
+def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
+    editor = tgw.example()
+    variable = editor.graph.get_collection("variables")[0]
+    found = editor.compare({}, variable)
+    assert [(row.name, row.shape) for row in found.outputs] == [("net/hidden/w/Read/ReadVariableOp:0", (4, 8))]
+    with pytest.raises(GraphEditError, match="refers to a resource, which nobody can feed"):
+        editor.compare({variable.ref(): [[1.0]]}, "net/logits:0")
+
+
+def test_arguments_are_read_as_they_are_written() -> None:
+    for value, hint, allowed in (
+        (True, int, False), (np.int64(3), int, True), (3, float, True), (float("nan"), float, False), (1, bool, True),
+        (2, bool, False), ("ab", Iterable[str], False), (["a"], Iterable[str], True), ([1], Iterable[str], False),
+        (iter(["a"]), Iterable[str], True), ({"a": 1}, Mapping[str, int], True), ({1: 1}, Mapping[str, int], False),
+        (None, str | None, True), ("x", Literal["x"], True), ([], Literal["x"], False), (len, Callable[..., Any], True),
+        (5, Iterable[Any], True),
+    ):  # fmt: skip
+        assert fits(value, hint) is allowed, (value, hint)

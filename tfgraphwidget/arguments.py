@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import numbers
 import reprlib
 import types
@@ -126,9 +125,8 @@ def _fits_number(value: Any, hint: Any) -> bool:
     is_bool = isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # NumPy's own
     if hint is bool:
         return is_bool or (isinstance(value, int) and value in (0, 1))
-    if is_bool or not isinstance(value, numbers.Integral if hint is int else numbers.Real):
-        return False
-    return not (isinstance(value, float) and math.isnan(value))
+    is_one = isinstance(value, numbers.Integral if hint is int else numbers.Real)
+    return is_one and not is_bool and value == value  # noqa: PLR0124 - NaN is no number
 
 
 def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:

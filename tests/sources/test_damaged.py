@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +14,7 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, v1
 from tests.sources.conftest import Affine, facts, index_of
 from tfgraphwidget.errors import GraphEditError
@@ -152,3 +155,53 @@ def test_every_beginning_of_a_file_is_refused_or_can_be_looked_at() -> None:
     assert looked_at(data)
     opened = [end for end in range(len(data)) if looked_at(data[:end])]
     assert len(opened) < 10, "only where one op ends and the next begins is a beginning whole"
+
+
+def damaged_checkpoint(good: bytes, number: int) -> bytes:
+    """The bytes of a checkpoint's file, cut, changed, or with others in between."""
+    chance = random.Random(number)
+    at, made = chance.randrange(len(good)), bytearray(good)
+    match number % 5:
+        case 0:
+            return good[:at]
+        case 1:
+            made[at] ^= 1 << chance.randrange(8)
+        case 2:
+            made[at : at + 8] = b"\xff" * 8
+        case 3:
+            del made[at : at + chance.randrange(1, 20)]
+        case _:
+            made[at:at] = chance.randbytes(chance.randrange(1, 20))
+    return bytes(made)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
+def test_a_damaged_checkpoint_is_refused_in_a_sentence(suffix: str, tmp_path: Path) -> None:
+    original = tgw.example()
+    original.save(tmp_path / "net.meta", "x:0", "net/logits:0", verify=False)
+    copy = original.clone("x:0", "net/logits:0", into="copy")
+    file = tmp_path / f"net{suffix}"
+    good = file.read_bytes()
+    uses = (
+        lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run("net/w:0"),
+        lambda: copy.load(tmp_path / "net"),
+        lambda: original.clone("x:0", "net/logits:0", into=original.free_scope(), init=str(tmp_path / "net")),
+    )
+    refusals = 0
+    for number in range(60):
+        file.write_bytes(damaged_checkpoint(good, number))
+        for use in uses:
+            with suppress(GraphEditError):  # any other error fails the test
+                use()
+                continue
+            refusals += 1
+    assert refusals > 60
+
+
+def test_values_that_cannot_be_in_a_checkpoint_are_not_made_room_for(tmp_path: Path) -> None:
+    original = tgw.example()
+    copy = original.clone("x:0", "net/logits:0", into="copy")
+    copy.save(tmp_path / "net")
+    (tmp_path / "net.data-00000-of-00001").write_bytes(b"few")
+    with pytest.raises(GraphEditError, match=r"tells of 128 bytes for 'net/hidden/w', and its files have 3"):
+        copy.load(tmp_path / "net")

@@ -65,14 +65,15 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, A
 
     GraphEditError names a checkpoint that cannot be read, or a value that it lacks.
     """
+    checkpoint = Checkpoint.of(path)
     try:
-        reader = Checkpoint(path).reader
-    except (tf.errors.OpError, ValueError, RuntimeError) as error:
+        known = checkpoint.shapes
+    except GraphEditError as error:
         raise GraphEditError(f"There is no checkpoint {path!r} that can be read; give what Saver.save gave.") from error
     found = {}
     for key, variable in variables:
-        if not reader.has_tensor(key):
+        if key not in known:
             why = f"Checkpoint {path!r} has no value for {key!r}; save the originals under their names first."
             raise GraphEditError(why, [variable.handle])
-        found[variable.handle] = sliced(reader.get_tensor(key), variable)
+        found[variable.handle] = sliced(checkpoint.value(key), variable)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any
 
 from tfgraphwidget.applying.record import record_of
@@ -155,7 +155,7 @@ class Copy(Checked):
         >>> copy.save(path)
         >>> copy.load(path)
         """
-        self._sync(None).save(path)
+        self._sync(None).save(fspath(path))
 
     def load(self, path: str | PathLike[str], *, session: Any = None) -> None:
         """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
@@ -171,7 +171,7 @@ class Copy(Checked):
         >>> max(copy.drift().values())
         0.0
         """
-        self._sync(session).load(path)
+        self._sync(session).load(fspath(path))
 
     @property
     def model(self) -> Model:

@@ -79,7 +79,7 @@ def diff(options: argparse.Namespace) -> int:
         after = _opened(argparse.Namespace(file=options.after))
         after.leave(0)
         tell(f"Opening {shown(Path(options.before).name)}")
-        found = replace(after.diff(before=options.before), between=(options.before, options.after))
+        found = replace(after.diff(options.before), between=(options.before, options.after))
     if options.json:
         say(json.dumps(found.rows(), indent=1))
     else:

@@ -133,6 +133,8 @@ class Clone:
         return ()
 
     def _check_options(self) -> None:
+        if not isinstance(self.into, str):
+            raise NameTaken(f"{shown(self.into)} is no name scope; give a string.")
         check_modes(self.variables)
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             known = ", ".join(map(repr, INITS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex
@@ -32,9 +33,8 @@ def rows(index: GraphIndex) -> list[dict[str, Any]]:
 
 def frame(found: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> Any:
     """Rows as a pandas DataFrame; pandas is imported when the first table is asked for."""
-    import pandas as pd
-
-    return pd.DataFrame(list(found), columns=list(columns))
+    pandas = import_module("pandas")  # which comes without types
+    return pandas.DataFrame(list(found), columns=list(columns))
 
 
 def _row(op: Op, variable: str) -> dict[str, Any]:

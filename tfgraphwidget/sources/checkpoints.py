@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -97,24 +98,46 @@ class Checkpoint:
     @cached_property
     def shapes(self) -> Mapping[str, Any]:
         """Name of each value -> its shape; GraphEditError when TensorFlow cannot read the checkpoint."""
-        try:
-            shapes: Mapping[str, Any] = self.reader.get_variable_to_shape_map()
-        except (tf.errors.OpError, ValueError, RuntimeError) as error:
-            message = str(error).splitlines()[0][:200].rstrip(".")
-            raise GraphEditError(
-                f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again."
-            ) from error
+        shapes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_shape_map())
         return shapes
 
     def value(self, name: str) -> Any:
-        """The numpy value of that name."""
-        return self.reader.get_tensor(name)
+        """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
+        dtype = self._dtypes[name]
+        size = math.prod(self.shapes[name]) * (1 if dtype == tf.string else dtype.size)
+        if size > self._bytes:  # TensorFlow makes room for it before it looks
+            raise GraphEditError(
+                f"Checkpoint {shortened(self.prefix)} tells of {size:,} bytes for {name[:200]!r}, and its files have "
+                f"{self._bytes:,.0f}; copy it again."
+            )
+        return self._read(lambda reader: reader.get_tensor(name))
+
+    def _read(self, what: Callable[[Any], Any]) -> Any:
+        try:
+            return what(self.reader)
+        except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
+            message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+            raise GraphEditError(
+                f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again."
+            ) from error
 
     @cached_property
     def reader(self) -> Any:
         """What reads the values; TensorFlow's errors where it cannot."""
         # tf.train.load_checkpoint takes a prefix for the directory of that name, when there is one.
         return tf.compat.v1.train.NewCheckpointReader(self.prefix)
+
+    @cached_property
+    def _dtypes(self) -> Mapping[str, Any]:
+        dtypes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_dtype_map())
+        return dtypes
+
+    @cached_property
+    def _bytes(self) -> float:
+        """How many bytes the values can have at most; nobody can tell of TensorFlow 0.x's one file, which is packed."""
+        folder = Path(self.prefix).parent
+        shards = [folder / name for name in _entries(folder) if self._shard(name)]
+        return sum(shard.stat().st_size for shard in shards) if shards else math.inf
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
