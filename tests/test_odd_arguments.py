@@ -17,6 +17,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
+from tests.stress.rounds import ROUNDS
 from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.arguments import fits
@@ -404,7 +405,10 @@ def failures_of_editor(source: str, folder: Path, names: Any = None) -> list[str
     """All that goes wrong when an editor's methods are called with odd arguments."""
     calls = renamed(good_calls(folder), NAMED.get(source, {}))
     chosen = {name: call for name, call in calls.items() if names is None or name in names}
-    return failures(lambda: SOURCES[source](folder), chosen, state, odd_values())
+    odd, place = odd_values(), list(SOURCES).index(source)
+    if place and ROUNDS == 1:  # the example gets all of them, other sources a fourth each; `make stress` gives all
+        odd = dict(list(odd.items())[place % 4 :: 4])
+    return failures(lambda: SOURCES[source](folder), chosen, state, odd)
 
 
 # Messages
@@ -504,11 +508,11 @@ def shown(editor: GraphEditor) -> Answers:
     return answers
 
 
-def failures_of_messages(make: Callable[[], GraphEditor]) -> list[str]:
-    """All that goes wrong when a page asks for something odd."""
+def failures_of_messages(make: Callable[[], GraphEditor], every: int = 1) -> list[str]:
+    """All that goes wrong when a page asks for something odd; `every` 3 takes every third message."""
     found, editor = [], make()
     answers = shown(editor)
-    for word, message in messages():
+    for word, message in itertools.islice(messages(), 0, None, every):
         before = state(editor)
         if problem := wrong(answered, ((answers, message), {})):
             found.append(f"{word}: {problem}")
@@ -661,7 +665,7 @@ def calls_of_others(folder: Path) -> dict[str, tuple[Callable[[], Any], dict[str
         "clone": (copies, {
             "__getitem__": (("x",), {}), "__contains__": (("x",), {}), "sync": ((1.0,), {"session": None}),
             "mix_op": ((0.5,), {}), "drift": ((), {"session": None}), "save": ((place,), {}),
-            "load": ((place,), {"session": None}), "saver": ((), {"max_to_keep": 5, "self": 1}),
+            "load": ((place,), {"session": None}),
         }),
         "module": (modules, {"__getitem__": (("net/w",), {}), "sync": ((1.0,), {})}),
         "selection": (part, {
@@ -725,7 +729,8 @@ def test_graph_editor_raises_what_the_original_raised() -> None:
 
 @pytest.mark.parametrize("source", ["the example", "a function", "a graph of TensorFlow 1"])
 def test_a_page_that_asks_for_something_odd_gets_a_sentence(source: str, folder: Path) -> None:
-    assert failures_of_messages(lambda: SOURCES[source](folder)) == []
+    every = 1 if source == "the example" or ROUNDS > 1 else 4
+    assert failures_of_messages(lambda: SOURCES[source](folder), every) == []
 
 
 def closed(editor: GraphEditor) -> GraphEditor:

@@ -54,7 +54,9 @@ class Copy(Checked):
         A tensor that a placeholder, or another tensor, stands for gives that one.
         """
         name = original if isinstance(original, str) else getattr(original, "name", None)
-        if not isinstance(name, str) or getattr(original, "graph", None) not in (None, self._models[0].graph):
+        graph = getattr(original, "graph", None)
+        elsewhere = hasattr(original, "initializer") if graph is None else graph is not self._models[0].graph
+        if not isinstance(name, str) or elsewhere:
             raise UnknownName(
                 f"{shown(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, an op or "
                 "a variable of the original's graph."

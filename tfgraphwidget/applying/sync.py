@@ -21,6 +21,7 @@ from tfgraphwidget.applying import checkpointed, mixing, values
 from tfgraphwidget.applying.importing import check_open
 from tfgraphwidget.applying.record import hidden_on_failure, hide, record_of, show
 from tfgraphwidget.applying.running import PATIENCE, Answered
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.interrupts import held_back
@@ -35,6 +36,10 @@ class Model:
 
     graph: tf.Graph
     session: Any = None
+
+    def is_same(self, other: Model) -> bool:
+        """Whether both are of one graph and one session."""
+        return self.graph is other.graph and self.session is other.session
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ class Sync:
         for pair in self.pairs:
             self._check(pair)
         originals = {o.handle for o, _ in self.pairs}
-        both = [c.name for _, c in self.pairs if c.handle in originals] if self.source == self.target else []
+        both = [c.name for _, c in self.pairs if c.handle in originals] if self.source.is_same(self.target) else []
         if both:
             raise GraphEditError(f"Variable {both[0]!r} is an original and a copy at once; sync one after the other.")
 
@@ -118,8 +123,10 @@ class Sync:
             raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
         inside = _is_inside(self.target.graph)
         number = tau is None or isinstance(tau, Real)
-        if tau is not None and number:
+        if number and tau is not None:
             check_tau(tau)
+        elif not number:
+            self._check_tensor(tau)
         if number and not inside and tau in self._made:
             _show(self._made[tau])
             return self._made[tau]
@@ -130,6 +137,13 @@ class Sync:
             if number and not inside:
                 self._made[tau] = made
         return made
+
+    def _check_tensor(self, tau: Any) -> None:
+        of_graph = isinstance(tau, tf.Tensor | tf.Variable) and getattr(tau, "graph", None) is self.target.graph
+        if not of_graph or not tau.shape.is_compatible_with([]):
+            raise GraphEditError(
+                f"{shown(tau)} is no mixture; give a number from 0 to 1, or a scalar tensor of the copy's graph."
+            )
 
     @property
     def _scope(self) -> str:
@@ -224,7 +238,7 @@ class Sync:
     def _present(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Present values of the originals and of the copies; of one session, at one time."""
         originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
-        if self.source == self.target:
+        if self.source.is_same(self.target):
             both = self._read(self.source, list({v.handle: v for v in (*originals, *copies)}.values()))
             return both, both
         return self._read(self.source, originals), self._read(self.target, copies)
@@ -260,7 +274,9 @@ class Sync:
 def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
-        raise GraphEditError(f"tau={tau!r} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy).")
+        raise GraphEditError(
+            f"tau={shown(tau)} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
+        )
 
 
 def _is_inside(graph: tf.Graph) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.applying.running import can_grow
+from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.names import listed
@@ -25,6 +26,8 @@ Values = Mapping[str, "np.ndarray[Any, Any]"]
 
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
     """Raise when the session cannot run ops of the graph."""
+    if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
+        raise SessionRefused(f"{shown(session)} is no session; give a tf.compat.v1.Session of the graph.")
     if getattr(session, "_closed", False):
         raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
     if session.graph is not graph:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
+from tfgraphwidget.arguments import check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.names import did_you_mean
@@ -55,8 +57,10 @@ def _wanted(
     if names is None:
         yield from ((name, name) for name in ours if name in theirs)
         return
+    names = list(names) if isinstance(names, Iterator) else names
+    check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., Any])
     if callable(names):
-        asked = {name: names(name) for name in ours}
+        asked = {name: _asked(names, name) for name in ours}
         told = {a: b for a, b in asked.items() if b is not None}
     elif isinstance(names, Mapping):
         told = {_less(a, source): _less(b, target) for a, b in names.items()}
@@ -72,6 +76,17 @@ def _wanted(
                 yield name, wanted
             elif not _is_slot(name, ours):
                 raise UnknownName(f"There is no variable {wanted!r} to copy {name!r} to.{did_you_mean(wanted, theirs)}")
+
+
+def _asked(names: Callable[[str], Any], name: str) -> str | None:
+    """The name that a person's function gives for one."""
+    try:
+        found = names(name)
+    except Exception as error:
+        raise GraphEditError(f"The function of names raised {type(error).__name__} for {name!r}: {error}.") from error
+    if found is not None and not isinstance(found, str):
+        raise GraphEditError(f"The function of names gave {shown(found)} for {name!r}; let it give a name, or None.")
+    return found
 
 
 def _is_slot(name: str, known: Mapping[str, VariableDef]) -> bool:

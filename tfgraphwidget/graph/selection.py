@@ -269,8 +269,12 @@ class Walk:
         """The options as they were given: names or tensors, one or many."""
         for name, value in how.items():
             check("upstream", name, value, bool)
-        is_one = isinstance(stop_at, str) or hasattr(stop_at, "name") or not isinstance(stop_at, Iterable)
-        names = tuple(getattr(item, "name", item) for item in ([stop_at] if is_one else stop_at))
+        is_one = isinstance(stop_at, str) or hasattr(stop_at, "name")
+        try:
+            given = [stop_at] if is_one else list(stop_at)
+        except Exception:  # whatever it raises that is nothing to go through
+            given = [stop_at]
+        names = tuple(getattr(item, "name", item) for item in given)
         for name in names:
             if not isinstance(name, str):
                 raise UnknownName(f"stop_at names {shown(name)}, which is no tensor; write 'scope/op:0'.")
