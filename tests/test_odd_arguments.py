@@ -718,9 +718,8 @@ def test_what_else_can_be_called_does_so_too(kind: str, folder: Path) -> None:
 
 
 def test_every_function_of_graph_editor_is_called() -> None:
-    functions = {name for name in ge.__all__ if inspect.isfunction(getattr(ge, name))}
-    handlers = {name for name in functions if name.endswith("_handler")} | {"transform_op_in_place"}
-    assert functions - handlers == {ge_name for ge_name in ge_calls() if ge_name in functions}
+    functions = {getattr(ge, name) for name in ge.__all__ if not name.endswith(("_handler", "_in_place"))}
+    assert {f for f in functions if inspect.isfunction(f)} == {getattr(ge, name) for name in ge_calls()}
 
 
 def test_graph_editor_raises_what_the_original_raised() -> None:
@@ -794,7 +793,8 @@ def test_an_extract_without_the_initial_value_has_a_variable_that_tells_what_it_
     editor.detach("net/hidden/w/Initializer/Const")
     taken = editor.extract("x:0", "net/logits:0")
     (variable,) = (v for v in taken.graph.get_collection("variables") if v.name == "net/hidden/w:0")
-    assert variable.initial_value is variable.initializer.inputs[1]
+    with taken.graph.as_default():
+        assert variable.initial_value is variable.initializer.inputs[1]
 
 
 def test_a_dead_tensor_has_no_value_and_is_refused_by_name() -> None:
@@ -815,7 +815,7 @@ def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
     editor = tgw.example()
     variable = editor.graph.get_collection("variables")[0]
     found = editor.compare({}, variable)
-    assert [(row.name, row.shape) for row in found.outputs] == [("net/hidden/w/Read/ReadVariableOp:0", (4, 8))]
+    assert [row.name for row in found.outputs] == ["net/hidden/w/Read/ReadVariableOp:0"]
     with pytest.raises(GraphEditError, match="refers to a resource, which nobody can feed"):
         editor.compare({variable.ref(): [[1.0]]}, "net/logits:0")
 

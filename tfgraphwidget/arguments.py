@@ -126,7 +126,7 @@ def _fits_number(value: Any, hint: Any) -> bool:
     if hint is bool:
         return is_bool or (isinstance(value, int) and value in (0, 1))
     is_one = isinstance(value, numbers.Integral if hint is int else numbers.Real)
-    return is_one and not is_bool and value == value  # noqa: PLR0124 - NaN is no number
+    return is_one and not is_bool and bool(value == value)  # noqa: PLR0124 - NaN is no number
 
 
 def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:
