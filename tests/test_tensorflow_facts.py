@@ -628,3 +628,12 @@ def test_gradients_know_the_op_that_they_are_of() -> None:
         assert op._original_op is y.op
         op._original_op = None
         assert op._original_op is None
+
+
+def test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given() -> None:
+    given = v1.GraphDef(node=[v1.NodeDef(name="h", op="VarHandleOp")])
+    given.node[0].attr["dtype"].type = tf.float32.as_datatype_enum
+    given.node[0].attr["shape"].shape.SetInParent()
+    with tf.Graph().as_default():
+        tf.import_graph_def(given, name="")
+    assert "container" in given.node[0].attr

@@ -145,7 +145,9 @@ class GraphEditor(Colouring):
         self._told = []
         what = export.Export(  # Over 30 lines because one line each says where what an Export can need comes from
             index=self.index,
-            envelope=self.room.body.envelope,
+            envelope=self._live.envelope if self.room.site is self._live else self.room.body.envelope,
+            written=self._live.written if self.room.site is self._live else list,
+            meta=None if self._source.stored is None else self._source.stored.meta,
             graph=lambda: self.graph,
             session=lambda: self.session,
             ask=lambda: self._asked(inputs, outputs, signatures),

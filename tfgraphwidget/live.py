@@ -27,6 +27,7 @@ from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
+from tfgraphwidget.sources.protos import FileForm
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.members import Member
@@ -62,6 +63,7 @@ class LiveGraph:
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         self._reading: _Reading
+        self._form: FileForm | None = None  # of a file that was imported
         self.reread()
         self.first = self._reading.index  # before all edits
 
@@ -92,11 +94,12 @@ class LiveGraph:
 
     def _revive(self) -> None:
         """Import a file, and do again in TensorFlow's graph what was edited before."""
-        source, draft = self.source, self._draft
+        source, draft, body = self.source, self._draft, self.source.body
         with self.attempt():
             source.live()
             self._draft = None
             self.reread()
+            self._form = FileForm(body, self._reading.index.nodes)
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
@@ -130,7 +133,16 @@ class LiveGraph:
                 source.graph = source.session = None
                 source.body, source.notices, source.has_values = opened
                 self._draft, self._reading, self._shapes, self._built_on_hidden = held
-                self._fitted, self._members = {}, {}
+                self._fitted, self._members, self._form = {}, {}, None
+
+    def envelope(self) -> Any:
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        found = self.source.body.envelope()
+        return found if self._form is None else self._form.envelope(found)
+
+    def written(self, nodes: Iterable[Any]) -> list[Any]:
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
+        return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def _record(self) -> patches.Record:
         graph = self.source.graph

@@ -16,16 +16,16 @@ from tfgraphwidget.graph.index import GraphIndex
 
 def whole(what: Export) -> tf.compat.v1.GraphDef:
     """Every op the editor shows, with all functions; ops hidden by undo are left out."""
-    return assembled(what.index, what.envelope(), what.index.nodes)
+    return assembled(what.index, what.envelope(), what.written(what.index.nodes))
 
 
 def assembled(index: GraphIndex, graph_def: Any, nodes: Iterable[Any]) -> Any:
     """A GraphDef without nodes, given these, and all functions of the index that it lacks."""
     graph_def.node.extend(nodes)
     there = {function.signature.name for function in graph_def.library.function}
-    graph_def.library.function.extend(function_of(index, name) for name in sorted(index.functions - there))
-    if not graph_def.library.ByteSize():
-        graph_def.ClearField("library")  # as TensorFlow leaves it out
+    lacking = sorted(index.functions - there)
+    if lacking:
+        graph_def.library.function.extend(function_of(index, name) for name in lacking)
     return graph_def
 
 

@@ -80,6 +80,8 @@ def write_meta_graph(path: Path, what: Export) -> None:
     made = meta_graph.create_meta_graph_def(graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver)
     for key in add_collections(made, graph, what.index, variables):
         what.notice(f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out.")
+    if what.meta is not None and made.graph_def == what.meta().graph_def:
+        _keep(made, what.meta(), bare=bare)
     what = what.called_by(_signatures(what))
     for signature in what.signatures:
         made.signature_def[signature.name].CopyFrom(signature_def(what.index, signature, signature))
@@ -92,6 +94,19 @@ def write_meta_graph(path: Path, what: Export) -> None:
     if what.verify and not bare:
         _check_values(path, variables, present)
         _check_runs(path, what, present)
+
+
+def _keep(made: Any, original: Any, *, bare: bool) -> None:
+    """Of a graph that is still what its file holds keep what else the file tells: who wrote it, its Saver, its objects.
+
+    Of the Saver only where it reads what is written beside: it may have other names for the variables.
+    """
+    has_saver = bare or made.HasField("saver_def")
+    for key in ("meta_info_def", "object_graph_def", "saver_def"):
+        made.ClearField(key)
+        if original.HasField(key) and (has_saver or key != "saver_def"):
+            getattr(made, key).CopyFrom(getattr(original, key))
+    made.asset_file_def.extend(original.asset_file_def)
 
 
 def _saved(what: Export, *, bare: bool) -> tuple[VariableDef, ...]:

@@ -81,6 +81,8 @@ def standing_alone(what: Export) -> Iterator[Export]:
                 what,
                 index=build(body.nodes(), *body.collections(), **known),
                 envelope=body.envelope,
+                written=list,
+                meta=None,
                 graph=lambda: graph,
                 session=lambda: session,
                 ask=lambda: source.signatures,

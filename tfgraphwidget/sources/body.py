@@ -102,6 +102,9 @@ class Beside(Protocol):
     def value(self, handle: str) -> Any:
         """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
 
+    def meta(self) -> Any:
+        """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
+
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
 

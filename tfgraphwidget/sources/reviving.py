@@ -64,13 +64,21 @@ def _fill(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
         loader.load(session, tags)
         _load_unrestored(file, graph, session)
         return
-    meta = file.meta
-    if meta.HasField("meta_info_def") or meta.collection_def:
-        meta_graph.import_scoped_meta_graph(meta)
+    # TensorFlow adds default attributes to the very NodeDefs that it is given
+    # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
+    if file.meta.HasField("meta_info_def") or file.meta.collection_def:
+        meta_graph.import_scoped_meta_graph(_copied(file.meta))
     else:
-        tf.import_graph_def(file.graph_def, name="")
+        tf.import_graph_def(_copied(file.graph_def), name="")
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
+
+
+def _copied(proto: Any) -> Any:
+    """The same once more."""
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    return copy
 
 
 def _load_unrestored(file: File, graph: tf.Graph, session: tf.compat.v1.Session) -> None:

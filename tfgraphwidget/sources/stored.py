@@ -37,6 +37,10 @@ class Stored:
         found = checkpoint.value(key)
         return np.asarray(found if variable is None else sliced(found, variable))
 
+    def meta(self) -> Any:
+        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel, whose files lie beside."""
+        return self._file.meta if self._file.folder is None else tf.compat.v1.MetaGraphDef()
+
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
         return () if self._traces is None else traces.of_saved(self._traces, op, function)
