@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
 
 import tfgraphwidget as tgw
-from tests.conftest import build_while_loop, initialised, v1
-from tests.sources.conftest import node
+from tests.conftest import build_while_loop, fill, initialised, read, v1
+from tests.sources.conftest import affine, node, tf1_saved_model, tf2_saved_model
 from tfgraphwidget.editor import GraphEditor
+
+__all__ = ["affine", "tf1_saved_model", "tf2_saved_model"]  # fixtures
 
 
 def lean(graph: tf.Graph) -> v1.GraphDef:
@@ -135,3 +138,58 @@ def test_of_an_edited_file_only_what_was_edited_differs(tmp_path: Path) -> None:
     assert {one.name for one in differing} < set(before)
     assert 0 < len(differing) <= 2
     assert (again.library, again.versions) == (told.library, told.versions)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What a folder holds."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rewrite(folder: Path, *more: v1.NodeDef) -> None:
+    """Leave a SavedModel the one graph that is tagged "serve", with more ops."""
+    model = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    (meta,) = (meta for meta in model.meta_graphs if "serve" in meta.meta_info_def.tags)
+    meta.graph_def.node.extend(more)
+    told = saved_model_pb2.SavedModel(saved_model_schema_version=1, meta_graphs=[meta])
+    (folder / "saved_model.pb").write_bytes(told.SerializeToString())
+
+
+@pytest.mark.parametrize("treatment", ["opened", "outside", "imported"])
+@pytest.mark.parametrize("kind", ["tf1_saved_model", "tf2_saved_model"])
+def test_a_saved_model_is_the_same_files(
+    tmp_path: Path, kind: str, treatment: str, request: pytest.FixtureRequest
+) -> None:
+    folder = request.getfixturevalue(kind)
+    rewrite(folder)
+    editor = tgw.edit(folder, tags="serve")
+    if treatment != "opened":
+        editor.leave(0)
+    if treatment == "imported":
+        assert editor.graph is not None
+    editor.save(tmp_path / "again")
+    assert files(tmp_path / "again") == files(folder)
+
+
+def test_a_saved_model_whose_values_or_graph_have_changed_is_no_copy(tf1_saved_model: Path, tmp_path: Path) -> None:
+    rewrite(tf1_saved_model)
+    before = files(tf1_saved_model)
+    editor = tgw.edit(tf1_saved_model, tags="serve")
+    variable = editor.graph.get_collection("variables")[0]
+    fill(variable, 0.25, editor.session)
+    editor.save(tmp_path / "trained")
+    again = tgw.edit(tmp_path / "trained")
+    assert again.graph is not None
+    assert np.unique(read([again.graph.get_collection("variables")[0]], again.session)[0]).tolist() == [0.25]
+    other = tgw.edit(tf1_saved_model, tags="serve")
+    other.rename("net/one/out", "hidden")
+    other.save(tmp_path / "edited")
+    assert "hidden" in tgw.edit(tmp_path / "edited").index.ids
+    assert files(tf1_saved_model) == before
+
+
+def test_a_saved_model_with_an_op_that_tensorflow_does_not_know_is_the_same_files(
+    tf1_saved_model: Path, tmp_path: Path
+) -> None:
+    rewrite(tf1_saved_model, v1.NodeDef(name="odd", op="NobodyKnowsThis"))
+    tgw.edit(tf1_saved_model, tags="serve").save(tmp_path / "again")
+    assert files(tmp_path / "again") == files(tf1_saved_model)

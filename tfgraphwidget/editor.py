@@ -148,6 +148,7 @@ class GraphEditor(Colouring):
             envelope=self._live.envelope if self.room.site is self._live else self.room.body.envelope,
             written=self._live.written if self.room.site is self._live else list,
             meta=None if self._source.stored is None else self._source.stored.meta,
+            unedited=lambda: self._unedited(inputs, outputs, signatures),
             graph=lambda: self.graph,
             session=lambda: self.session,
             ask=lambda: self._asked(inputs, outputs, signatures),
@@ -196,6 +197,17 @@ class GraphEditor(Colouring):
         for sentence in self._told:
             warnings.warn(sentence, stacklevel=3)
         return written
+
+    def _unedited(self, *given: Any) -> Path | None:
+        """The folder of the SavedModel that is shown, when it is asked for as it was opened and nothing has changed."""
+        stored, is_outside = self._source.stored, self.room.site is self._live
+        if stored is None or any(end is not None for end in given) or any(step.patch for step in self._history.done):
+            return None
+        if not is_outside and self.breadcrumb != self._entrance:
+            return None
+        if is_outside and self._asked(None, None, None) != self.signatures:
+            return None
+        return stored.folder() if self._live.unedited() else None
 
     def _whole_function(self, *given: Any) -> Callable[[], Any]:
         """What gives the function one stands in as a tf.Module: the whole of it can be saved."""

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfgraphwidget.applying import patches, placing, values, wiring
 from tfgraphwidget.applying.dropped import watch_partial_runs
 from tfgraphwidget.applying.rebuild import COLLECTIONS
@@ -24,7 +26,7 @@ from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.graph.variables import definitions, handles
 from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
 from tfgraphwidget.sources.protos import FileForm
@@ -64,6 +66,7 @@ class LiveGraph:
         self._reserved: frozenset[str] = frozenset()
         self._reading: _Reading
         self._form: FileForm | None = None  # of a file that was imported
+        self._imported: GraphIndex | None = None  # as it was then
         self.reread()
         self.first = self._reading.index  # before all edits
 
@@ -99,7 +102,8 @@ class LiveGraph:
             source.live()
             self._draft = None
             self.reread()
-            self._form = FileForm(body, self._reading.index.nodes)
+            imported = self._reading.index
+            self._form, self._imported = FileForm(body, imported.nodes), imported
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
@@ -143,6 +147,27 @@ class LiveGraph:
     def written(self, nodes: Iterable[Any]) -> list[Any]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
+
+    def unedited(self) -> bool:
+        """Whether a file's graph is what the file holds, and so are its variables and what its tables are given."""
+        if self._form is None or self._imported is None:
+            return self.source.graph is None and self.index is self.first
+        index, imported = self.index, self._imported
+        if self.written(index.nodes) != list(self.first.nodes) or index.collections != imported.collections:
+            return False
+        return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
+
+    def _has_saved_values(self) -> bool:
+        source, index = self.source, self.index
+        if source.session is None or source.stored is None:
+            return False
+        reads = {v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()}
+        try:
+            now = source.session.run(reads) if reads else {}
+            saved = {handle: np.asarray(source.stored.value(handle)) for handle in reads}
+        except Exception:  # whatever TensorFlow finds: then they are no more the saved ones
+            return False
+        return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
 
     def _record(self) -> patches.Record:
         graph = self.source.graph

@@ -70,7 +70,7 @@ def standing_alone(what: Export) -> Iterator[Export]:
     if what.module is None:
         raise NotRunnable(what.read_only)
     with TemporaryDirectory() as folder:
-        save_module(Path(folder) / "function", replace(what, verify=False), what.module)
+        save_module(Path(folder) / "function", replace(what, verify=False, unedited=None), what.module)
         source = open_source(Path(folder) / "function")
         graph = source.live()
         body, session = source.body, source.session
@@ -83,6 +83,7 @@ def standing_alone(what: Export) -> Iterator[Export]:
                 envelope=body.envelope,
                 written=list,
                 meta=None,
+                unedited=None,
                 graph=lambda: graph,
                 session=lambda: session,
                 ask=lambda: source.signatures,

@@ -7,8 +7,10 @@ the ends of its signatures and keeps no order of them.
 from __future__ import annotations
 
 import re
+import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -50,7 +52,11 @@ _LEFT_OUT = frozenset({
 
 
 def write_saved_model(path: Path, what: Export) -> None:
-    """Write a SavedModel of what the signatures need to the folder `path`, and try it."""
+    """Write a SavedModel of what the signatures need to the folder `path`, and try it; an unedited one is copied."""
+    unedited = None if what.unedited is None else what.unedited()
+    if unedited is not None and len(_model(unedited).meta_graphs) == 1:  # of several one was chosen by its tags
+        _copy(unedited, path)
+        return
     if what.read_only:
         if what.module is None:
             raise NotRunnable(what.read_only)
@@ -68,19 +74,33 @@ def write_saved_model(path: Path, what: Export) -> None:
         check_saved_model(path, Original(what, state))
 
 
+def _copy(folder: Path, path: Path) -> None:
+    """Write the SavedModel of another folder: its graphs, values and files as they are."""
+    for inside in ("variables", "assets"):
+        if (folder / inside).is_dir():
+            (path / inside).mkdir(parents=True)
+    for name in files_of(folder):
+        if (folder / name).is_file():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, path / name)
+
+
 def files_of(folder: Path) -> list[str]:
     """The files of the SavedModel in a folder: what TensorFlow has written there, and nothing that others put beside.
 
     A file in "assets" is the model's when its saved_model.pb names it.
     """
-    try:
-        model = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    except (OSError, DecodeError):
-        model = saved_model_pb2.SavedModel()
-    named = (asset.filename for meta in model.meta_graphs for asset in asset_files(meta))
+    named = (asset.filename for meta in _model(folder).meta_graphs for asset in asset_files(meta))
     assets = [f"assets/{name}" for name in named if not outside(folder, name)]
     beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
     return [*_FILES, *dict.fromkeys(assets), *beside]
+
+
+def _model(folder: Path) -> Any:
+    try:
+        return saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    except (OSError, DecodeError):
+        return saved_model_pb2.SavedModel()
 
 
 def _write(path: Path, what: Export, part: Part, state: State) -> None:

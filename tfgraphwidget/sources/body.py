@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import tensorflow as tf
@@ -104,6 +105,9 @@ class Beside(Protocol):
 
     def meta(self) -> Any:
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
+
+    def folder(self) -> Path | None:
+        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
 
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""

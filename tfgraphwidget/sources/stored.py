@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectG
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.sources import traces
+from tfgraphwidget.sources.assets import asset_files, outside
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.notices import File
 from tfgraphwidget.sources.objects import saved_variables
+from tfgraphwidget.sources.parsing import META
 from tfgraphwidget.sources.restored import keys_by_handle, sliced, variables_of
 
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -38,8 +41,16 @@ class Stored:
         return np.asarray(found if variable is None else sliced(found, variable))
 
     def meta(self) -> Any:
-        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel, whose files lie beside."""
-        return self._file.meta if self._file.folder is None else tf.compat.v1.MetaGraphDef()
+        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
+        return self._file.meta if self._file.folder is None else META()
+
+    def folder(self) -> Path | None:
+        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
+        held = self._file
+        if held.folder is None or any(outside(held.folder, asset.filename) for asset in asset_files(held.meta)):
+            return None
+        lacks_values = bool(self._variables) and (held.checkpoint is None or held.checkpoint.missing())
+        return None if lacks_values or not (held.folder / "saved_model.pb").is_file() else held.folder
 
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
