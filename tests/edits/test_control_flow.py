@@ -417,3 +417,24 @@ def test_what_loops_carry_beside_what_is_needed_comes_from_the_copy_s_inputs_too
     for fed in FED:
         theirs = {copy[name]: value for name, value in fed.items()}
         assert session.run("copy/y:0", theirs) == pytest.approx(session.run("y:0", fed))
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_a_copy_in_the_body_of_a_loop_has_a_variable_of_its_own(resource: bool) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", [], initializer=v1.ones_initializer(), use_resource=resource)
+        tf.identity(v1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * w.read_value()), [0, x])[1], name="y")
+    with v1.Session(graph=graph) as session:
+        session.run(w.initializer)
+        editor = tgw.edit(graph, session=session)
+        copy = editor.clone("while/Identity_1:0", "while/mul:0", into="copy")
+        assert ([v.op.name for v in copy.variables], copy.shared) == (["copy/w"], ())
+        assert session.run("y:0", {x: 5.0}) == 5
+        editor.reroute("while/mul:0", to=copy["while/mul:0"].name)
+        with graph.as_default():
+            double = v1.assign(copy.variables[0], 2.0)
+        session.run(double)
+        assert session.run(["y:0", w], {x: 5.0}) == [40, 1]

@@ -10,6 +10,7 @@ from tfgraphwidget.errors import NoPath
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.filling import from_outside
+from tfgraphwidget.graph.frames import control_flow
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.named import pairs
 from tfgraphwidget.graph.resources import held_by, keyed, of_type
@@ -108,6 +109,8 @@ def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[in
     waited = walks.mask_of(index, index.controls.values[waiting])
     outside[list(inputs)] = False
     free &= ~walks.forward(index, np.flatnonzero(outside), within=rest)
+    # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is taken.
+    free[[op for block in control_flow(index) for op in block.ops]] = False
     return found | walks.backward(index, np.flatnonzero(free & waited), within=free)
 
 

@@ -196,13 +196,16 @@ class _Flow:
         return found
 
     def _home(self, ops: Collection[int]) -> int:
-        """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these."""
+        """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these.
+
+        A variable that enters brings along what initialises it: so what lies in no block at all does not count then.
+        """
         entering = self.invariants.intersection(ops)
         feeding: set[int] = set()
         if entering:
             within = walks.mask_of(self.index, ops)
             feeding = set(walks.backward(self.index, entering, within=within).nonzero()[0].tolist())
-        rest = frozenset(ops) - feeding
+        rest = frozenset(op for op in ops if op in self.owner or not entering) - feeding
         if not rest.issubset(self.owner.keys()):
             return -1
         paths = {self.owner[op] for op in rest}
