@@ -327,9 +327,9 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: Path, tmp_path: Path) -> None:
-    chosen = [*FILES[seed::4], *([odd, MODELS / "dqn_online_train.meta"] if seed % 2 else [odd])]
+    chosen = [*FILES[seed::6], *([odd, MODELS / "dqn_online_train.meta"] if seed % 2 else [odd])]
     done: Counter[str] = Counter()
     scripts = written = 0
     for k, path in enumerate(chosen):
@@ -354,7 +354,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
     assert done.total() > 3 * len(chosen)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(seed: int) -> None:
     for k, path in enumerate(FILES[seed::6]):
         live = k % 2 == 0
