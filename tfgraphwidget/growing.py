@@ -65,6 +65,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
         patches.put_back(graph, held, patches.made_with(own))
         tracing.forget(graph, command.into, own)
         patches.hide_failed(graph, [graph.get_operation_by_name(name).node_def for name in own])
+        patches.record_of(graph).ungrown |= own
         live.reread()
         placing.keep_running(session, graph, own)
         if isinstance(error, GraphEditError) or not isinstance(error, Exception):

@@ -349,7 +349,7 @@ class LiveGraph:
 
     def left(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
-        return reserved(set(self._record().failed))
+        return reserved(self._record().failed.keys() - self._record().ungrown)
 
     def has_values(self) -> bool:
         """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""

@@ -171,6 +171,7 @@ def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor
         with pytest.raises(GraphEditError):  # what cannot be initialised fails later
             editor.grow("net/one/out:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="head")
     assert list(editor.index.names) == names
+    assert editor.free_scope("head") == "head"
     grown = editor.grow("net/one/out:0", head, into="head")
     assert grown.scope == "head"
     assert {name.partition("/")[0] for name in grown.ops} == {"head"}

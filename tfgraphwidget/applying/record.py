@@ -33,6 +33,7 @@ class Record:
     generation: int = 0
     rewired: int = 0
     failed: dict[str, Any] = field(default_factory=dict)
+    ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
