@@ -273,6 +273,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "replace_input": (("x:0",), {"spec": None, "shape": [2, 4], "dtype": "float32", "fix": False, "mend": "",
                                      "renew": "never"}),
         "replay": (([],), {}),
+        "reserve": ((["spare"],), {}),
         "reroute": (("net/hidden/Relu:0", "net/hidden/Add:0"), edges),
         "reveal": (("loss",), {}),
         "save": ((path, "x:0", "net/logits:0"), {"signatures": None, "frozen": False, "verify": False, "feeds": None}),

@@ -49,7 +49,7 @@ class SetAttr:
 
     def _described(self, index: GraphIndex, op: int) -> Any:
         """What TensorFlow says of the attribute; None for one that only the op itself has."""
-        kind, held = index.types[op], index.nodes[op].attr
+        kind, held = index.types[op], frozenset(index.nodes[op].attr)
         definition = index.typing.definition(kind)
         known = {attr.name: attr for attr in definition.attr} if definition is not None else {}
         if self.name in known:
