@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-from tfgraphwidget.arguments import check
+from tfgraphwidget.arguments import check, fits, shown
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.modes import Mode
@@ -27,7 +27,7 @@ Given = TypeVar("Given")
 class Options(TypedDict, total=False):
     """What `clone` and `preview` take beside the part and the scope; see `edits.clone.Clone`."""
 
-    variables: Mode | Mapping[Any, Mode]
+    variables: Any
     init: str | PathLike[str] | Mapping[Any, Any]
     replace: Mapping[Any, Any]
     placeholders: bool
@@ -158,7 +158,15 @@ def _check(options: Options) -> None:
     for name, value in options.items():
         if name not in hints:
             raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, hints)}")
+        if name in _MEANT and not fits(value, hints[name]):
+            raise GraphEditError(f"{name}={shown(value)} is not what clone takes; give {_MEANT[name]}.")
         check("clone", name, value, hints[name])
+
+
+_MEANT = {
+    "device": "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
+    "src_scope": "the name of a scope around the part",
+}
 
 
 def _path(init: Any) -> Any:

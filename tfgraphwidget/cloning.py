@@ -93,7 +93,7 @@ class Cloning(Asking):
         """
         command = settled(command, self.index)
         if self.in_function:
-            if str(command.into) in self.copies:
+            if isinstance(command.into, str) and command.into in self.copies:
                 raise NameTaken(f"The name {command.into!r} is taken by another clone of this editor.", [command.into])
             module = inside.cloned(command, self._source, self.room)
             self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))

@@ -48,7 +48,7 @@ class Reworking(Rewiring):
         self,
         /,
         at: Any,
-        function: str | Callable[..., Any],
+        function: Any,
         into: str | None = None,
         *,
         only: Any = (),

@@ -27,6 +27,7 @@ from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.traced import first_line
 
 _PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
+_QUOTE = "'"
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
@@ -72,7 +73,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
     if callable(function):
         return function, str(getattr(function, "__name__", "The function"))
     if not isinstance(function, str):
-        raise GraphEditError(f"{shown(function)} is no function; give a Python function, or an op type: 'Identity'.")
+        raise GraphEditError(f"{shown(function)!r} is no function; give a Python function, or an op type: 'Identity'.")
     if function in _KNOWN:
         return _KNOWN[function], function
     definition = op_def_registry.get(function) if function.isidentifier() else None
@@ -149,7 +150,7 @@ def constant(value: Any, dtype: str, shape: Shape) -> Any:
             raise TypeError
         proto = tf.make_tensor_proto(value, wanted)
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{shown(value)} is no value of {wanted.name}; give one that is.") from error
+        raise GraphEditError(f"{shown(value).strip(_QUOTE)} is no value of {wanted.name}; give one that is.") from error
     found = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not tf.TensorShape(shape).is_compatible_with(found):
         raise GraphEditError(
