@@ -114,6 +114,8 @@ def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: 
         ("pooled", "ksize", [1, 1], r"needs 4 at entries"),
         ("convolved", "strides", [1, 1], r"Op 'convolved' cannot take|TensorFlow"),
         ("x", "shape", [1, -8], r"which is a shape"),
+        ("x", "shape", [1, 2**63], r"which is a shape"),
+        ("convolved", "strides", [1, 2**63, 1, 1], r"which is a list, each entry a int"),
     ],
 )
 def test_what_an_op_cannot_take_is_refused(convolution: tf.Graph, op: str, name: str, value: Any, why: str) -> None:
@@ -192,6 +194,7 @@ def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEdi
     ("name", "value", "why"),
     [
         ("k", "x", "does not suit"),
+        ("k", 2**70, "does not suit"),
         ("mode", 3, "does not suit"),
         ("mod", 1, "Did you mean 'mode'"),
         ("padding", "SAME", "TensorFlow does not know the type; load its library"),

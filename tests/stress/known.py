@@ -18,10 +18,8 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
-    Known("a failed grow takes its scope's name", "item 6", r"grow\(.*a refusal changes (ops.*)?free scopes"),
     Known("an error while queues are moved loses elements", "item 6", r"queue: .*memory in .*batch/size"),
     Known("names of thousands of scopes", "item 19", r"MemoryError|not one sentence: .*(s/s/s|t/t/t|a/a/a)|takes over"),
-    Known("numbers over 63 bits", "found 1", r"set_attr\(.*raised ValueError: Value out of range"),
     Known("state made inside a v1 loop or conditional", "found 2", r"raised InaccessibleTensorError"),
     Known("an op half made", "found 3", r"grow\(.*(memory|interrupt) in .*(ops: gone|not in the|neither shown)"),
     Known("another order of ops after redo", "found 4", r"the ops come in another order"),

@@ -59,7 +59,9 @@ class Run:
         after = self.state = self._look()
         keys = list(before)
         if refusal or call.verb in _QUESTIONS:
-            left = [key for key in keys if refusal or call.verb != "save" or key != "files"]
+            # What a function made before it failed stays in TensorFlow's graph; the same scope can be grown again.
+            passed = {"save": "" if refusal else "files", "grow": "free scopes"}.get(call.verb, "")
+            left = [key for key in keys if key != passed]
             _same(before, after, left, "a refusal changes" if refusal else "a question changes")
         elif call.verb in _RUNS:
             _same(before, after, [key for key in keys if key != "values" or call.verb == "renew"], "a run changes")

@@ -110,7 +110,8 @@ def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
 
 
 def _is_number(given: Any, kinds: tuple[type, ...]) -> bool:
-    return isinstance(given, kinds) and not isinstance(given, bool)
+    fits = isinstance(given, float) or (isinstance(given, int) and -(2**63) <= given < 2**63)  # what a NodeDef can hold
+    return fits and isinstance(given, kinds) and not isinstance(given, bool)
 
 
 def _is_shape(given: Any, index: GraphIndex) -> bool:  # noqa: ARG001
