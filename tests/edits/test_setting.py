@@ -255,7 +255,7 @@ def test_a_placeholder_is_fixed_and_may_still_be_fed() -> None:
     ("tensor", "value", "why"),
     [
         ("a/y:0", True, "True is no value of float32"),
-        ("a/y:0", "text", "text is no value of float32"),
+        ("a/y:0", "text", "'text' is no value of float32"),
         ("a/y:0", [1.0, 2.0], r"The value has shape \(2,\), and the tensor \(\)"),
         ("x:0", [[1.0, 2.0, 3.0]], r"The value has shape \(1, 3\), and the tensor \(None, 2\)"),
         ("a:0", 1.0, "Op 'a' is a Mul, which computes its value|The value has shape"),
