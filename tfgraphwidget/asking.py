@@ -72,7 +72,8 @@ class Asking(Changing):
             selection = self.selection
         ends = self._boundary(inputs, outputs)
         graph, device = self._other(options), options.get("device")
-        variables, init = options.get("variables", "own"), options.get("init", "current")
+        variables: Any = options.get("variables", "own")  # what is no mode is refused when it is planned
+        init = options.get("init", "current")
         devices = tuple(options.get("devices", ()))
         return Clone(
             inputs=ends[0],

@@ -93,8 +93,9 @@ class Cloning(Asking):
         """
         command = settled(command, self.index)
         if self.in_function:
-            if isinstance(command.into, str) and command.into in self.copies:
-                raise NameTaken(f"The name {command.into!r} is taken by another clone of this editor.", [command.into])
+            scope: Any = command.into  # one that is no name is refused when it is planned
+            if isinstance(scope, str) and scope in self.copies:
+                raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
             module = inside.cloned(command, self._source, self.room)
             self._remember(replace(command, where=" / ".join(self.breadcrumb[1:])), Patch(), None, (module,))
             self.changed()
