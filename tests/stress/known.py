@@ -18,15 +18,12 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
-    Known("an error while queues are moved loses elements", "item 6", r"queue: .*memory in .*batch/size"),
-    Known("names of thousands of scopes", "item 19", r"MemoryError|not one sentence: .*(s/s/s|t/t/t|a/a/a)|takes over"),
     Known("state made inside a v1 loop or conditional", "found 2", r"raised InaccessibleTensorError"),
     Known("an op half made", "found 3", r"grow\(.*(memory|interrupt) in .*(ops: gone|not in the|neither shown)"),
     Known("another order of ops after redo", "found 4", r"the ops come in another order"),
     Known("TensorFlow's errors as they are", "found 5", r": TensorFlow in .*: raises InternalError"),
     Known("a jump that is broken off half way", "found 6", r"editor\.jump\(0\): .* is half done"),
     Known("a variable made a second time has no value", "found 7", r"shifted.*values: .*head/offset"),
-    Known("a SavedModel without its values, examined", "found 8", r"examine .* is answered with OpError"),
     Known("a part without a name", "item 12", r"extract\(.*raised KeyError: .The name ''"),
     Known("functions of an undone copy", "found 9", r"gives another graph: functions: "),
     Known("a mutable table in a .meta", "found 10", r"save\(.*raised TypeError: can't convert Operation"),
