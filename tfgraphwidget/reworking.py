@@ -13,6 +13,7 @@ from tfgraphwidget.editing import Renew
 from tfgraphwidget.edits.attributes import SetAttr
 from tfgraphwidget.edits.bypass import Bypass
 from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.ends import is_scope
 from tfgraphwidget.edits.following import check_called
 from tfgraphwidget.edits.freeze import Freeze, StripTraining
 from tfgraphwidget.edits.grafting import Made
@@ -115,6 +116,8 @@ class Reworking(Rewiring):
         is_function = callable(by) and not isinstance(by, Selection)
         if not is_function:
             part = self._part(by, ops=True)
+            if isinstance(part, str) and is_scope(self.index, part):
+                part = self.scope(part.rstrip("/"))  # in the line of code, a list names ops alone
             by = part if isinstance(part, Selection) else (part,)
         scope = self._scope_for(by) if is_function else ""
         pairs = tuple((self._tensor(old), self._tensor(new)) for old, new in (ends or {}).items())

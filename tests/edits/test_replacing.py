@@ -164,3 +164,12 @@ def test_a_part_that_is_left_and_entered_again_is_refused(line: tf.Graph) -> Non
     editor = tgw.edit(line)
     with pytest.raises(GraphEditError, match=r"'b:0' goes into the selection and depends on what comes out of it"):
         editor.replace(editor.ops("a", "a/y", "c", "c/y"), lambda x, b: (x, b))
+
+
+@pytest.mark.parametrize("by", ["other", "other/"])
+def test_the_line_of_a_replacement_by_a_scope_does_it_again(blocks: tf.Graph, by: str) -> None:
+    whole = blocks.as_graph_def()
+    editor, again = tgw.edit(whole), tgw.edit(whole)
+    editor.replace("block/", by)
+    exec(editor.lines[-1], {"editor": again})
+    assert list(again.index.nodes) == list(editor.index.nodes)
