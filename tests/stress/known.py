@@ -24,7 +24,6 @@ KNOWN: tuple[Known, ...] = (
     Known("TensorFlow's errors as they are", "found 5", r": TensorFlow in .*: raises InternalError"),
     Known("a jump that is broken off half way", "found 6", r"editor\.jump\(0\): .* is half done"),
     Known("a variable made a second time has no value", "found 7", r"shifted.*values: .*head/offset"),
-    Known("a scope for a scope, as a script", "found 12", r"replace\(.*code\(\) does not run: UnknownName"),
     Known("a part without a name", "item 12", r"extract\(.*raised KeyError: .The name ''"),
     Known("functions of an undone copy", "found 9", r"gives another graph: functions: "),
     Known("a mutable table in a .meta", "found 10", r"save\(.*raised TypeError: can't convert Operation"),
