@@ -90,7 +90,7 @@ def all_of(editor: GraphEditor) -> dict[str, Any]:
     return {
         **graph_of(editor),
         "GraphDef": b"" if graph is None else _bytes(graph.as_graph_def()),
-        "history": [list(map(id, steps)) for steps in (editor.history.done, editor.history.undone)],
+        "history": editor.history.commands,
         "chosen": chosen_of(editor),
         "path": editor.breadcrumb,
         "opened": editor.opened,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -150,7 +152,8 @@ class Changing(Seeing):
     def jump(self, to: Any) -> str:
         """Undo or redo until so many edits (`to`, a whole number) are done; the line of the last step taken, or "".
 
-        Raises NothingTo when there are not so many.
+        When one of the steps fails or is interrupted, all is as it was before the first. Raises NothingTo when there
+        are not so many edits.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -158,13 +161,45 @@ class Changing(Seeing):
         >>> editor.jump(1)
         'editor.bypass(what="net/hidden/Relu")'
         """
-        edits = len(self._history.done) + len(self._history.undone)
+        edits, done = len(self._history.done) + len(self._history.undone), len(self._history.done)
         if type(to) is not int or not 0 <= to <= edits:
             raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
-        told = ""
-        while len(self._history.done) != to:
-            told = self.undo() if len(self._history.done) > to else self.redo()
-        return told
+        with self._all_or_nothing(lambda: self._step_to(done)):
+            return self._step_to(to)
+
+    def _step_to(self, number: int) -> str:
+        """Undo or redo until so many edits are done; the line of the last step."""
+        line = ""
+        lost: dict[str, None] = {}
+        while len(self._history.done) != number:
+            line = self.undo() if len(self._history.done) > number else self.redo()
+            lost |= dict.fromkeys(self.lost)
+        if line:
+            self.lost = tuple(lost)
+        return line
+
+    @contextmanager
+    def _all_or_nothing(self, take_back: Callable[[], None]) -> Iterator[None]:
+        """Several steps as one: when one fails, `take_back` undoes them, and all that they moved is put back.
+
+        Who listens hears of it once, when it is over.
+        """
+        path, listeners, fresh, lost = self.breadcrumb, self.listeners, self.fresh, self.lost
+        shown = [(room, room.choice, room.hidden, room.pinned) for room in self._rooms.known]
+        self.listeners = []
+        try:
+            yield
+        except BaseException:
+            with held_back(wholly=True):
+                take_back()
+                self.fresh, self.lost = fresh, lost
+                self._rooms.go(path)
+                for room, choice, hidden, pinned in shown:
+                    room.choice, room.hidden, room.pinned = choice, hidden, pinned
+            raise
+        finally:
+            self.listeners = listeners
+            self.changed()
 
     def _done(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
         """What every step back or forth ends with: one stands where it was done, and sees what is new.

@@ -20,10 +20,12 @@ class Kept:
 
     def put_back(self) -> bool:
         """Let everything be as it was, but for what edits have done; whether there were none."""
-        if self._editor.history is not self._history:
+        history = self._editor.history
+        if history.commands != self._history.commands:
             return False
         for holder, held in self._held:
             vars(holder).clear()
             vars(holder).update(held)
+        self._editor._history = history  # a jump that was taken back has carried the same edits out anew
         self._editor._rooms._way[:] = self._way
         return True

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ from tfgraphwidget.edits.add import Add
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.fold import FoldBatchNorm
 from tfgraphwidget.edits.freeze import Freeze
+from tfgraphwidget.edits.history import History
 from tfgraphwidget.edits.trainable import Trainable
 from tfgraphwidget.edits.written import Written, parsed, read
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
-from tfgraphwidget.room import Room
 
 
 def replay(editor: Any, edits: Any) -> int:
@@ -29,7 +27,7 @@ def replay(editor: Any, edits: Any) -> int:
     is done. Raises GraphEditError, which names the edit's number and verb, and everything is as it was.
     """
     wanted = read(_held(edits))
-    with editor._live.attempt(), _all_or_nothing(editor):
+    with editor._live.attempt(), editor._all_or_nothing(partial(_take_back, editor, editor.history)):
         for number, edit in enumerate(wanted, 1):
             tell("Doing the edits", number - 1, len(wanted))
             try:
@@ -57,50 +55,16 @@ def _held(edits: Any) -> Any:
     return parsed(text)
 
 
-@contextmanager
-def _all_or_nothing(editor: Any) -> Iterator[None]:
-    """Undo what was done in here when it fails; who listens is told once, when it is over."""
-    history, stood, listeners = editor._history, editor.breadcrumb, editor.listeners
-    fresh, lost = editor.fresh, editor.lost
-    choices = [(room, room.choice) for room in _rooms(editor)]
-    editor.listeners = []
-    try:
-        yield
-    except BaseException:
-        with held_back(wholly=True):
-            taken_back = _taken_back(editor, len(history.done))
-            editor._history, editor.fresh, editor.lost = history, fresh, lost
-            editor._rooms.go(stood)
-            _forget(editor, taken_back)
-            for room, choice in choices:
-                room.choice = choice
-        raise
-    finally:
-        editor.listeners = listeners
-        editor.changed()
-
-
-def _rooms(editor: Any) -> list[Room]:
-    """Each room that one has been in."""
-    path = editor.breadcrumb[:1]
-    rooms, behind = [editor._rooms.outermost], [path]
-    while behind:
-        path = behind.pop()
-        inner = editor._rooms.inside(path)
-        rooms += inner.values()
-        behind += [(*path, title) for title in inner]
-    return rooms
-
-
-def _taken_back(editor: Any, left: int) -> list[Any]:
-    """Undo until so many edits are left; the NodeDefs that these had added to the graph itself."""
+def _take_back(editor: Any, history: History) -> None:
+    """Undo what came since a history; nothing is left of it, and its names are free for the same edits."""
     nodes: list[Any] = []
-    while len(editor._history.done) > left:
-        step = editor._history.last()
+    while len(editor.history.done) > len(history.done):
+        step = editor.history.last()
         if step.place is editor._live:
             nodes += step.patch.add.nodes
         editor.undo()
-    return nodes
+    editor._history = history
+    _forget(editor, nodes)
 
 
 def _forget(editor: Changing, nodes: list[Any]) -> None:

@@ -83,6 +83,11 @@ class Rooms:
             self._known[path] = Room(title, lambda: body, Draft(held))
         self._way.append(self._known[path])
 
+    @property
+    def known(self) -> tuple[Room, ...]:
+        """Each room that one has been in."""
+        return self.outermost, *self._known.values()
+
     def inside(self, path: tuple[str, ...]) -> dict[str, Room]:
         """The rooms right behind the one of that path that one has been in, by their titles."""
         return {known[-1]: room for known, room in self._known.items() if known[:-1] == path}

@@ -258,6 +258,52 @@ def test_jump_goes_to_any_point_of_the_history(line: tf.Graph) -> None:
         editor.jump(4)
 
 
+def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
+    """A finalized graph lets ops be hidden and shown, and no op be changed in place."""
+    editor = tgw.example()
+    editor.rename("loss", "mean_loss")
+    editor.bypass("net/hidden/Relu")
+    editor.clone("x:0", "net/logits:0", into="copy")
+    editor.mark("x:0", "copy/net/logits:0")
+    editor.pin("copy", 30, 40)
+    editor.hide("labels")
+    editor.graph.finalize()
+    revisions: list[int] = []
+    editor.listeners.append(lambda: revisions.append(len(editor.history.done)))
+    before, lines, fresh = list(editor.index.nodes), editor.lines, editor.fresh
+    seen = editor.inputs, editor.outputs, editor.room.pinned, editor.hidden
+    fed = {"x:0": np.ones((2, editor.index.shape(editor.index.op("x"), 0)[-1]), np.float32)}
+    result = editor.session.run("copy/net/logits:0", fed)
+    for to in (0, 1):
+        with pytest.raises(GraphFinalized):
+            editor.jump(to)
+        assert editor.lines == lines
+        assert sorted(map(str, editor.index.nodes)) == sorted(map(str, before))
+        assert (editor.inputs, editor.outputs, editor.room.pinned, editor.hidden) == seen
+        assert editor.fresh == fresh
+        assert not editor.history.undone
+        assert np.array_equal(editor.session.run("copy/net/logits:0", fed), result)
+    assert revisions == [3, 3], "who listens hears of no step between"
+    editor.jump(2)
+    assert "copy" not in editor.copies
+
+
+def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
+    editor = tgw.example()
+    editor.clone("x:0", "net/logits:0", into="copy")
+    editor.bypass("net/hidden/Relu")
+    editor.jump(0)
+    before, history = list(editor.index.nodes), repr(editor.history)
+    editor.graph.finalize()
+    with pytest.raises(GraphFinalized):
+        editor.jump(2)
+    assert repr(editor.history) == history
+    assert list(editor.index.nodes) == before
+    assert not editor.copies
+    editor.redo()
+    assert set(editor.copies) == {"copy"}
+
+
 def test_dropout_is_bypassed_where_gradients_were_taken_through_it() -> None:
     graph = tf.Graph()
     with graph.as_default():

@@ -45,7 +45,7 @@ def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
         "collections": {},
         "values": {},
         "live": graph is not None,
-        "history": [list(map(id, steps)) for steps in (editor.history.done, editor.history.undone)],
+        "history": editor.history.commands,
         "selection": _selection(editor),
         "path": tuple(title.replace(str(folder), "FOLDER") for title in editor.breadcrumb),
         "opened": editor.opened,

@@ -41,6 +41,11 @@ class History:
     done: tuple[Step, ...] = ()
     undone: tuple[Step, ...] = ()
 
+    @property
+    def commands(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Which edits are done and undone, by the ids of their commands: steps are others when they are done again."""
+        return tuple(id(step.command) for step in self.done), tuple(id(step.command) for step in self.undone)
+
     def pushed(self, step: Step) -> History:
         """After a new step; what was undone before can no longer be redone."""
         return History((*self.done, step))
