@@ -13,6 +13,8 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
+from tfgraphwidget.applying import tracing
+from tfgraphwidget.applying.renewing import Renewal
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, NameTaken, SessionRefused
 
 X = {"x:0": np.ones((1, 2), np.float32)}
@@ -419,3 +421,28 @@ def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_i
     edit(lambda x: tf.identity(x, "same") * tf.Variable(2.0))
     assert {"scale/mul", "scale/same", "scale/Variable"} <= editor.index.ids.keys()
     assert session.run("net/logits:0", {"x:0": np.ones((2, 3))}).shape == (2, 4)
+
+
+@pytest.mark.parametrize(("owner", "step"), [(tracing, "initialise"), (Renewal, "carry")])
+def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_it_makes(
+    owner: Any, step: str, mlp: tf.Graph, session: v1.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quarter(tensor: tf.Tensor) -> tf.Tensor:
+        return tensor * v1.get_variable("quarter", [], initializer=v1.constant_initializer(0.25))
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    editor = tgw.edit(mlp, session=session)
+    batch = {"x:0": np.ones((2, 3))}
+    monkeypatch.setattr(tracing, "rehearse", lambda *_: None)  # it initialises what is in another graph
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, step, fail)
+        with pytest.raises(MemoryError):
+            editor.insert("net/one/out:0", quarter, into="scale")
+    one, before = session.run(["net/one/out:0", "net/logits:0"], batch)
+    editor.insert("net/one/out:0", quarter, into="scale")
+    after = session.run("net/logits:0", batch)
+    editor.undo()
+    assert np.allclose(session.run("net/logits:0", {**batch, "net/one/out:0": one / 4}), after)
+    assert np.allclose(session.run("net/logits:0", batch), before)

@@ -45,13 +45,17 @@ class Found:
 
 
 def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> Found:
-    """The ops that hold state, in graph order; less those whose keys are `known`."""
+    """The ops that hold state, in graph order; less those whose keys are `known`.
+
+    Less, too, what an edit has left when it failed: the same edit, made again, initialises it anew.
+    """
     found: dict[Any, Any] = {}
     inside: dict[Any, Any] = {}
     random: list[str] = []
     by_string: list[str] = []
     hidden = record_of(graph).hidden
-    for op in graph.get_operations():
+    failed = record_of(graph).failed.keys() & hidden  # an edit under way shows its ops first, and then fills them
+    for op in (op for op in graph.get_operations() if op.name not in failed):
         if _has_key(op.type):
             node = op.node_def
             found.setdefault(_key(node), node)
