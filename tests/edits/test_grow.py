@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import ops as tensorflow_ops
 
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
@@ -84,6 +86,34 @@ def test_a_function_that_fails_leaves_nothing(editor: GraphEditor, session: v1.S
     assert not editor.graph.get_collection("variables")[len(held["variables"]) :]
     assert editor.history.done == ()
     editor.grow("net/one/out:0", head, into="other")
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("number", range(1, 6))
+def test_an_op_of_which_tensorflow_has_no_python_side_is_no_op_of_the_graph(
+    number: int, error: type[BaseException], editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, create, made = editor.index.names, tensorflow_ops._create_c_op, []
+
+    def half_made(*given: Any, **options: Any) -> Any:
+        op = create(*given, **options)
+        made.append(op)
+        if len(made) == number:
+            raise error
+        return op
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tensorflow_ops, "_create_c_op", half_made)
+        with pytest.raises((error, GraphEditError)):
+            editor.grow("net/one/out:0", head, into="head")
+    assert len(made) == number
+    editor.insert("net/one/out:0", "Identity", into="same")  # makes the Python sides of all that is new
+    editor.undo()
+    assert editor.index.names == names
+    editor.grow("net/one/out:0", head, into="head")
+    editor.undo()
+    assert editor.index.names == names
+    assert {node.name for node in editor.graph.as_graph_def(add_shapes=True).node} > set(names)
 
 
 @pytest.mark.parametrize(

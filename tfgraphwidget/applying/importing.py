@@ -8,18 +8,16 @@ what its original is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.applying.proof import Ends, Proven, outside, run_import, serialized
-from tfgraphwidget.applying.record import record_of
+from tfgraphwidget.applying.record import alone, record_of, wrap_new
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.names import as_input
-from tfgraphwidget.progress import counted
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -54,7 +52,7 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
         for called in proven.functions:
             graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
             added.append(called.name)
-        with _alone(graph), graph.as_default(), ops.control_dependencies(None):
+        with alone(graph), graph.as_default(), ops.control_dependencies(None):
             try:
                 run_import(graph, proven, ends)
                 _wrap(graph, proven.names)
@@ -66,17 +64,6 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
             for name in added:
                 graph._remove_function(name)
         raise
-
-
-@contextmanager
-def _alone(graph: tf.Graph) -> Iterator[None]:
-    """Nobody else adds ops to the graph meanwhile, so that what is new in it is ours.
-
-    TensorFlow lets many threads add ops at a time, and none while a session takes ops over; so this waits for the
-    others as a session does. An op that another thread is just making would get a second Python object here.
-    """
-    with record_of(graph).lock, graph._session_run_lock():
-        yield
 
 
 def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
@@ -112,16 +99,9 @@ def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
 
 
 def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
-    """Make the Python objects of ops that the C API has added; of those that are not made yet.
-
-    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
-    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
-    """
-    made, record = False, record_of(graph)
-    for c_op in counted(graph.new_operations(), "Adding the new ops"):
-        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
-        record.imported += 1
-        made = True
+    """Make the Python objects of ops that the C API has added; of those that are not made yet."""
+    made = wrap_new(graph)
+    record_of(graph).imported += made
     if made or _has_any(graph, names):
         for name in names:
             graph._names_in_use.setdefault(name.lower(), 1)

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.interrupts import held_back
+from tfgraphwidget.progress import counted
 
 _RECORD = "_tfgraphwidget_record"
 
@@ -70,11 +72,36 @@ def show(graph: tf.Graph, names: Iterable[str]) -> None:
 
 
 @contextmanager
+def alone(graph: tf.Graph) -> Iterator[None]:
+    """Nobody else adds ops to the graph meanwhile, so that what is new in it is ours.
+
+    TensorFlow lets many threads add ops at a time, and none while a session takes ops over; so this waits for the
+    others as a session does. An op that another thread is just making would get a second Python object here.
+    """
+    with record_of(graph).lock, graph._session_run_lock():
+        yield
+
+
+def wrap_new(graph: tf.Graph) -> int:
+    """Make the Python objects of ops that only the C API knows of, `alone`; how many.
+
+    As `Graph._add_new_tf_operations` does outside of all scopes and contexts, which is where it asks for each op a
+    dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
+    """
+    new = graph.new_operations()
+    for c_op in counted(new, "Adding the new ops"):
+        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
+    return len(new)
+
+
+@contextmanager
 def noting(graph: tf.Graph) -> Iterator[set[str]]:
     """The names of the ops that this thread adds to the graph while this lasts; other threads may add theirs meanwhile.
 
     Each op comes to its graph by `_add_op`, in the thread that makes it
-    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it).
+    (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). One that an error
+    or an interrupt left half made, in TensorFlow's C graph alone, comes to it when this ends; else the next import
+    would bring it, as an op of nobody's.
     """
     notes = record_of(graph).notes
 
@@ -90,6 +117,10 @@ def noting(graph: tf.Graph) -> Iterator[set[str]]:
     mine.append(names)
     try:
         yield names
+    except BaseException:
+        with held_back(), alone(graph):
+            wrap_new(graph)
+        raise
     finally:
         mine[:] = [held for held in mine if held is not names]
 
