@@ -179,7 +179,7 @@ class Changing(Seeing):
         return line
 
     @contextmanager
-    def _all_or_nothing(self, take_back: Callable[[], None]) -> Iterator[None]:
+    def _all_or_nothing(self, take_back: Callable[[], object]) -> Iterator[None]:
         """Several steps as one: when one fails, `take_back` undoes them, and all that they moved is put back.
 
         Who listens hears of it once, when it is over.

@@ -289,6 +289,58 @@ def test_nothing_goes_between_what_holds_a_loop_together(while_loop: tf.Graph) -
             editor.insert(tensor, "Identity")
 
 
+def shifted(tensor: tf.Tensor) -> tf.Tensor:
+    return tensor + v1.get_variable("offset", [], tf.float32)
+
+
+def looked_up(tensor: tf.Tensor) -> tf.Tensor:
+    keys = tf.lookup.KeyValueTensorInitializer([0], [1.0])
+    return tensor * tf.lookup.StaticHashTable(keys, 1.0).lookup(tf.zeros([], tf.int32))
+
+
+VERBS = {
+    "insert": lambda editor, op, function: editor.insert(f"{op}:0", function, "made"),
+    "replace": lambda editor, op, function: editor.replace(op, lambda *given: function(given[0]), "made"),
+}
+
+
+@pytest.mark.parametrize("function", [shifted, looked_up])
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("where", ["while_loop", "conditional"])
+def test_state_inside_a_loop_or_branch_is_refused_and_nothing_is_made(
+    where: str, verb: str, function: Any, request: pytest.FixtureRequest
+) -> None:
+    graph = request.getfixturevalue(where)
+    inside = next(op.name for op in graph.get_operations() if op.type == "Mul")
+    before = graph.as_graph_def()
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        with pytest.raises(GraphEditError, match=r"cannot be initialised inside of a loop or branch, where '.*' lies;"):
+            VERBS[verb](editor, inside, function)
+        assert graph.as_graph_def() == before
+        assert not graph.get_collection("variables")
+        assert not editor.history.done
+
+
+def test_growing_state_at_a_tensor_in_a_loop_is_refused_in_a_sentence(while_loop: tf.Graph) -> None:
+    inside = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
+    with v1.Session(graph=while_loop) as session:
+        editor = tgw.edit(while_loop, session=session)
+        names = editor.index.names
+        with pytest.raises(GraphEditError, match="nothing of what it made is left in the graph"):
+            editor.grow(f"{inside}:0", shifted, into="made")
+        assert editor.index.names == names
+        assert not while_loop.get_collection("variables")
+
+
+def test_state_is_grown_at_a_tensor_in_a_branch_outside_of_it(conditional: tf.Graph) -> None:
+    inside = next(op.name for op in conditional.get_operations() if op.type == "Mul")
+    with v1.Session(graph=conditional) as session:
+        editor = tgw.edit(conditional, session=session)
+        made = editor.grow(f"{inside}:0", shifted, into="made")
+        assert session.run(made.variables[0]).shape == ()
+
+
 @pytest.fixture
 def conditional() -> tf.Graph:
     """A v1 conditional: x * 3 where x is positive, else x * 5."""

@@ -18,7 +18,6 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
-    Known("state made inside a v1 loop or conditional", "found 2", r"raised InaccessibleTensorError"),
     Known("another order of ops after redo", "found 4", r"the ops come in another order"),
     Known("TensorFlow's errors as they are", "found 5", r": TensorFlow in .*: raises InternalError"),
     Known("a part without a name", "item 12", r"extract\(.*raised KeyError: .The name ''"),

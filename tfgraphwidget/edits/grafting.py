@@ -78,7 +78,7 @@ def grafted(made: Made, index: GraphIndex, given: Sequence[str], into: str) -> G
     change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
     outputs = tuple(_output(name, stands, into) for name in made.outputs)
-    return Graft(_within(index, change, given, into), outputs, dropped)
+    return Graft(_within(index, made, change, given, into), outputs, dropped)
 
 
 def _reading(node: Any, instead: Mapping[str, tuple[str, int]]) -> Any:
@@ -97,7 +97,7 @@ def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
     return f"{op}:{port}"
 
 
-def _within(index: GraphIndex, change: Change, given: Sequence[str], into: str) -> Change:
+def _within(index: GraphIndex, made: Made, change: Change, given: Sequence[str], into: str) -> Change:
     """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
     tensors = [tensor(index, name) for name in given]
     if not change.nodes or not may_run_within(index, [op for op, _ in tensors]):
@@ -106,6 +106,14 @@ def _within(index: GraphIndex, change: Change, given: Sequence[str], into: str) 
     inside = [(told.given(of), of) for of in tensors if told.given(of)]
     if not inside:
         return change
+    if made.has_state:
+        state = [*(v.handle for v in made.index.variable_defs), "a table"][0]
+        name = index.names[inside[0][1][0]]
+        raise GraphEditError(
+            f"The function makes state ({state}), which cannot be initialised inside of a loop or branch, where "
+            f"{name!r} lies; let it read state that editor.grow makes outside, or choose a tensor outside.",
+            [name],
+        )
     deepest, of = max(inside, key=lambda pair: len(told.contexts.path(pair[0])))
     path = (0, *told.contexts.path(deepest))
     for context, other in inside:
