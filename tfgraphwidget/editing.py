@@ -93,7 +93,10 @@ class Editing(Cloning):
         """The names that new ops of a patch have not since hidden ops have them, and not by a step that is done."""
         site = self.room.site
         taken = site.index.reserved if site is self._live and self._source.graph is not None else frozenset()
-        found = {name for node in patch.add.nodes for name in tried_before(node.name) if name in taken}
+        functions = [function.signature.name for function in patch.add.functions]
+        new = [node.name for node in patch.add.nodes]
+        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
+        found = {name for made in new for name in tried_before(made) if name in taken}
         if not found:
             return ()
         gone = {node.name for step in self._history.done if step.place is site for node in step.patch.remove.nodes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from tfgraphwidget.applying.running import Answered
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.doors import calls
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_tensor
@@ -64,7 +65,7 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     except BaseException as error:
         patches.put_back(graph, held, patches.made_with(own))
         tracing.forget(graph, command.into, own)
-        patches.hide_failed(graph, [graph.get_operation_by_name(name).node_def for name in own])
+        patches.hide_failed(graph, *_left(live, before, own))
         patches.record_of(graph).ungrown |= own
         live.reread()
         placing.keep_running(session, graph, own)
@@ -96,4 +97,18 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
         old = set(before.collections.get(key, ()))
         members += [(key, member) for member in held if member not in old and is_own(*member)]
     variables = tuple(v for v in after.variable_defs if v.handle in own)
-    return Patch(add=Change(nodes, tuple(members), variables), scopes=(scope,))
+    functions = _functions(after, nodes, before)
+    return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
+
+
+def _functions(library: GraphIndex, nodes: Iterable[Any], before: GraphIndex) -> tuple[Any, ...]:
+    """The FunctionDefs that NodeDefs call and that were not there before."""
+    called = calls(library.functions, library.beside, nodes)
+    return tuple(library.beside.function(name) for name in called if name not in before.functions)
+
+
+def _left(live: LiveGraph, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
+    """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
+    graph, body = live.graph(), live.source.body
+    nodes = [graph.get_operation_by_name(name).node_def for name in own]
+    return nodes, calls(body.functions(), body, nodes).keys() - before.functions

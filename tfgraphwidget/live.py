@@ -24,6 +24,7 @@ from tfgraphwidget.edits.exchanged import exchanged
 from tfgraphwidget.edits.hidden import reading, reserved, shown
 from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
 from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.graph.doors import calls
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import definitions, handles
@@ -193,11 +194,16 @@ class LiveGraph:
             hidden = hidden | built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
             collections, variables = shown(collections, variables, hidden)
-        functions = body.functions() - self._record().functions
+        record = self._record()
+        if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
+            record.functions -= calls(body.functions(), body, nodes).keys()
+            record.failed_functions &= record.functions
+        functions = body.functions() - record.functions
         if base is not None:
             index = base.extended(nodes, collections, variables, functions)
         else:
-            taken = reserved(hidden - self._record().failed.keys()) | self._reserved
+            taken = reserved(hidden - record.failed.keys()) | self._reserved
+            taken |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
             told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
             index = build(nodes, collections, variables, taken, **told)

@@ -58,22 +58,25 @@ def _held(edits: Any) -> Any:
 def _take_back(editor: Any, history: History) -> None:
     """Undo what came since a history; nothing is left of it, and its names are free for the same edits."""
     nodes: list[Any] = []
+    functions: set[str] = set()
     while len(editor.history.done) > len(history.done):
         step = editor.history.last()
         if step.place is editor._live:
             nodes += step.patch.add.nodes
+            functions |= {function.signature.name for function in step.patch.add.functions}
         editor.undo()
     editor._history = history
-    _forget(editor, nodes)
+    _forget(editor, nodes, functions)
 
 
-def _forget(editor: Changing, nodes: list[Any]) -> None:
+def _forget(editor: Changing, nodes: list[Any], functions: set[str]) -> None:
     """Let the names be free for the same edits: TensorFlow's graph keeps the ops, hidden, and they are shown again."""
     graph = editor._source.graph
     if graph is None or not nodes:
         return
     record = record_of(graph)
     record.failed.update((node.name, node) for node in nodes if node.name in record.hidden)
+    record.failed_functions |= record.functions & functions
     editor._live.reread()
 
 

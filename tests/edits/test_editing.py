@@ -304,6 +304,91 @@ def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
     assert set(editor.copies) == {"copy"}
 
 
+@pytest.fixture
+def calling() -> tgw.GraphEditor:
+    """y = x * 2 where x is positive, else x, by a v2 conditional."""
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.enable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.identity(tf.cond(x > 0, lambda: x * 2.0, lambda: x), name="y")
+    return tgw.edit(graph, session=v1.Session(graph=graph))
+
+
+def doubled(tensor: tf.Tensor) -> tf.Tensor:
+    return tf.function(lambda x: x * 2.0)(tensor)
+
+
+BRINGING = {
+    "clone": lambda editor: editor.clone("x:0", "y:0", into="copy"),
+    "grow": lambda editor: editor.grow("x:0", doubled, into="grown"),
+    "insert": lambda editor: editor.insert("x:0", doubled, into="inserted"),
+}
+
+
+@pytest.mark.parametrize("verb", BRINGING)
+def test_functions_that_came_with_an_edit_go_and_come_back_with_it(
+    calling: tgw.GraphEditor, verb: str, tmp_path: Path
+) -> None:
+    other = tgw.edit(calling.graph, session=calling.session)
+    before = calling.index.functions
+    BRINGING[verb](calling)
+    after = calling.index.functions
+    assert before < after
+    for _ in range(2):
+        calling.undo()
+        assert calling.index.functions == before
+        assert other.index.functions == before
+        for name in ("a.pb", "a.meta"):
+            assert tgw.edit(calling.save(tmp_path / name)).index.functions == before
+        calling.redo()
+        assert calling.index.functions == after
+        assert other.index.functions == after
+        assert tgw.edit(calling.save(tmp_path / "a.pb")).index.functions == after
+
+
+def test_a_function_that_was_hidden_is_shown_when_another_cell_calls_it(
+    calling: tgw.GraphEditor, tmp_path: Path
+) -> None:
+    calling.clone("x:0", "y:0", into="copy")
+    functions = calling.index.functions
+    saved = v1.GraphDef.FromString(calling.save(tmp_path / "a.pb").read_bytes())
+    calling.undo()
+    with calling.graph.as_default():
+        tf.import_graph_def(saved, name="imported")
+    assert calling.index.functions == functions
+    assert tgw.edit(calling.save(tmp_path / "b.pb")).index.functions == functions
+    calling.redo()
+    calling.undo()
+    assert calling.index.functions == functions, "what was imported still calls them"
+
+
+def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monkeypatch: pytest.MonkeyPatch) -> None:
+    calling.clone("x:0", "y:0", into="copy")
+    functions = calling.index.functions
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patching:
+        patching.setattr(patches, "show_shapes", lambda *_: patching.undo() or fail())
+        with pytest.raises(MemoryError):
+            calling.undo()
+    assert calling.index.functions == functions
+    assert "copy" in calling.copies
+
+
+def test_functions_of_a_function_that_failed_are_not_shown(calling: tgw.GraphEditor) -> None:
+    def failing(tensor: tf.Tensor) -> tf.Tensor:
+        doubled(tensor)
+        raise ValueError("no")
+
+    before = calling.index.functions
+    with pytest.raises(GraphEditError):
+        calling.grow("x:0", failing, into="grown")
+    assert calling.index.functions == before
+
+
 def test_dropout_is_bypassed_where_gradients_were_taken_through_it() -> None:
     graph = tf.Graph()
     with graph.as_default():

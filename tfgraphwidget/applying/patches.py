@@ -76,7 +76,7 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callabl
             raise
         for node in patch.add.nodes:
             record.failed.pop(node.name, None)
-        record.functions.difference_update(function.signature.name for function in patch.add.functions)
+        record.failed_functions -= _functions(patch.add)
 
 
 def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, proven: Proven | None) -> None:
@@ -96,10 +96,11 @@ class _State:
 
     collections: dict[str, list[Any]]
     hidden: frozenset[str]
+    functions: frozenset[str]
 
     @classmethod
     def of(cls, graph: tf.Graph, record: Record) -> _State:
-        return cls(collections_of(graph), frozenset(record.hidden))
+        return cls(collections_of(graph), frozenset(record.hidden), frozenset(record.functions))
 
 
 def collections_of(graph: tf.Graph) -> dict[str, list[Any]]:
@@ -142,13 +143,18 @@ def made_with(ops_made: Collection[str]) -> Callable[[str, Any], bool]:
     return is_own
 
 
-def hide_failed(graph: tf.Graph, nodes: Iterable[Any]) -> None:
-    """Let nobody see the ops of these NodeDefs, which an edit left when it failed; their names are free for others."""
+def hide_failed(graph: tf.Graph, nodes: Iterable[Any], functions: Collection[str] = ()) -> None:
+    """Let nobody see the ops of these NodeDefs, which an edit left when it failed; their names are free for others.
+
+    `functions` are the names of those that only they call.
+    """
     record = record_of(graph)
     there = graph._nodes_by_name  # which TensorFlow makes anew each time
     left = {node.name: node for node in nodes if node.name in there}
     record.hidden |= left.keys()
     record.failed |= left
+    record.functions |= set(functions)
+    record.failed_functions |= set(functions)
     record.generation += 1
 
 
@@ -164,8 +170,16 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     put_back(graph, before.collections, lambda key, item: op_behind(item) in names or (key, Member.of(item)) in members)
     record.hidden = {*before.hidden, *record.carriers.values()}  # carriers of tables may have come meanwhile
     hide_failed(graph, new)
+    record.functions = set(before.functions)
     if not record.failed.keys().isdisjoint(names):
-        record.functions.update(function.signature.name for function in patch.add.functions)
+        left = _functions(patch.add) - before.functions
+        record.functions |= left
+        record.failed_functions |= left
+
+
+def _functions(change: Change) -> set[str]:
+    """The names of the functions of a change."""
+    return {function.signature.name for function in change.functions}
 
 
 def _check_shown_again(change: Change, record: Record) -> None:
@@ -201,6 +215,7 @@ def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> N
     if not record.hidden.isdisjoint(names):
         record.hidden -= names
         record.generation += 1
+    record.functions -= _functions(change)
     rebuild(graph, change, origin)
     for definition in change.variables:
         if definition.name not in record.variables:
@@ -213,6 +228,7 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
     if change.nodes:
         record.hidden.update(node.name for node in change.nodes if _exists(graph, node.name))
         record.generation += 1
+    record.functions |= _functions(change)
     unbuild(graph, change)
     remove_runners(graph, change.runners)
     gone = set(change.members)

@@ -23,8 +23,9 @@ class Record:
     """What a graph's editors must agree on; `generation` grows whenever ops are hidden or shown again,
     `rewired` whenever ops are changed in place.
 
-    `failed` are the NodeDefs of those hidden ops that an edit left when it failed, `functions` the names of library
-    functions that only they call: the same edit shows them again. `growing` is the scope in which a person's function
+    `failed` are the NodeDefs of those hidden ops that an edit left when it failed; the same edit shows them again.
+    `functions` are the names of the hidden functions of the library: those that an edit brought which was undone or
+    failed; `failed_functions` are the latter, whose names are free. `growing` is the scope in which a person's function
     is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
     that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
     `numbered` says how many carriers have been given a name.
@@ -37,6 +38,7 @@ class Record:
     failed: dict[str, Any] = field(default_factory=dict)
     ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
+    failed_functions: set[str] = field(default_factory=set)
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
     carriers: dict[tuple[str, bytes], str] = field(default_factory=dict)

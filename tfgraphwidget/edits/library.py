@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.edits.copying import refer
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.doors import calls, doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
@@ -52,7 +52,7 @@ def carried(
     if not index.functions:
         return Carried()
     nodes = list(nodes)
-    called = _closure(index, (door.function for node in nodes for door in doors(node, index.functions)))
+    called = calls(index.functions, index.beside, nodes)
     bodies = {name: index.beside.function(name) for name in called}
     holding = _holding_state(bodies, index)
     copied = [name for name in bodies if own and name in holding]
@@ -87,18 +87,18 @@ def _names(
 ) -> dict[str, str]:
     """The functions that go along, with their names in the target."""
     elsewhere = index.origin is not target.origin
-    known = {name.lower() for name in target.functions}
+    known = {name.lower() for name in target.functions} | target.reserved
     there = {name for name in bodies if name in target.functions}
     names = {name: name for name in bodies if elsewhere and name not in there}
     differ = [name for name in there if elsewhere and target.beside.function(name) != bodies[name]]
-    calls = {name: _calls(body, index) for name, body in bodies.items()}
+    called = {name: _calls(body, index) for name, body in bodies.items()}
     pending = [*copied, *sorted(differ)]
     while pending:  # a function that calls one with a new name must change too, and so have a new name itself
         name = pending.pop()
         if names.get(name, name) == name:
             names[name] = free_name(f"{into}_{name}".replace("/", "_").strip("_"), known)
             known.add(names[name].lower())
-            pending += [caller for caller, called in calls.items() if name in called]
+            pending += [caller for caller, inner in called.items() if name in inner]
     return names
 
 
@@ -107,20 +107,6 @@ def keys_in(index: GraphIndex) -> set[str]:
     held = (index.nodes[i] for i in np.flatnonzero(keyed(index)).tolist())
     inner = (node for name in sorted(index.functions) for node in index.beside.function(name).node_def)
     return {(shared_name(node) or node.name).lower() for node in (*held, *filter(has_state, inner))}
-
-
-def _closure(index: GraphIndex, first: Iterable[str]) -> list[str]:
-    """Functions and all that they call, their gradients included; callers before what they call."""
-    found: dict[str, None] = {}
-    stack = list(first)
-    while stack:
-        name = stack.pop()
-        if name not in found:
-            found[name] = None
-            stack += _calls(index.beside.function(name), index)
-            gradient = index.beside.gradient(name)
-            stack += [gradient] if gradient else []
-    return list(found)
 
 
 def _calls(body: Any, index: GraphIndex) -> list[str]:

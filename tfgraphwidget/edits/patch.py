@@ -12,6 +12,7 @@ from tfgraphwidget.edits.preview import Preview
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.beside import joined
 from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.doors import calls
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.output_shapes import OUTPUT_SHAPES, saying
 from tfgraphwidget.graph.tensors import Shape
@@ -131,7 +132,9 @@ class Patch:
         found, asked = leaving(index, removed), self.remove
         members = tuple(dict.fromkeys((*asked.members, *found.members)))
         started = (*asked.runners, *(runner for runner in found.runners if runner not in asked.runners))
-        return replace(self, remove=replace(found, members=members, runners=started))
+        functions = _called_no_more(index, removed, asked.functions)
+        rest = {"functions": functions, "gradients": asked.gradients}
+        return replace(self, remove=replace(found, members=members, runners=started, **rest))
 
 
 def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
@@ -148,6 +151,14 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     same, held = {name: name for name in names}, index.beside
     contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
     return Change(nodes, members, variables, contexts, runners.renamed(held.runners(), same))
+
+
+def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Those of some functions that nobody calls when some ops are gone."""
+    if not functions:
+        return ()
+    called = calls(index.functions, index.beside, (node for i, node in enumerate(index.nodes) if i not in ops))
+    return tuple(function for function in functions if function.signature.name not in called)
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
@@ -196,12 +207,14 @@ def patched(index: GraphIndex, patch: Patch) -> GraphIndex:
     add, gone = patch.add, set(patch.remove.members)
     if patch.renamed and patch.remove.nodes:
         return _renamed(index, patch)
-    if add.nodes or add.members or gone or add.functions:
-        functions = index.functions | {function.signature.name for function in add.functions}
+    lost = {function.signature.name for function in patch.remove.functions}
+    if add.nodes or add.members or gone or add.functions or lost:
+        functions = (index.functions - lost) | {function.signature.name for function in add.functions}
         left = {v.handle for v in patch.remove.variables}
         variables = (*(v for v in index.variable_defs if v.handle not in left), *add.variables)
         index = index.extended(add.nodes, _collections(index, patch, gone), variables, functions)
         index = replace(index, beside=joined(index.beside, add.functions, add.gradients)) if add.functions else index
+        index = replace(index, reserved=index.reserved | {name.lower() for name in lost}) if lost else index
     index = _changed(index, patch)
     if patch.remove.nodes:
         index = index.without(frozenset(node.name for node in patch.remove.nodes))

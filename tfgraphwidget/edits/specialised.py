@@ -37,7 +37,7 @@ class Functions:
         self.index = index
         self.made: dict[str, Any] = {}
         self._known: dict[tuple[Any, ...], Special] = {}
-        self._taken = {name.lower() for name in index.functions}
+        self._taken = {name.lower() for name in index.functions} | index.reserved
         self._open: set[str] = set()
 
     def called(self, nodes: Iterable[Any]) -> tuple[Any, ...]:

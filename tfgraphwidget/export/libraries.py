@@ -20,9 +20,14 @@ def whole(what: Export) -> tf.compat.v1.GraphDef:
 
 
 def assembled(index: GraphIndex, graph_def: Any, nodes: Iterable[Any]) -> Any:
-    """A GraphDef without nodes, given these, and all functions of the index that it lacks."""
+    """A GraphDef without nodes, given these, and with the functions of the index as its library."""
     graph_def.node.extend(nodes)
-    there = {function.signature.name for function in graph_def.library.function}
+    library = graph_def.library
+    there = {function.signature.name for function in library.function}
+    if not there <= index.functions:  # hidden by undo
+        kept = [function for function in library.function if function.signature.name in index.functions]
+        gradients = [gradient for gradient in library.gradient if gradient.function_name in index.functions]
+        library.CopyFrom(function_pb2.FunctionDefLibrary(function=kept, gradient=gradients))
     lacking = sorted(index.functions - there)
     if lacking:
         graph_def.library.function.extend(function_of(index, name) for name in lacking)

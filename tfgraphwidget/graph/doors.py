@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
+
+from tfgraphwidget.graph.beside import Beside
 
 
 class Door(NamedTuple):
@@ -30,3 +32,22 @@ def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
             found += [Door(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
     known = (door for door in found if door.function in functions)
     return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
+
+
+def calls(functions: Collection[str], library: Beside, nodes: Iterable[Any]) -> dict[str, None]:
+    """The functions that NodeDefs call, and those that these call, their gradients included; callers first.
+
+    `functions` are the names of those that `library` holds.
+    """
+    found: dict[str, None] = {}
+    stack = list(nodes) if functions else []
+    while stack:
+        wanted = [door.function for door in doors(stack.pop(), functions)]
+        while wanted:
+            name = wanted.pop()
+            if name not in found:
+                found[name] = None
+                stack += library.function(name).node_def
+                gradient = library.gradient(name)
+                wanted += [gradient] if gradient else []
+    return found
