@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from google.protobuf import text_format
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, fill, initialised, read, v1
 from tests.graph.test_frames import Cell, contexts_of, given, times
+from tests.graph_editor.corpus import CORPUS
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import NotClonable
 
@@ -438,3 +440,27 @@ def test_a_copy_in_the_body_of_a_loop_has_a_variable_of_its_own(resource: bool) 
             double = v1.assign(copy.variables[0], 2.0)
         session.run(double)
         assert session.run(["y:0", w], {x: 5.0}) == [40, 1]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "fed"),
+    [
+        (["ocond/Switch:0", "ocond/Const:0", "ocond/switch_f:0"], "ocond/Const:0", {"ocond/Switch:0": True}),
+        (["ocond/Switch:0"], "ocond/switch_f:0", {"ocond/Switch:0": False}),
+        (["ocond/icond/Switch:0"], "ocond/icond/sub/y:0", {"ocond/icond/Switch:0": True}),
+    ],
+)
+def test_what_is_extracted_without_the_switch_of_its_conditional_lies_in_none_and_can_be_fetched(
+    inputs: list[str], output: str, fed: dict[str, bool]
+) -> None:
+    path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))
+    with v1.Session(graph=graph) as session:
+        made = tgw.edit(graph, session=session).extract(inputs, [output])
+    assert all(op._get_control_flow_context() is None for op in made.graph.get_operations())
+    expected = made.session.run(output, fed)
+    made.clone([], [output], into="copy")
+    made.undo()
+    made.redo()
+    assert np.array_equal(made.session.run(f"copy/{output}", fed), expected)

@@ -45,7 +45,9 @@ def unbuild(graph: tf.Graph, change: Change) -> None:
 
 def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
     live = _live(graph, proto)
-    if live is None:
+    if live is None:  # it was none for the copies; what is nested may be there
+        for inner in _nested(proto):
+            _remove(graph, inner, new)
         return
     if _op_name(proto.pivot_name) in new:
         held = (
@@ -73,6 +75,10 @@ class _Rebuilding:
     def add(self, proto: Any, outer: Any) -> None:
         """Make or join a context and all that is nested in it."""
         context = _live(self.graph, proto)
+        if context is None and _is_undecided(self.graph, proto):
+            for inner in _nested(proto):
+                self.add(inner, outer)
+            return
         if context is None:
             context = self._make(proto, outer)
         elif outer is not None and not _holds(outer._nested_contexts, context):
@@ -116,7 +122,8 @@ class _Rebuilding:
         graph = self.graph
         for original, name in self.copies.items():
             like, op = source._get_operation_by_name(original), graph._get_operation_by_name(name)
-            if not source.is_fetchable(like):
+            left = op._get_control_flow_context() is None and like._get_control_flow_context() is not None
+            if not source.is_fetchable(like) and not left:  # a copy without the loop or conditional runs as any op
                 graph.prevent_fetching(op)
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
@@ -205,6 +212,11 @@ def _predicate(graph: tf.Graph, proto: Any) -> str:
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
     is_switch = len(switches) > 0 and control_flow_util.IsSwitch(switches[0].op)
     return str(switches[0].op.inputs[1].name) if is_switch else ""
+
+
+def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
+    """Whether nothing decides a copied conditional: a placeholder stands for its Switch, so its ops run always."""
+    return _key(proto) == ops.GraphKeys.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
 
 
 def _is_backward(context: Any) -> bool:
