@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget import protocol as p
 from tfgraphwidget.applying import holding, pixels
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.examining import Examining
 from tfgraphwidget.sources import docs, traces
 
@@ -181,6 +182,27 @@ def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(sav
     assert any(HERE in line and "in score" in line for line in product.created)
     editor.leave(0)
     assert "[[1., 2., 5.]]" in [e.value.value for n in editor.index.names if (e := examined(editor, n)).value]
+
+
+@pytest.mark.parametrize("lacking", ["data-00000-of-00001", "index"])
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_of_a_saved_model_without_its_values_a_sentence_names_the_file_that_is_missing(
+    saved: str, lacking: str, is_folder: bool
+) -> None:
+    file = Path(saved) / "variables" / f"variables.{lacking}"
+    before = tgw.edit(saved)  # which has read the index
+    file.unlink()
+    if is_folder:
+        file.mkdir()
+    later = tgw.edit(saved)
+    for opened in (later,) if lacking == "index" else (before, later):
+        why = f"File {str(file)!r} of the checkpoint is missing, so the variables have no values; put it back"
+        assert examined(opened, variable_of(opened)).why == f"{why}."
+        with pytest.raises(NotRunnable, match=re.escape(why)):
+            assert opened.session
+        assert not opened.diff(before)
+        assert len(opened.cost()) == len(opened.table()) == len(opened.index.names)
+    assert any(why in notice for notice in tgw.edit(saved).notices)
 
 
 def test_a_function_s_variables_are_the_live_ones(scorer: tuple[Scorer, Any]) -> None:

@@ -77,12 +77,22 @@ class Checkpoint:
         path = Path(self.prefix)
         if not _is(Path.is_file, Path(f"{path}.index")):
             return [] if _is(Path.is_file, path) else [f"{path}.index"]  # TensorFlow 0.x wrote one file
-        shards = [found for name in _entries(path.parent) if (found := self._shard(name))]
+        files = (name for name in _entries(path.parent) if _is(Path.is_file, path.parent / name))
+        shards = [found for name in files if (found := self._shard(name))]
         if not shards:
             return [f"{path}.data-00000-of-00001"]
         count = max(int(total) for _, total in shards)
         there = {int(number) for number, total in shards if int(total) == count}
         return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in there]
+
+    def lack(self) -> str:
+        """The beginning of a sentence about the files that are missing, to which a way out is added."""
+        missing = self.missing()
+        more = f", and {len(missing) - 1} more" * (len(missing) > 1)
+        return (
+            f"File {shortened(missing[0])} of the checkpoint is missing{more}, so the variables have no values; put it "
+            "back"
+        )
 
     def _shard(self, name: str) -> tuple[str, str] | None:
         found = _SHARD.search(name)
@@ -116,6 +126,8 @@ class Checkpoint:
         try:
             return what(self.reader)
         except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
+            if self.missing():
+                raise GraphEditError(f"{self.lack()}.{self.hint()}") from error
             message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
             raise GraphEditError(
                 f"Checkpoint {shortened(self.prefix)} cannot be read: {message}; copy it again."

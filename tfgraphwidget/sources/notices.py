@@ -193,13 +193,10 @@ def _checkpoint(file: File) -> Iterator[Obstacle]:
     checkpoint = file.checkpoint
     if checkpoint is None or not any(node.op in HANDLES for node in file.body.protos):
         return
-    missing = checkpoint.missing()
-    if missing:
+    if checkpoint.missing():
         alone = f"tgw.edit({str(file.folder / 'saved_model.pb')!r})" if file.folder else "leave checkpoint= out"
         yield Obstacle(
-            f"File {missing[0]!r} of the checkpoint is missing{f', and {len(missing) - 1} more' * (len(missing) > 1)}, "
-            f"so the variables have no values; put it back, or {alone} to edit the graph without values."
-            f"{checkpoint.hint()}",
+            f"{checkpoint.lack()}, or {alone} to edit the graph without values.{checkpoint.hint()}",
             stops=True,
         )
         return

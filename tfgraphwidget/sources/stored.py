@@ -80,8 +80,9 @@ class Stored:
         checkpoint = self._file.checkpoint
         if checkpoint is None or _OBJECTS not in checkpoint.shapes:
             return keys
+        data = checkpoint.value(_OBJECTS)
         try:
-            saved = TrackableObjectGraph.FromString(checkpoint.value(_OBJECTS)).nodes
+            saved = TrackableObjectGraph.FromString(data).nodes
         except Exception as error:  # of a damaged checkpoint
             raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
         for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
