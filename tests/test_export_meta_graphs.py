@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import meta_graph
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, v1
@@ -283,3 +284,29 @@ def test_refusals(mlp: tf.Graph, tmp_path: Path) -> None:
     ):
         tgw.edit(mlp, session=session).save(tmp_path / "m.meta")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_saveable_objects_that_no_saver_takes_when_they_are_read_back_are_left_out_with_a_notice(
+    is_imported: bool, tmp_path: Path, restored: Any
+) -> None:
+    with tf.Graph().as_default() as graph:
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="table")
+        words = v1.placeholder(tf.string, [None], name="words")
+        weight = v1.get_variable("weight", initializer=np.int64(2))
+        v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, weight)
+        tf.multiply(table.lookup(words), weight, name="y")
+        meta = v1.train.export_meta_graph()
+    if is_imported:
+        with tf.Graph().as_default() as graph:
+            meta_graph.import_scoped_meta_graph(meta)
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        with pytest.warns(UserWarning, match="'saveable_objects' is left out, since no Saver takes 'table' once"):
+            path = editor.save(tmp_path / "m.meta")
+        editor.save(tmp_path / "model", inputs=["words:0"], outputs=["y:0"])
+    opened = restored(path)
+    assert opened.run("weight/Read/ReadVariableOp:0") == 2
+    assert opened.run("y:0", {"words:0": ["a"]}).tolist() == [-2]
+    assert "table" in {op.name for op in graph.get_operations()} & {op.name for op in opened.graph.get_operations()}
+    assert tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]

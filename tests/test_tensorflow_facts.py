@@ -637,3 +637,13 @@ def test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given() -
     with tf.Graph().as_default():
         tf.import_graph_def(given, name="")
     assert "container" in given.node[0].attr
+
+
+def test_a_saveable_object_comes_back_as_an_op_that_no_saver_takes() -> None:
+    with tf.Graph().as_default():
+        tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="table")
+        v1.train.Saver()
+        meta = v1.train.export_meta_graph()
+    assert meta.collection_def[v1.GraphKeys.SAVEABLE_OBJECTS].node_list.value == ["table"]
+    with tf.Graph().as_default(), pytest.raises(TypeError, match="can't convert Operation 'table' to Tensor"):
+        v1.train.import_meta_graph(meta)

@@ -31,6 +31,7 @@ from tfgraphwidget.export.states import State, assigned, present_values, state_o
 from tfgraphwidget.export.what import Export
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.names import listed, split_tensor
 from tfgraphwidget.sources.body import Signature
 
 v1 = tf.compat.v1
@@ -39,6 +40,7 @@ _BARE = (
     "The variables have no values here, as the file came without a checkpoint, so {!r} was written without one, and "
     "was not run."
 )
+_SAVEABLE = v1.GraphKeys.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
 
 
@@ -82,6 +84,7 @@ def write_meta_graph(path: Path, what: Export) -> None:
         what.notice(f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out.")
     if what.meta is not None and made.graph_def == what.meta().graph_def:
         _keep(made, what.meta(), bare=bare)
+    _leave_out_saveables(made, what, variables)
     what = what.called_by(_signatures(what))
     for signature in what.signatures:
         made.signature_def[signature.name].CopyFrom(signature_def(what.index, signature, signature))
@@ -107,6 +110,24 @@ def _keep(made: Any, original: Any, *, bare: bool) -> None:
         if original.HasField(key) and (has_saver or key != "saver_def"):
             getattr(made, key).CopyFrom(getattr(original, key))
     made.asset_file_def.extend(original.asset_file_def)
+
+
+def _leave_out_saveables(made: Any, what: Export, variables: Sequence[VariableDef]) -> None:
+    """Leave saveable objects out of a MetaGraphDef without a Saver, for TensorFlow makes one when it reads the file.
+
+    A MetaGraphDef names a saveable object by its op, as that of a mutable table, which no Saver takes
+    (test_tensorflow_facts.py::test_a_saveable_object_comes_back_as_an_op_that_no_saver_takes).
+    """
+    if made.HasField("saver_def") or _SAVEABLE not in made.collection_def:
+        return
+    saved = {variable.handle for variable in variables}
+    lost = [name for name in made.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved]
+    if lost:
+        what.notice(
+            f"Collection {_SAVEABLE!r} is left out, since no Saver takes {listed(lost)} once the file is read back; "
+            "the checkpoint does not hold what is in there."
+        )
+    del made.collection_def[_SAVEABLE]
 
 
 def _saved(what: Export, *, bare: bool) -> tuple[VariableDef, ...]:
@@ -195,20 +216,19 @@ def _check_restorable(what: Export, state: State, saved: Mapping[str, Any]) -> N
 
 def _check_import(path: Path, what: Export) -> None:
     """Raise unless TensorFlow reads the file back, where there are no values to compare."""
-    if not what.verify:
-        return
-    try:
+    if what.verify:
         with _restored(path, bare=True):
-            return
-    except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
-        raise GraphEditError(f"TensorFlow does not read {path.name!r} back: {first_line(error)}.") from error
+            pass
 
 
 @contextmanager
 def _restored(path: Path, *, bare: bool = False) -> Iterator[Any]:
     """A session on what is read back, its variables restored unless they are `bare` of values."""
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact()) as session:
-        saver = v1.train.import_meta_graph(str(path), clear_devices=True)
+        try:
+            saver = v1.train.import_meta_graph(str(path), clear_devices=True)
+        except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
+            raise GraphEditError(f"TensorFlow does not read {path.name!r} back: {first_line(error)}.") from error
         if saver is not None and not bare:
             saver.restore(session, str(path.with_suffix("")))
         yield session

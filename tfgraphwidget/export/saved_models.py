@@ -47,6 +47,7 @@ _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # What is run when the model is loaded is told in another way, and all its variables are restored.
 _LEFT_OUT = frozenset({
     v1.GraphKeys.LOCAL_VARIABLES, v1.GraphKeys.GLOBAL_VARIABLES, v1.GraphKeys.ASSET_FILEPATHS,
+    v1.GraphKeys.SAVEABLE_OBJECTS,
     "saved_model_main_op", "legacy_init_op", "saved_model_train_op", "saved_model_assets",
 })  # fmt: skip
 
