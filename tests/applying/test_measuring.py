@@ -113,6 +113,21 @@ def test_flops_of_a_file_need_no_import(conv, tmp_path: Path):
     assert editor._source.graph is None
 
 
+def test_to_ask_for_flops_leaves_out_of_a_file_what_it_leaves_out(tmp_path: Path):
+    graph_def = v1.GraphDef()
+    for name in ("a", "b"):
+        node = graph_def.node.add(name=name, op="Placeholder")
+        node.attr["dtype"].type = tf.float32.as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(tf.TensorShape([2, 2, 2]).as_proto())
+    for name in ("MatMul", "BatchMatMulV2"):
+        node = graph_def.node.add(name=name, op=name, input=["a", "b"])
+        node.attr["T"].type = tf.float32.as_datatype_enum
+    (tmp_path / "graph.pb").write_bytes(graph_def.SerializeToString())
+    editor = tgw.edit(tmp_path / "graph.pb")
+    rows(editor)
+    assert [list(node.attr) for node in editor.index.nodes[2:]] == [["T"], ["T"]]
+
+
 def test_bytes_are_sizes_times_elements(conv):
     index = tgw.edit(conv).index
     found = dict(zip(index.names, output_bytes(index, batch=2).tolist(), strict=True))

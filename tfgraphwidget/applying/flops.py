@@ -51,7 +51,8 @@ def _is_registered(op_type: str) -> bool:
 
 
 def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
-    node = index.nodes[i]
+    node = type(index.nodes[i])()
+    node.CopyFrom(index.nodes[i])  # to read an attribute that a NodeDef leaves out adds it
     try:
         if index.types[i] in _PRODUCTS:
             return shapes.product(node, i)
