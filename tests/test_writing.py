@@ -361,5 +361,5 @@ def test_a_file_that_a_killed_save_left_as_a_link_is_no_link_of_the_person_s(tmp
     write_file(tmp_path / "edits.py", lambda new: new.write_text("newer"), told.append)
     assert tree_of(tmp_path) == {"edits.py": "newer", "edits.npz": "old"}
     assert len(told) == 1
-    assert "A save of 'edits.py' and 1 more into" in told[0]
+    assert "A save of 'edits.npz' and 1 more into" in told[0]
     assert told[0].endswith("had been broken off, and was taken back.")

@@ -34,7 +34,7 @@ class Options(TypedDict, total=False):
     reseed: bool
     times: int
     device: str | Mapping[str, str] | None
-    devices: Iterable[str]
+    devices: str | Iterable[str]
     src_scope: str
     graph: Any
     session: Any
@@ -74,7 +74,7 @@ class Asking(Changing):
         graph, device = self._other(options), options.get("device")
         variables: Any = options.get("variables", "own")  # what is no mode is refused when it is planned
         init = options.get("init", "current")
-        devices = tuple(options.get("devices", ()))
+        devices = (given,) if isinstance(given := options.get("devices", ()), str) else tuple(given)
         return Clone(
             inputs=ends[0],
             outputs=ends[1],
@@ -166,6 +166,7 @@ def _check(options: Options) -> None:
 
 _MEANT = {
     "device": "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
+    "devices": "a list of devices' names, one for each copy",
     "src_scope": "the name of a scope around the part",
 }
 

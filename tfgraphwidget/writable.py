@@ -389,7 +389,7 @@ def _put_in_place(stage: Path) -> list[str]:
     for inside in ("", *_folders(whole)):
         _flush_folder(folder / inside)
     done = "finished now" if whole == new else "taken back"
-    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was {done}."]
+    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was {done}."]
 
 
 def _put_back(stage: Path) -> list[str]:
@@ -407,7 +407,7 @@ def _put_back(stage: Path) -> list[str]:
             (folder / name).unlink(missing_ok=True)
     _prune(stage, old)
     moving.unlink()
-    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was taken back."]
+    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was taken back."]
 
 
 def _prune(stage: Path, whole: Path) -> None:

@@ -303,7 +303,7 @@ def test_the_token_of_the_server_is_not_in_the_list_of_processes(
     def instead(command: list[str], **options: Any) -> subprocess.Popen[str]:
         started.append(command)
         told = "import os, pathlib; pathlib.Path('told').write_text(os.environ['JUPYTER_TOKEN'])"
-        return start([sys.executable, "-c", told], cwd=model.parent, text=True, **options)
+        return start([sys.executable, "-c", told], text=True, **options | {"cwd": model.parent})
 
     monkeypatch.setattr(subprocess, "Popen", instead)
     assert main(["show", str(model), "--no-browser"]) == 0

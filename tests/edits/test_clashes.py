@@ -85,11 +85,11 @@ def test_state_inside_a_function_is_owned_or_shared_as_asked(mode: str, seen: fl
     [
         ({"variable": "shared"}, "Did you mean 'variables'"),
         ({"session": object()}, "goes with graph="),
-        ({"times": "2"}, "number of copies"),
-        ({"times": 1.5}, "number of copies"),
-        ({"times": True}, "number of copies"),
+        ({"times": "2"}, "give a whole number"),
+        ({"times": 1.5}, "give a whole number"),
+        ({"times": True}, "give a whole number"),
         ({"variables": None}, "'own', 'shared'"),
-        ({"init": ["current"]}, "path of a checkpoint"),
+        ({"init": ["current"]}, "give a string, a path or a dict"),
     ],
 )
 def test_options_that_nobody_knows_are_refused(editor: GraphEditor, options: dict[str, object], why: str) -> None:

@@ -27,7 +27,6 @@ from tfgraphwidget.sources.live import GraphBody
 from tfgraphwidget.sources.traced import first_line
 
 _PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
-_QUOTE = "'"
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
@@ -150,7 +149,7 @@ def constant(value: Any, dtype: str, shape: Shape) -> Any:
             raise TypeError
         proto = tf.make_tensor_proto(value, wanted)
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{shown(value).strip(_QUOTE)} is no value of {wanted.name}; give one that is.") from error
+        raise GraphEditError(f"{shown(value)} is no value of {wanted.name}; give one that is.") from error
     found = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not tf.TensorShape(shape).is_compatible_with(found):
         raise GraphEditError(

@@ -16,8 +16,11 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 
 def check_modes(variables: Modes) -> None:
     """Raise GraphEditError for what is no mode."""
-    for mode in [mode for _, mode in variables] if isinstance(variables, tuple) else [variables]:
-        if mode not in get_args(Mode):
+    modes: list[object] = [variables]
+    if isinstance(variables, tuple):
+        modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
+    for mode in modes:
+        if not isinstance(mode, str) or mode not in get_args(Mode):
             raise GraphEditError(f"variables={shown(mode)} is not known; it is one of 'own', 'shared'.")
 
 

@@ -85,13 +85,16 @@ from tfgraphwidget.graph_editor.util import (
 )
 
 _PUBLIC = (edit, elsewhere, reroute, select, subgraph, transform, util)
+_CHECKED: dict[object, object] = {}  # one for each function, in whichever modules it is
 for _module in _PUBLIC:
     for _name, _function in list(vars(_module).items()):
         # Handlers stay who they are: a Transformer looks which one it has.
         if isinstance(_function, FunctionType) and _name[0] != "_" and not _name.endswith("_handler"):
-            setattr(_module, _name, checked(_function, TypeError))
+            if _function not in _CHECKED:
+                _CHECKED[_function] = checked(_function, TypeError)
+            setattr(_module, _name, _CHECKED[_function])
             if globals().get(_name) is _function:
-                globals()[_name] = getattr(_module, _name)
+                globals()[_name] = _CHECKED[_function]
 
 ph = make_placeholder_from_dtype_and_shape
 sgv = make_view

@@ -210,7 +210,8 @@ class GraphBody:
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
         whole = self.graph.as_graph_def()
-        return tf.compat.v1.GraphDef(versions=whole.versions, library=whole.library)
+        del whole.node[:]
+        return whole
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
         """What the variable's own proto says; kept, since making protos takes most of the time."""

@@ -10,7 +10,6 @@ import tensorflow as tf
 from google.protobuf.message import Message
 from tensorflow.python.framework import func_graph
 
-from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import devices
 from tfgraphwidget.sources.body import Source
@@ -151,4 +150,8 @@ def _refuse_choices(what: str, wanted: Wanted, names: tuple[str, ...]) -> None:
 
 
 def _short(thing: object) -> str:
-    return shown(thing)
+    """A thing in a sentence, which its type tells apart from a name or a path."""
+    try:
+        return f"{type(thing).__name__} {str(thing)[:60]!r}"
+    except Exception:  # an object's own __str__ may raise anything
+        return f"A {type(thing).__name__}"
