@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
@@ -347,3 +348,41 @@ def test_a_file_goes_on_after_a_refusal_and_says_what_has_another_name_in_tensor
     assert grown.outputs.name == "head/Identity:0"
     assert "'x' is 'x_1' now" in editor.notices[0]
     assert editor.session.run("net/logits:0", {"x_1:0": np.ones((2, 4))}).shape == (2, 3)
+
+
+def bypass(editor: GraphEditor) -> Any:
+    """Changes ops in place, and so renews the session."""
+    return editor.bypass("net/one/out")
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        ("UpdateEdge", bypass),
+        ("TF_NewSessionRef", bypass),
+        ("SetAttr", lambda editor: editor.set_attr("net/one/w/Initializer/random_uniform/RandomUniform", "seed", 5)),
+        ("TF_NewSessionRef", lambda editor: editor.clone("x:0", "net/logits:0", "copy", init="initial")),
+        ("TF_NewSessionRef", lambda editor: editor.insert("net/one/out:0", lambda x: x * tf.Variable(2.0))),
+        ("TF_NewSessionRef", lambda editor: tgw.renew(editor.session)),
+        ("TF_NewSessionRef", lambda editor: editor.extract("x:0", "net/logits:0")),
+        ("TF_GraphToGraphDef", lambda editor: tgw.edit(editor.graph, session=editor.session)),
+        ("TF_GraphToGraphDef", lambda editor: editor._live.reread()),
+    ],
+)
+def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes_nothing(
+    function: str, call: Callable[[GraphEditor], Any], mlp: tf.Graph, session: v1.Session, monkeypatch: Any
+) -> None:
+    def fail(*_: Any) -> None:
+        raise tf.errors.ResourceExhaustedError(None, None, "no memory on the device;\n\t [[{{node x}}]]")
+
+    editor = tgw.edit(mlp, session=session)
+    nodes, batch = list(editor.index.nodes), {"x:0": np.ones((2, 3))}
+    before = session.run("net/logits:0", batch)
+    with monkeypatch.context() as patched:
+        patched.setattr(pywrap_tf_session, function, fail)
+        with pytest.raises(GraphEditError, match=r"no memory on the device[^\n]*\.$"):
+            call(editor)
+    assert list(editor.index.nodes) == nodes
+    assert editor.history.done == ()
+    assert (session.run("net/logits:0", batch) == before).all()
+    call(editor)

@@ -15,8 +15,8 @@ from tests.sources.conftest import node
 from tests.sources.test_damaged import sentence_or
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources.live import first_line
 from tfgraphwidget.sources.restored import assigns, variables_of
-from tfgraphwidget.sources.traced import first_line
 
 
 def why(make: Callable[[], object]) -> str:

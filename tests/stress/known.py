@@ -19,7 +19,6 @@ class Known:
 
 KNOWN: tuple[Known, ...] = (
     Known("another order of ops after redo", "found 4", r"the ops come in another order"),
-    Known("TensorFlow's errors as they are", "found 5", r": TensorFlow in .*: raises InternalError"),
 )
 
 

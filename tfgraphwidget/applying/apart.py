@@ -16,6 +16,7 @@ from tensorflow.python.framework import ops
 from tfgraphwidget.applying.importing import import_nodes
 from tfgraphwidget.applying.values import told
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.sources.live import refusing
 
 v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wait for ever
@@ -48,6 +49,7 @@ class Apart:
     changes these variables and tables only. A context manager; raises SessionRefused, in one sentence.
     """
 
+    @refusing("run the graph apart")
     def __init__(
         self,
         nodes: Iterable[Any],

@@ -22,8 +22,10 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.resources import resources
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.graph.walks import mask_of
+from tfgraphwidget.sources.live import refusing
 
 
+@refusing("work out the initial values")
 def computed(
     session: tf.compat.v1.Session,
     index: GraphIndex,

@@ -23,8 +23,7 @@ from tfgraphwidget.graph.effects import side_effects
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import did_you_mean, split_tensor
-from tfgraphwidget.sources.live import GraphBody
-from tfgraphwidget.sources.traced import first_line
+from tfgraphwidget.sources.live import GraphBody, first_line, refusing
 
 _PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
 _LARGEST = 2**63 - 1  # size of a dimension
@@ -41,6 +40,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
+@refusing("call the function")
 def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None) -> Made:
     """What `function` makes of tensors of these (dtype, static shape); an op type does for a function.
 

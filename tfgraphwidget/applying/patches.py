@@ -33,10 +33,12 @@ from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.interrupts import held_back, let_in
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.live import refusing
 
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
+@refusing("carry the edit out")
 def apply_live(
     patch: Patch,
     graph: tf.Graph,

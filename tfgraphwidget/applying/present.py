@@ -16,10 +16,12 @@ from tfgraphwidget.graph.between import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.sources.body import Body, Source
 from tfgraphwidget.sources.held import held
+from tfgraphwidget.sources.live import refusing
 
 Array = np.ndarray[Any, Any]
 
 
+@refusing("read the variables' values")
 def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
     """The value of each variable by its handle op: in the session, the file's checkpoint, or the live variable.
 
@@ -69,6 +71,7 @@ def constant(name: str, value: Array) -> Any:
     return node
 
 
+@refusing("work out the constants")
 def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """The values of tensors that hang on constants only."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
@@ -79,6 +82,7 @@ def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
         return apart.run(tensors, {})
 
 
+@refusing("open a session")
 def empty() -> tuple[tf.Graph, tf.compat.v1.Session]:
     """A new graph, and a session on it."""
     graph = tf.Graph()

@@ -40,7 +40,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources.live import session_of
+from tfgraphwidget.sources.live import refusing, session_of
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -171,6 +171,7 @@ def _swap(one: Any, other: Any) -> None:
     one._session, other._session = other._session, one._session
 
 
+@refusing("renew the session")
 def renew(session: Any) -> tuple[str, ...]:
     """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each thing that could not be kept.
 

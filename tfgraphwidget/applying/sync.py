@@ -25,6 +25,7 @@ from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.interrupts import held_back
+from tfgraphwidget.sources.live import refusing
 from tfgraphwidget.sources.restored import keys_by_handle
 
 Pair = tuple[VariableDef, VariableDef]
@@ -83,6 +84,7 @@ class Sync:
                     [v.handle for v in pair],
                 )
 
+    @refusing("bring the copies up to date")
     def sync(self, tau: float = 1.0) -> None:
         """Give each copy (1 - tau) of its own value and tau of the original's: with 1, the original's value.
 
@@ -112,6 +114,7 @@ class Sync:
         """The op that `sync` runs, if there is one already."""
         return self._made.get(None) if tau == 1 else next((op for _, op in self._mixing), None)
 
+    @refusing("add the op that brings the copies up to date")
     def op(self, tau: Any = None) -> tf.Operation:
         """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
 

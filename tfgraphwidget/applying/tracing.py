@@ -13,6 +13,7 @@ from tfgraphwidget.applying import values
 from tfgraphwidget.edits.grafting import Made
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources.live import refusing
 
 TABLES = "table_initializer"
 _STORES = (variable_scope._VARSTORE_KEY, variable_scope._VARSCOPESTORE_KEY)
@@ -53,6 +54,7 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
             return function(*tensors)
 
 
+@refusing("initialise what the function makes")
 def rehearse(session: Any, made: Made) -> None:
     """Initialise what a function has made in the graph that it was called in, as it will be in the session's graph.
 

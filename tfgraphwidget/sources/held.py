@@ -20,9 +20,8 @@ from tfgraphwidget.graph.held import Held, Pairs, Table
 from tfgraphwidget.graph.index import VariableDef, build
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.sources.body import Body, Source
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live import GraphBody, first_line
 from tfgraphwidget.sources.renaming import renamed_tensor
-from tfgraphwidget.sources.traced import first_line
 
 _FILLS = frozenset({"InitializeTable", "InitializeTableV2"})
 

@@ -11,7 +11,8 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.captures import Told
-from tfgraphwidget.sources.traced import first_line, function_source
+from tfgraphwidget.sources.live import first_line
+from tfgraphwidget.sources.traced import function_source
 
 
 def is_keras(thing: object) -> bool:

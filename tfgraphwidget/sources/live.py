@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from tensorflow.python.framework import c_api_util
 from tensorflow.python.framework.function import _DefinedFunction
 from tensorflow.python.training import monitored_session
 
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources.body import Collections
@@ -27,10 +28,43 @@ from tfgraphwidget.sources.variables import definition
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
-
+# How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
+_WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
 
 _MONITORED = monitored_session._MonitoredSession
 _WRAPPERS = (monitored_session._WrappedSession, SessionInterface)  # the latter are TensorFlow's debuggers
+
+
+def first_line(error: BaseException) -> str:
+    """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
+    try:
+        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+    except Exception:
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    in_user_code = any(line.startswith("in user code") for line in lines)
+    told = [line for line in lines if not line.startswith(_WHERE)]
+    if not told:
+        return type(error).__name__
+    return told[-1 if in_user_code else 0].rstrip(".;: ")[:300]
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Raise GraphEditError for an error of TensorFlow; `what` cannot be done then, as "open a session".
+
+    For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest: no memory on a
+    device, a server that is gone, a full disk.
+
+    >>> with refusing("open a session"):
+    ...     raise tf.errors.ResourceExhaustedError(None, None, "no memory")
+    Traceback (most recent call last):
+    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; mend that, and try again.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; mend that, and try again.") from error
 
 
 def is_session(thing: object) -> bool:
@@ -102,6 +136,7 @@ def _is_finished(variable: tf.Variable) -> bool:
     return hasattr(variable, "name") and hasattr(variable, "constraint")
 
 
+@refusing("say what a function of the graph holds")
 def definition_of(function: Any) -> Any:
     """The FunctionDef of what a graph holds as a function.
 
@@ -141,6 +176,7 @@ class GraphBody:
         held = {key: items for key, items in held.items() if items}
         return Stamp(graph.version, held, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
 
+    @refusing("say which ops the graph holds")
     def nodes(self, known: int = 0) -> list[Any]:
         """The NodeDefs of the first `known` ops left out, of all that `Graph.get_operations` tells, in its order.
 
@@ -207,6 +243,7 @@ class GraphBody:
         """(collection key, QueueRunnerDef) of every queue runner."""
         return runners(self.graph)
 
+    @refusing("say which functions the graph holds")
     def envelope(self) -> tf.compat.v1.GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
         whole = self.graph.as_graph_def()

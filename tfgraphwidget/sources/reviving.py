@@ -16,17 +16,17 @@ from tfgraphwidget.sources.body import Revived
 from tfgraphwidget.sources.bounds import computed
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.dtypes import OpTypes
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live import GraphBody, first_line, refusing
 from tfgraphwidget.sources.notices import File, lacking_names, obstacles, too_much
 from tfgraphwidget.sources.objects import unrestored
 from tfgraphwidget.sources.restored import assigns, keys_by_handle, sliced, variables_of
 from tfgraphwidget.sources.shapes import ProtoTyping
-from tfgraphwidget.sources.traced import first_line
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
+@refusing("import the graph")
 def revive(file: File) -> Revived:
     """The graph, a session on it, and what the checkpoint has of its variables.
 

@@ -13,12 +13,10 @@ from tensorflow.python.util import nest
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.body import Source
 from tfgraphwidget.sources.captures import Captures, Told
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live import GraphBody, first_line
 from tfgraphwidget.sources.paths import shortened
 from tfgraphwidget.sources.renaming import renamed_tensor
 
-# How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
-_WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
 CONCRETE = tf.types.experimental.ConcreteFunction
@@ -110,17 +108,3 @@ def _traced(function: Any, signature: Any, title: str) -> Any:
             f"{title} cannot be traced with signature={shortened(signature)}: {first_line(error)}; call it once on "
             "data, and open it after that."
         ) from error
-
-
-def first_line(error: BaseException) -> str:
-    """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
-    try:
-        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
-    except Exception:
-        text = ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    in_user_code = any(line.startswith("in user code") for line in lines)
-    told = [line for line in lines if not line.startswith(_WHERE)]
-    if not told:
-        return type(error).__name__
-    return told[-1 if in_user_code else 0].rstrip(".;: ")[:300]
