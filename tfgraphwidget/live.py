@@ -302,8 +302,12 @@ class LiveGraph:
         if patch.add.nodes and self._record().generation != generation:
             self.reread()
             return
-        stamp, ops = self._present_stamp(), len(self.graph().get_operations())
-        after = patched(before.index, patch)
+        stamp, held = self._present_stamp(), self.graph().get_operations()
+        ops = len(held)
+        # As a later reading finds them: TensorFlow imports what is ready first, in an order of its own.
+        place = {op.name: k for k, op in enumerate(held[before.ops :])}
+        nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
+        after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
         self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
 

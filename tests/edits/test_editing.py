@@ -304,6 +304,22 @@ def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
     assert set(editor.copies) == {"copy"}
 
 
+def test_ops_come_in_the_same_order_when_an_edit_is_done_again() -> None:
+    """A copy of an op that was inserted is imported before those that read it, and was planned behind them."""
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [], name="x")
+        tf.identity(tf.abs(x, name="a"), name="b")
+    editor = tgw.edit(graph)
+    editor.insert("x:0", "Identity", into="between")
+    editor.clone("x:0", "b:0", into="copy")
+    names = editor.index.names
+    assert names == [op.name for op in graph.get_operations()]
+    editor.jump(0)
+    editor.jump(2)
+    assert editor.index.names == names
+
+
 @pytest.fixture
 def calling() -> tgw.GraphEditor:
     """y = x * 2 where x is positive, else x, by a v2 conditional."""

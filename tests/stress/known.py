@@ -18,7 +18,6 @@ class Known:
 
 
 KNOWN: tuple[Known, ...] = (
-    Known("another order of ops after redo", "found 4", r"the ops come in another order"),
 )
 
 
