@@ -464,3 +464,23 @@ def test_what_is_extracted_without_the_switch_of_its_conditional_lies_in_none_an
     made.undo()
     made.redo()
     assert np.array_equal(made.session.run(f"copy/{output}", fed), expected)
+
+
+def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_along_and_goes_with_undo() -> None:
+    path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))
+    boundary, merged = ["ocond/Switch:0", "ocond/Sum/Switch:0"], "ocond/icond/Merge:0"
+    with tf.Graph().as_default() as other, v1.Session() as session:
+        editor = tgw.edit(graph, session=v1.Session(graph=graph))
+        editor.clone(boundary, [merged], into="copy", graph=other, session=session)
+        made = other.get_collection(v1.GraphKeys.COND_CONTEXT)
+        assert {context.name.rpartition("/")[0] for context in made} == {"copy/ocond/icond"}
+        assert [context.outer_context for context in made] == [None, None]
+        summed, feeds = "copy/ocond/Sum/Switch:0", {"copy/ocond/Switch:0": True, "copy/ocond/Sum/Switch:0": [1.0, 2, 3]}
+        (gradient,) = tf.gradients(other.get_tensor_by_name(f"copy/{merged}"), other.get_tensor_by_name(summed))
+        assert session.run(gradient, feeds).tolist() == [1.0, 1.0, 1.0]
+        editor.undo()
+        assert other.get_collection(v1.GraphKeys.COND_CONTEXT) == []
+        editor.redo()
+        assert other.get_collection(v1.GraphKeys.COND_CONTEXT) == made
