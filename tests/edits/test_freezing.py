@@ -191,6 +191,31 @@ def test_a_batch_normalisation_goes_into_the_weights(kind: str, between: bool, t
     assert editor.index is index
 
 
+@pytest.mark.parametrize("is_live", [False, True])
+def test_of_what_a_normalisation_leaves_out_the_defaults_are_meant(is_live: bool) -> None:
+    graph_def, feed = normalised("fused", between=False)
+    by_name = {node.name: node for node in graph_def.node}
+    del by_name["conv"].attr["data_format"]
+    del by_name["bn"].attr["epsilon"], by_name["bn"].attr["data_format"]
+    variance = tf.make_ndarray(by_name["v"].attr["value"].tensor)
+    by_name["v"].attr["value"].tensor.CopyFrom(tf.make_tensor_proto(variance * 1e-6))
+    given = v1.GraphDef()
+    given.CopyFrom(graph_def)
+    expected = run(given, "y:0", {"x:0": feed})
+    editor = tgw.edit(graph_def)
+    if is_live:
+        assert editor.session
+    editor.fold_batch_norm()
+    assert np.allclose(editor.session.run("y:0", {"x:0": feed}), expected, rtol=1e-3)
+    del by_name["bn"].attr["is_training"]  # which is to train then
+    training = tgw.edit(graph_def)
+    before = [node.SerializeToString(deterministic=True) for node in training.index.nodes]
+    for _ in range(2):
+        with pytest.raises(GraphEditError, match="it is in training mode"):
+            training.fold_batch_norm()
+    assert [node.SerializeToString(deterministic=True) for node in training.index.nodes] == before
+
+
 def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
     graph_def, feed = normalised("fused", between=True)
     with tf.Graph().as_default() as graph:

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfgraphwidget.edits.leading import Chosen, Leading, chosen
 from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.slots import attribute
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import walks
 from tfgraphwidget.graph.edges import Mask
@@ -106,7 +107,7 @@ class _Folding:
         if why:
             self.why = self.why or f"Batch normalisation {self.index.names[op]!r} cannot be folded: {why}."
             return None
-        fold = self._before(op, ends[0], tuple(ends[1:5]), self.index.nodes[op].attr["epsilon"].f)
+        fold = self._before(op, ends[0], tuple(ends[1:5]), _attribute(self.index, op, "epsilon").f)
         if fold is None:
             name = self.index.names[ends[0][0]]
             self.why = self.why or (
@@ -117,8 +118,8 @@ class _Folding:
 
     def _fused(self, op: int, fixed: list[bool]) -> str:
         """Why a fused normalisation cannot be folded."""
-        attributes, index = self.index.nodes[op].attr, self.index
-        if attributes["is_training"].b or "is_training" not in attributes:
+        index = self.index
+        if _attribute(index, op, "is_training").b:
             return 'it is in training mode; first editor.set_attr(op, "is_training", False)'
         if not all(fixed[1:5]):
             return "its numbers are no constants; editor.freeze(outputs) makes constants of variables"
@@ -141,13 +142,13 @@ class _Folding:
     def _is_by_channel(self, fold: _Fold) -> bool:
         """Whether a factor has one number for each channel of what is weighted."""
         index = self.index
-        shape, node = index.shape(*fold.parameters[0]), index.nodes[fold.weighted]
+        shape, op_type = index.shape(*fold.parameters[0]), index.types[fold.weighted]
         channels = _channels(index, fold)
         if shape is None or channels is None:
             return False
-        first = node.attr["data_format"].s in (b"NCHW", b"NCDHW")
+        first = _attribute(index, fold.weighted, "data_format").s in (b"NCHW", b"NCDHW")
         long = [(k - len(shape), size) for k, size in enumerate(shape) if size != 1]
-        rank = 2 if node.op == "MatMul" else 5 if node.op == "Conv3D" else 4
+        rank = 2 if op_type == "MatMul" else 5 if op_type == "Conv3D" else 4
         return long == [((1 - rank) if first else -1, channels)] or (not long and not shape)
 
     def _only(self, op: int, reader: int) -> bool:
@@ -176,12 +177,12 @@ def _constants(index: GraphIndex) -> Mask:
 
 
 def _channels(index: GraphIndex, fold: _Fold) -> int | None:
-    shape, node = index.shape(*fold.weights), index.nodes[fold.weighted]
+    shape, op_type = index.shape(*fold.weights), index.types[fold.weighted]
     if not shape or None in shape:
         return None
-    if node.op == "DepthwiseConv2dNative":
+    if op_type == "DepthwiseConv2dNative":
         return int((shape[-1] or 0) * (shape[-2] or 0))
-    return shape[0] if node.op == "MatMul" and node.attr["transpose_b"].b else shape[-1]
+    return shape[0] if _attribute(index, fold.weighted, "transpose_b").b else shape[-1]
 
 
 class _Making:
@@ -198,9 +199,9 @@ class _Making:
         index = self.index
         factor, offset = self._numbers(fold)
         weights = self._value(fold.weights)
-        node = index.nodes[fold.weighted]
         prefix = index.names[fold.op]
-        scaled = self._made(f"{prefix}/folded_weights", _scaled(node, weights, factor).astype(weights.dtype))
+        values = _scaled(index, fold.weighted, weights, factor).astype(weights.dtype)
+        scaled = self._made(f"{prefix}/folded_weights", values)
         self._set(fold.weighted, 1, scaled)
         last = index.names[fold.weighted]
         if fold.bias is not None and fold.added is not None:
@@ -242,7 +243,8 @@ class _Making:
         self._taken.add(name.lower())
         node = type(weighted)(name=name, op="BiasAdd", input=[last, added], device=weighted.device)
         node.attr["T"].CopyFrom(weighted.attr["T"])
-        node.attr["data_format"].s = weighted.attr["data_format"].s.replace(b"NDHWC", b"NHWC") or b"NHWC"
+        data_format = _attribute(self.index, fold.weighted, "data_format").s
+        node.attr["data_format"].s = data_format.replace(b"NDHWC", b"NHWC") or b"NHWC"
         self._nodes.append(node)
         return name
 
@@ -267,12 +269,19 @@ class _Making:
         return Patch(add=Change(nodes=tuple(self._nodes)), remove=leaving(index, ops), changed=edited)
 
 
-def _scaled(node: Any, weights: Array, factor: Array) -> Array:
+def _attribute(index: GraphIndex, op: int, name: str) -> Any:
+    """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
+    node = index.nodes[op]
+    known = attribute(node, index.typing.definition(node.op), name)
+    return type(node)().attr[name] if known is None else known
+
+
+def _scaled(index: GraphIndex, weighted: int, weights: Array, factor: Array) -> Array:
     """Weights times a number for each channel of what they give."""
     if factor.size == 1:
         return weights * factor.reshape(())
-    if node.op == "DepthwiseConv2dNative":
+    if index.types[weighted] == "DepthwiseConv2dNative":
         return weights * factor.reshape(weights.shape[-2:])
-    if node.op == "MatMul" and node.attr["transpose_b"].b:
+    if _attribute(index, weighted, "transpose_b").b:
         return weights * factor.reshape(-1, 1)
     return weights * factor
