@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
@@ -14,7 +14,7 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 """For all state, or for each variable or scope by name."""
 
 
-def check_modes(variables: Modes) -> None:
+def check_modes(variables: Any) -> None:
     """Raise GraphEditError for what is no mode."""
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
