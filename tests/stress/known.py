@@ -17,8 +17,7 @@ class Known:
     pattern: str
 
 
-KNOWN: tuple[Known, ...] = (
-)
+KNOWN: tuple[Known, ...] = ()
 
 
 def unknown(report: str) -> str:
