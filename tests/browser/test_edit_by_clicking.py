@@ -199,3 +199,22 @@ def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: J
     expect(shown).to_have_count(4)
     expect(shown.nth(2)).to_contain_text('editor.bypass(what="dropout")')
     expect(shown.nth(3)).to_contain_text("last = 1")
+
+
+def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothing_is_chosen(widget: Widget) -> None:
+    notebook, root = widget.notebook, widget.root
+    widget.click("x", "Shift")
+    widget.click("z", "Alt")
+    widget.settled()
+    assert notebook.kernel_eval("len(editor.selection)") > 4
+    notebook.kernel_eval("str(editor.detach('relu'))")
+    changed_lines(widget, 1)
+    assert notebook.kernel_eval("editor.selection is None")
+    warnings = root.locator(".tgw-warnings")
+    expect(warnings).to_contain_text("Nothing is selected: no path leads")
+    shoot(widget.page, "edit_cut_selection")
+    widget.click("y")  # the panel goes on
+    expect(root.locator(".tgw-inspector")).to_contain_text("AddV2")
+    press(widget, "Undo")
+    assert notebook.kernel_eval("len(editor.selection)") > 4
+    expect(warnings).not_to_contain_text("Nothing is selected")
