@@ -215,6 +215,7 @@ def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothin
     shoot(widget.page, "edit_cut_selection")
     widget.click("y")  # the panel goes on
     expect(root.locator(".tgw-inspector")).to_contain_text("AddV2")
-    press(widget, "Undo")
+    root.get_by_role("button", name=re.compile("^Undo")).click()
+    widget.settled()
     assert notebook.kernel_eval("len(editor.selection)") > 4
     expect(warnings).not_to_contain_text("Nothing is selected")
