@@ -426,3 +426,19 @@ def test_what_a_session_that_places_nothing_any_more_cannot_hand_on_is_told() ->
         (lost,) = tgw.renew(session)
         assert "queue 'queue'" in lost
         assert session.run(size) == 0
+
+
+def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_less(editor: GraphEditor) -> None:
+    extend, failed = editor.session._extend_graph, []
+
+    def once() -> None:
+        if not failed:
+            failed.append(tf.errors.InternalError(None, None, "out of memory"))
+            raise failed[0]
+        extend()
+
+    editor.session._extend_graph = once
+    editor.bypass("net/one/out")
+    assert len(failed) == 1
+    assert editor.lost == ()
+    assert not editor.session._config.graph_options.place_pruned_graph

@@ -21,6 +21,7 @@ PATIENCE = 60.0
 _ASKED = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
+_NOT_PLACED = (tf.errors.InvalidArgumentError, tf.errors.NotFoundError)
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
 # What each session on servers was sent last: the graph's version.
 _sent: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
@@ -90,10 +91,13 @@ class Answered:
 def can_grow(session: Any) -> bool:
     """Whether the session takes in, and places, what its graph has more than when it last ran.
 
-    One op that it cannot place ends all its runs, see `applying.placing`.
+    One op that it cannot place ends all its runs, see `applying.placing`. Other errors (no memory, a server that is
+    gone) come and go, and the next run tells of them.
     """
     try:
         session._extend_graph()
-    except tf.errors.OpError:
+    except _NOT_PLACED:
         return False
+    except tf.errors.OpError:
+        return True
     return True
