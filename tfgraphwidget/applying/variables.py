@@ -32,9 +32,12 @@ def _with_value_there(graph: tf.Graph, definition: VariableDef) -> VariableDef:
     """
     if not definition.initial_value or not definition.initializer:
         return definition
-    if definition.initial_value.rpartition(":")[0] in graph._nodes_by_name:
-        return definition
-    return replace(definition, initial_value=graph._get_operation_by_name(definition.initializer).inputs[1].name)
+    try:
+        _tensor(graph, definition.initial_value)
+    except KeyError:
+        read = graph._get_operation_by_name(definition.initializer).inputs[1]
+        return replace(definition, initial_value=read.name)
+    return definition
 
 
 def proto_of(definition: VariableDef) -> variable_pb2.VariableDef:
