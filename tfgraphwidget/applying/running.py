@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.names import split_tensor
 
 PATIENCE = 60.0
 _ASKED = 8.0  # seconds for a server to say that it is there
@@ -41,6 +42,8 @@ class Answered:
 
     def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
         """What `session.run` gives; into `metadata`, a RunMetadata, goes what the run cost."""
+        fetches = tf.nest.map_structure(self._element, fetches)
+        feed_dict = None if feed_dict is None else {self._element(key): value for key, value in feed_dict.items()}
         traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
         options = tf.compat.v1.RunOptions(**traced)
         if not self._target:
@@ -56,6 +59,14 @@ class Answered:
             raise SessionRefused(self._gone(who, error)) from error
         _sent[self.session] = self.graph.version
         return found
+
+    def _element(self, fetch: Any) -> Any:
+        """The op or tensor of a name: where TensorFlow reads names, an interrupt becomes a ValueError about the name."""
+        if not isinstance(fetch, str):
+            return fetch
+        name, port = split_tensor(fetch)
+        op = self.graph._get_operation_by_name(name)
+        return op if port is None else op.outputs[port]
 
     def ask(self) -> None:
         """Raise SessionRefused unless the servers can open a session and run nothing in it.
