@@ -1,7 +1,7 @@
 """A clone with variables of its own, against a bare `tf.import_graph_def` of the same nodes; either goes first in turn.
 
-`pytest -m bench tests/bench -s` prints the table. Each pair runs on a graph of its own, since graphs only grow. What the
-bare import adds is read by the editor before its clone is timed: a panel does that by itself, within a second.
+`pytest -m bench tests/bench -s` prints the table. Each pair runs on a graph of its own, since graphs only grow. What
+the bare import adds is read by the editor before its clone is timed: a panel does that by itself, within a second.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Answered:
         return found
 
     def _element(self, fetch: Any) -> Any:
-        """The op or tensor of a name: where TensorFlow reads names, an interrupt becomes a ValueError about the name."""
+        """The op or tensor of a name. Where TensorFlow reads names, an interrupt becomes a ValueError about the name."""
         if not isinstance(fetch, str):
             return fetch
         name, port = split_tensor(fetch)
