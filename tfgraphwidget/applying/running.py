@@ -61,7 +61,7 @@ class Answered:
         return found
 
     def _element(self, fetch: Any) -> Any:
-        """The op or tensor of a name. Where TensorFlow reads names, an interrupt becomes a ValueError about the name."""
+        """The op or tensor of a name: an interrupt while TensorFlow reads names becomes a ValueError about one."""
         if not isinstance(fetch, str):
             return fetch
         name, port = split_tensor(fetch)
