@@ -43,7 +43,6 @@ class Answered:
     def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
         """What `session.run` gives; into `metadata`, a RunMetadata, goes what the run cost."""
         fetches = tf.nest.map_structure(self._element, fetches)
-        feed_dict = None if feed_dict is None else {self._element(key): value for key, value in feed_dict.items()}
         traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
         options = tf.compat.v1.RunOptions(**traced)
         if not self._target:
