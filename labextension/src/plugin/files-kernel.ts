@@ -6,9 +6,14 @@ import { type Kernel, ServerConnection, type Session } from "@jupyterlab/service
 
 type Model = Partial<Kernel.IModel>;
 
+/** Sessions of documents that were closed in this page and that the server has not ended yet. */
+const ending = new Set<Promise<void>>();
+
 /**
  * Have every kernel that Jupyter starts for a document, whichever way, start apart from its file: by the server's
- * extension, tfgraphwidget/lab/kernels.py; where that is not loaded, in no folder that is a document's.
+ * extension, tfgraphwidget/lab/kernels.py; where that is not loaded, in no folder that is a document's. A document
+ * that is opened again at once waits until the session of the closed one has ended, since the server goes on listing
+ * that session, and a page that connects to its kernel finds none.
  */
 export function startApart(context: ISessionContext): void {
   const { sessionManager: manager } = context;
@@ -19,7 +24,17 @@ export function startApart(context: ISessionContext): void {
     session.changeKernel = async (model) => change(await given(model));
     return session;
   };
-  const own: Pick<Session.IManager, "startNew" | "connectTo"> = {
+  const own: Pick<Session.IManager, "startNew" | "connectTo" | "shutdown" | "refreshRunning"> = {
+    shutdown: async (id) => {
+      const end = manager.shutdown(id);
+      const settled = end.catch(() => {}).finally(() => ending.delete(settled));
+      ending.add(settled);
+      return end;
+    },
+    refreshRunning: async () => {
+      await Promise.all(ending);
+      return manager.refreshRunning();
+    },
     startNew: async (options, connecting) => {
       const kernel = await given(options.kernel ?? {});
       try {
