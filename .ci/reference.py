@@ -10,13 +10,13 @@ import pdoc
 # What is shown of each module.
 PUBLIC = {
     "tfgraphwidget": ("edit", "example", "sync", "renew", "layered", "GraphEditor", "GraphEditError"),
-    "tfgraphwidget.applying.copied": ("Copy",),
-    "tfgraphwidget.applying.modules": ("ModuleCopy",),
+    "tfgraphwidget.runtime.live.clone_result": ("Copy",),
+    "tfgraphwidget.runtime.functions.module_clone": ("ModuleCopy",),
     "tfgraphwidget.graph.selection": ("Selection",),
     "tfgraphwidget.graph.op": ("Op",),
-    "tfgraphwidget.graph.difference": ("Difference",),
-    "tfgraphwidget.edits.preview": ("Preview", "State"),
-    "tfgraphwidget.edits.report": ("Edits",),
+    "tfgraphwidget.graph.diff": ("Difference",),
+    "tfgraphwidget.edits.patch": ("Preview", "State"),
+    "tfgraphwidget.edits.command": ("Edits",),
     "tfgraphwidget.errors": None,
     "tfgraphwidget.graph_editor": None,  # with its modules
 }

@@ -19,8 +19,8 @@ from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.typescript import to_typescript
-from tfgraphwidget.view import scene as scenes
 
 
 @pytest.fixture

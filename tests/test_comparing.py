@@ -11,9 +11,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, read, v1
-from tfgraphwidget.applying.comparison import apartness
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
-from tfgraphwidget.graph.difference import Difference
+from tfgraphwidget.graph.diff import Difference
+from tfgraphwidget.runtime.measure.comparison import apartness
 
 ROWS = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 

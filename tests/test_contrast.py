@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.view.test_palette import contrast
-from tfgraphwidget.view import palette
+from tfgraphwidget.scene.coloring import palette
 
 STYLES = Path(__file__).parents[1] / "labextension" / "src" / "styles"
 THEMES = {

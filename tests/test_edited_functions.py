@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, v1
-from tfgraphwidget.applying.rewritten import Edition, rewritten
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.functions.edited_function import Edition, rewritten
 
 X = tf.constant([-2.0, 3.0])
 

@@ -14,10 +14,11 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget import protocol as p
-from tfgraphwidget.applying import holding, pixels
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.examining import Examining
+from tfgraphwidget.runtime.measure import images as pixels
+from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import docs, traces
 
 HERE = Path(__file__).name
@@ -491,6 +492,10 @@ def test_a_name_that_is_nowhere_is_refused(editor: GraphEditor) -> None:
 
 def test_holders_are_found_by_op_and_by_scope(editor: GraphEditor) -> None:
     index = editor.index
-    assert holding.holder(index, "net/one/w/") == holding.holder(index, "net/one/w") == index.ids["net/one/w"]
-    assert holding.holder(index, "net/one/") is None
-    assert holding.holder(index, "nowhere") is None
+    assert (
+        current_values.holder(index, "net/one/w/")
+        == current_values.holder(index, "net/one/w")
+        == index.ids["net/one/w"]
+    )
+    assert current_values.holder(index, "net/one/") is None
+    assert current_values.holder(index, "nowhere") is None

@@ -17,7 +17,8 @@ from tests.conftest import v1
 from tests.sources.conftest import node
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import graph_defs, sizes
+from tfgraphwidget.export.formats import graph_def as graph_defs
+from tfgraphwidget.export.formats import graph_def as sizes
 from tfgraphwidget.graph import dot
 from tfgraphwidget.graph.index import build
 

@@ -14,9 +14,9 @@ from tensorflow.python.framework import meta_graph
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf2_saved_model
-from tfgraphwidget.applying import checkpointed
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature
 
 __all__ = ["affine", "tf2_saved_model"]  # fixtures
@@ -202,13 +202,13 @@ def test_a_failure_leaves_all_old_files(
 
     with monkeypatch.context() as patched:
         if where == "writing":
-            patched.setattr(checkpointed, "write", disk_full)
+            patched.setattr(checkpoints, "write", disk_full)
         elif where == "moving":
             patched.setattr(Path, "replace", busy)
         else:
-            written = checkpointed.write
+            written = checkpoints.write
             patched.setattr(
-                checkpointed, "write", lambda path, present: written(path, [(k, v, a + 1) for k, v, a in present])
+                checkpoints, "write", lambda path, present: written(path, [(k, v, a + 1) for k, v, a in present])
             )
         with pytest.raises(GraphEditError, match=r"disk full|restores variable .* to something else: it differs by 1"):
             editor.save(tmp_path / "m.meta", "x", "net/logits")

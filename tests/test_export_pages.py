@@ -23,8 +23,8 @@ from tests.conftest import MODELS, build_mlp, v1
 from tests.odd import GRAPHS, graph_def
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import pages
-from tfgraphwidget.export.paged import Unpacked, packed, unpacked
+from tfgraphwidget.export.html import page as pages
+from tfgraphwidget.export.html.page_data import Unpacked, packed, unpacked
 from tfgraphwidget.graph import query
 from tfgraphwidget.sources import describe
 
@@ -141,8 +141,8 @@ def test_the_policy_lets_only_its_own_script_run(mlp_editor: GraphEditor, tmp_pa
 def test_large_graphs_leave_out_what_takes_minutes_and_say_so(
     monkeypatch: pytest.MonkeyPatch, mlp_editor: GraphEditor
 ) -> None:
-    monkeypatch.setattr("tfgraphwidget.export.paged._MOST_INFERRED", 3)
-    monkeypatch.setattr("tfgraphwidget.export.paged._MOST_WITH_ATTRIBUTES", 3)
+    monkeypatch.setattr("tfgraphwidget.export.html.page_data._MOST_INFERRED", 3)
+    monkeypatch.setattr("tfgraphwidget.export.html.page_data._MOST_WITH_ATTRIBUTES", 3)
     head, columns = read(mlp_editor)
     assert [notice.split(":")[0] for notice in head["notices"][-2:]] == [
         f"This page does not have the shapes of {len(set(np.flatnonzero(np.diff(columns['output_start'])))):,} ops",
@@ -265,7 +265,7 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfgraphwidget.export.behind._MOST_OPS", 20)
+    monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
     _, rooms = unpacked(packed(tgw.edit(called)._viewed()))
     ways = [door for room in rooms for door in room.head["doors"]]
     left = [door for door in ways if door[4] < 0]

@@ -22,8 +22,8 @@ from tests.test_writing import closed_by_python, interrupted_at_each_line
 from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import writing
-from tfgraphwidget.export.saved_models import files_of
+from tfgraphwidget.export import writer
+from tfgraphwidget.export.formats.saved_model import files_of
 from tfgraphwidget.sources.assets import outside
 
 ONES = np.ones([1, 3], np.float32)
@@ -83,7 +83,7 @@ def test_an_interrupt_while_any_kind_of_file_is_saved_leaves_the_old_one_or_the_
     folder, frozen = tmp_path / "tried", name == "g.pb"
     weigh(small, 2)
     new = contents(save(small, tmp_path / name, frozen=frozen).parent)
-    moving = (writable.__file__, writing.__file__)
+    moving = (writable.__file__, writer.__file__)
     for number, tracing in enumerate(interrupted_at_each_line(lambda file: file in moving, 29 if is_model else 11)):
         folder = tmp_path / f"tried {number}"
         folder.mkdir()

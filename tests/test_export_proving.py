@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfgraphwidget.export.made_up import Wanted, made_up
-from tfgraphwidget.export.proving import difference
+from tfgraphwidget.export.verification.round_trip import difference
+from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
 
 NAN, INF = np.nan, np.inf
 

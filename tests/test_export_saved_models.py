@@ -17,7 +17,7 @@ from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf1_saved_model, tf2_saved_model
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.export import proving
+from tfgraphwidget.export.verification import round_trip
 from tfgraphwidget.sources import Signature
 
 __all__ = ["affine", "tf1_saved_model", "tf2_saved_model"]  # fixtures
@@ -269,7 +269,7 @@ def test_a_queue_is_refused_with_the_tensor_to_feed(tmp_path: Path) -> None:
 
 def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     """Let what one loader gives be another thing than what it has loaded gives."""
-    real = getattr(proving, way)
+    real = getattr(round_trip, way)
 
     def wrong(*arguments: Any) -> Any:
         opened = real(*arguments)
@@ -284,7 +284,7 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
 
         return Opened()
 
-    monkeypatch.setattr(proving, way, wrong)
+    monkeypatch.setattr(round_trip, way, wrong)
 
 
 @pytest.mark.parametrize(("way", "name"), [("_in_session", "compat.v1"), ("_eagerly", r"tf\.saved_model\.load\)")])

@@ -14,9 +14,9 @@ from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.view import ahead
-from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.visible import CLOSED
+from tfgraphwidget.scene import prefetch
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible.visible_graph import CLOSED
 
 Arrays = dict[str, np.ndarray]
 
@@ -97,7 +97,7 @@ def test_what_takes_long_or_is_large_is_not_foreseen(
 ) -> None:
     editor.close_all()
     before, after = len(editor.scene()), len(editor.foresee("net") or ())
-    monkeypatch.setattr(ahead, bound, after - before if bound == "_MOST" else after)
+    monkeypatch.setattr(prefetch, bound, after - before if bound == "_MOST" else after)
     assert editor.foresee("net") is not None
-    monkeypatch.setattr(ahead, bound, getattr(ahead, bound) - 1)
+    monkeypatch.setattr(prefetch, bound, getattr(prefetch, bound) - 1)
     assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])

@@ -17,7 +17,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp
 from tfgraphwidget import protocol, wire
 from tfgraphwidget.answer import Answers
-from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.scene import scene as scenes
 
 GOLDEN = Path(__file__).parent / "golden" / "drawn.json"
 

@@ -20,10 +20,10 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.edits.drafts import saved
 from tfgraphwidget import graph_editor as ge
-from tfgraphwidget.applying import patches
-from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.live import patch_application
+from tfgraphwidget.runtime.live.edit_record import record_of
 
 ROWS = np.ones((2, 3), np.float32)
 ENOUGH = 60  # seconds, after which a thread counts as stuck
@@ -45,7 +45,7 @@ def add_variable(graph: tf.Graph, name: str) -> None:
 @contextmanager
 def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, fails: bool = False) -> Iterator[None]:
     """Let another thread do something just after the ops of an edit have come to the graph."""
-    keep_static = patches.keep_static
+    keep_static = patch_application.keep_static
 
     def kept(*given: Any) -> None:
         keep_static(*given)
@@ -54,7 +54,7 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, 
             raise GraphEditError("This edit fails.")
 
     with monkeypatch.context() as context:
-        context.setattr(patches, "keep_static", kept)
+        context.setattr(patch_application, "keep_static", kept)
         yield
 
 

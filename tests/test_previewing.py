@@ -11,7 +11,7 @@ from tests.conftest import INCEPTION_OUTPUT, initialised, read, v1
 from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.previewing import modes
 

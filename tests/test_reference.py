@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
-from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.runtime.live.clone_result import Copy
 
 ROOT = Path(__file__).parents[1]
 CLASSES = {"GraphEditor": GraphEditor, "Copy": Copy, "Selection": Selection}

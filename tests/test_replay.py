@@ -25,7 +25,7 @@ import tfgraphwidget as tgw
 from tests.conftest import MODELS, v1
 from tests.graph_editor.corpus import CORPUS, fresh_graph
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.libraries import called
+from tfgraphwidget.export.formats.function_library import called
 
 FILES = sorted(path for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
 TRIES = 30

@@ -14,12 +14,12 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget.applying import importing, patches
-from tfgraphwidget.applying.importing import import_nodes
-from tfgraphwidget.applying.proof import Proven, run_import, serialized
-from tfgraphwidget.applying.record import noting
-from tfgraphwidget.edits.seeds import SEED_INPUTS
+from tfgraphwidget.edits.clone.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.runtime.live import graph_import, patch_application
+from tfgraphwidget.runtime.live.edit_record import noting
+from tfgraphwidget.runtime.live.graph_import import import_nodes
+from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import, serialized
 from tfgraphwidget.sources.variables import definition
 
 
@@ -248,7 +248,7 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
         c_api.TF_GraphImportGraphDefWithResults(graph, buffer, c_api.TF_NewImportGraphDefOptions())
     left._add_new_tf_operations(compute_devices=False)
-    importing._wrap(right, [node.name for node in graph_def.node])
+    graph_import._wrap(right, [node.name for node in graph_def.node])
     assert left._names_in_use == right._names_in_use
     assert left.new_operations() == right.new_operations() == []
     slots = ("_original_op", "_device_code_locations", "_colocation_code_locations", "_control_flow_context")
@@ -307,7 +307,7 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()
-            made = patches.make_variable(graph, definition(proto, None))
+            made = patch_application.make_variable(graph, definition(proto, None))
             known = type(original).from_proto(proto)
             assert type(made) is type(known)
             assert vars(made).keys() == vars(known).keys()
@@ -317,7 +317,7 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
 
 
 def test_an_input_remembers_its_static_shape(line: tf.Graph) -> None:
-    """So an edge may be refused for one that was there long ago; `applying.wiring` puts a veil between."""
+    """So an edge may be refused for one that was there long ago; `runtime.live.in_place_changes` puts a veil between."""
     with line.as_default():
         three, five = tf.zeros([3, 2]), tf.zeros([5, 2])
         relu = tf.nn.relu(line.get_tensor_by_name("x:0"))

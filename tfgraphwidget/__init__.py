@@ -18,11 +18,11 @@ from tfgraphwidget.errors import GraphEditError
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.view.layout import layered
+    from tfgraphwidget.layout.compound import layered
 
 __version__ = "0.1.0"
 __all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
-_LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.view.layout"}
+_LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout.compound"}
 
 
 def edit(
@@ -124,9 +124,9 @@ def renew(session: Any) -> tuple[str, ...]:
     >>> bool((editor.session.run("net/logits:0", feeds) == before).all())
     False
     """
-    from tfgraphwidget.applying import renewing
+    from tfgraphwidget.runtime.session import renewal
 
-    return renewing.renew(session)
+    return renewal.renew(session)
 
 
 def _widget(editor: GraphEditor) -> Any:

@@ -6,25 +6,25 @@ import hashlib
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget import protocol as p
-from tfgraphwidget.applying.copied import Copy
 from tfgraphwidget.asked import Asked
 from tfgraphwidget.choosing import Choosing
-from tfgraphwidget.edits import code
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.examining import Examining
 from tfgraphwidget.finding import found, gather
-from tfgraphwidget.graph import frames
+from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.keeping import Kept
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.picturing import pictured
 from tfgraphwidget.previewing import Previews, sentence
+from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import TensorFacts, describe
-from tfgraphwidget.view import scene as scenes
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph.doors import Door
+    from tfgraphwidget.graph.called_functions import Door
     from tfgraphwidget.graph.selection import Selection
 
 _LONGEST = 20_000  # characters of an expression
@@ -217,10 +217,10 @@ class Answers:
             selected_variables=len(selection.variables) if selection else 0,
             values=editor.default_init(),
             proposal=editor.free_scope(),
-            undo=code.line(history.done[-1].command) if history.done else "",
-            redo=code.line(history.undone[-1].command) if history.undone else "",
-            code=code.lines(step.command for step in history.done),
-            ahead=code.lines(step.command for step in reversed(history.undone)),
+            undo=python_source.line(history.done[-1].command) if history.done else "",
+            redo=python_source.line(history.undone[-1].command) if history.undone else "",
+            code=python_source.lines(step.command for step in history.done),
+            ahead=python_source.lines(step.command for step in reversed(history.undone)),
             comparing=editor.difference is not None,
             changes=self._asked.changes(),
             colours=editor.colours,
@@ -252,7 +252,7 @@ class Answers:
             control_inputs=facts.control_inputs[:_MOST_NAMES],
             attributes=facts.attributes,
             doors=tuple(self._door(door) for door in self._editor.doors(index.names[op])),
-            around=tuple(_around(frame) for frame in frames.around(index, op)),
+            around=tuple(_around(frame) for frame in control_flow.around(index, op)),
         )
 
     def _door(self, door: Door) -> p.Door:
@@ -284,6 +284,6 @@ def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
     return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
 
 
-def _around(frame: frames.Loop | frames.Conditional) -> p.Around:
-    kind: Any = "while loop" if isinstance(frame, frames.Loop) else "conditional"
+def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
+    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
     return p.Around(kind, frame.name, len(frame.ops))

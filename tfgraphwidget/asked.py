@@ -7,20 +7,20 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import protocol as p
-from tfgraphwidget.edits import code
-from tfgraphwidget.edits.checks import refusals, why_not
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.rewire.validation import refusals, why_not
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph.walks import mask_of
+from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.names import listed, split_tensor
 from tfgraphwidget.protocol.seen import seen
-from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.visible import KINDS
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible.visible_graph import KINDS
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.report import Edits
-    from tfgraphwidget.graph.difference import Difference
+    from tfgraphwidget.edits.command import Edits
+    from tfgraphwidget.graph.diff import Difference
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.graph.selection import Selection
 
@@ -71,7 +71,7 @@ class Asked:
 
     def refused(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out."""
-        offers = {code.line(mend): mend for mend in error.mends}
+        offers = {python_source.line(mend): mend for mend in error.mends}
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(error.why, error.ops, tuple(p.Offer(_words(mend), line) for line, mend in offers.items()))
@@ -182,7 +182,7 @@ def _words(mend: Any) -> str:
         return f"Read {way}"[:_LONGEST]
     if getattr(mend, "readers", False):
         return "Remove its readers too"
-    return code.line(mend).removeprefix("editor.")[:_LONGEST]
+    return python_source.line(mend).removeprefix("editor.")[:_LONGEST]
 
 
 def _ports(index: GraphIndex, op: int) -> list[int]:

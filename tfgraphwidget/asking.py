@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVa
 
 from tfgraphwidget.arguments import check, fits, shown
 from tfgraphwidget.changing import Changing
-from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.edits.modes import Mode
+from tfgraphwidget.edits.clone.command import Clone, Mode
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import did_you_mean
@@ -25,7 +24,7 @@ Given = TypeVar("Given")
 
 
 class Options(TypedDict, total=False):
-    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.Clone`."""
+    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.command.Clone`."""
 
     variables: Any
     init: str | PathLike[str] | Mapping[Any, Any]

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from tfgraphwidget.arguments import shown
-from tfgraphwidget.edits import code
+from tfgraphwidget.edits.clone.scopes import taken_names
 from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.places import taken_names
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
@@ -142,7 +142,7 @@ class Changing(Seeing):
         if step.place is not None:
             there = step.place.index.ids
             if any(node.name in there for node in step.patch.add.nodes):
-                raise NothingTo(f"Another editor has done this again already: {code.line(step.command)}.")
+                raise NothingTo(f"Another editor has done this again already: {python_source.line(step.command)}.")
         with held_back():
             if step.place is not None:
                 lost = step.place.carry_out(step.patch, renew=step.renewed)
@@ -212,7 +212,7 @@ class Changing(Seeing):
         self._freshen(step)
         self.lost = lost
         self.changed()
-        return code.line(step.command)
+        return python_source.line(step.command)
 
     @property
     def history(self) -> History:
@@ -249,4 +249,4 @@ class Changing(Seeing):
         >>> editor.lines
         ('editor.bypass(what="net/hidden/Relu")',)
         """
-        return code.lines(step.command for step in self._history.done)
+        return python_source.lines(step.command for step in self._history.done)

@@ -10,16 +10,12 @@ from os import PathLike, fspath
 from typing import Any
 
 from tfgraphwidget import growing, inside, preparing
-from tfgraphwidget.applying.copied import Copy
-from tfgraphwidget.applying.sync import Model
 from tfgraphwidget.asking import Asking, asks
 from tfgraphwidget.changing import Changing
-from tfgraphwidget.edits.add import Add
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone.command import Add, Clone
 from tfgraphwidget.edits.command import settled
-from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.preview import Preview
-from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.edits.patch import Patch, Preview
+from tfgraphwidget.edits.rewrite.attributes import Trainable
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
@@ -27,6 +23,8 @@ from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names
+from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.runtime.sync.sync import Model
 from tfgraphwidget.sources import open_source
 
 
@@ -42,7 +40,7 @@ class Cloning(Asking):
         all that they need, whatever is chosen. An input that the outputs do not use is left out; `report.dropped` of
         the copy says so. Without `into` a free name is taken. `variables`, `init`, `replace`, `placeholders`, `reseed`,
         `times`, `device`, `devices`, `src_scope`, `graph` (a tf.Graph or another editor) and `session` are those of
-        `edits.clone.Clone`, with dicts for pairs.
+        `edits.clone.command.Clone`, with dicts for pairs.
 
         Gives a Copy, or with `times` or `devices` a list of them. Raises a GraphEditError and changes nothing when it
         cannot be right.
@@ -89,7 +87,7 @@ class Cloning(Asking):
     def do(self, command: Clone) -> Any:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then.
 
-        In a function's body nothing can be changed: there the clone is a tf.Module, `applying.modules.ModuleCopy`.
+        In a function's body nothing can be changed: there the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
         """
         command = settled(command, self.index)
         if self.in_function:

@@ -10,19 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget import trying
-from tfgraphwidget.applying import measuring
-from tfgraphwidget.applying.called import flops_and_calls
-from tfgraphwidget.applying.measuring import Cost, Measured
-from tfgraphwidget.applying.probing import check_fetchable
-from tfgraphwidget.applying.timed import measured_aside
 from tfgraphwidget.comparing import Comparing
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs
 from tfgraphwidget.graph.table import frame
-from tfgraphwidget.view import own, tints, ways
-from tfgraphwidget.view.facts import facts
-from tfgraphwidget.view.scene import Scene
-from tfgraphwidget.view.tints import Known, Legend, Numbers
+from tfgraphwidget.hierarchy.op_facts import facts
+from tfgraphwidget.runtime.measure import profile
+from tfgraphwidget.runtime.measure.flops import flops_and_calls
+from tfgraphwidget.runtime.measure.function_profile import measured_aside
+from tfgraphwidget.runtime.measure.probe import check_fetchable
+from tfgraphwidget.runtime.measure.profile import Cost, Measured
+from tfgraphwidget.scene.coloring import encodings, scales
+from tfgraphwidget.scene.coloring.scales import Known, Legend, Numbers
+from tfgraphwidget.scene.scene import Scene
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.history import History
@@ -42,7 +42,7 @@ class Colouring(Comparing):
 
     def __init__(self, source: Source, layout: Any = None) -> None:
         self._by, self._batch = "", 1
-        self._own: dict[str, own.Valued] = {}
+        self._own: dict[str, encodings.Valued] = {}
         self._measured: tuple[tuple[str, ...], History, Measured] | None = None
         self._known: tuple[Any, Known] | None = None
         self._tinted: WeakKeyDictionary[Scene, tuple[Known, Any]] = WeakKeyDictionary()
@@ -73,12 +73,12 @@ class Colouring(Comparing):
         _check_batch(batch)
         way, before = "" if by is None else by, (self._by, self._batch, dict(self._own))
         if not isinstance(way, str):
-            label, values = own.own(way, self.index)
+            label, values = encodings.own(way, self.index)
             way = f"{label} (own)" if label in _WAYS else label
             self._own[way] = values
-        elif way and way not in self.colours and way not in own.OWN_COLUMNS:
+        elif way and way not in self.colours and way not in encodings.OWN_COLUMNS:
             raise GraphEditError(
-                f"Ops cannot be coloured by {way[:60]!r}; by {ways.words(self.colours)}, a column of editor.table(), a "
+                f"Ops cannot be coloured by {way[:60]!r}; by {encodings.words(self.colours)}, a column of editor.table(), a "
                 "dict of names and values, or a function of an op."
             )
         self._by, self._batch = way, batch
@@ -116,13 +116,13 @@ class Colouring(Comparing):
         return None if known is None else known.legend(self._by)
 
     def tints(self, scene: Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:
-        """A tint (uint8, see `view.scene.PAINT_FIELDS`) and a note for each item of a scene; None for the usual."""
+        """A tint (uint8, see `scene.scene.PAINT_FIELDS`) and a note for each item of a scene; None for the usual."""
         known = self._of(scene.index)
         if known is None:
             return None
         found = self._tinted.get(scene)
         if found is None or found[0] is not known:
-            found = self._tinted[scene] = known, tints.tinted(scene, known)
+            found = self._tinted[scene] = known, scales.tinted(scene, known)
         told: tuple[npt.NDArray[np.uint8], list[str]] = found[1]
         return told
 
@@ -156,13 +156,13 @@ class Colouring(Comparing):
     def _reckoned(self, by: str, index: GraphIndex, measured: Measured | None) -> Known:
         if by in self._own:
             return self._own[by](index)
-        if by in ways.BY:
-            return ways.BY[by](index)
+        if by in encodings.BY:
+            return encodings.BY[by](index)
         if by == "diff":
-            return ways.by_difference(index, self.diff())
+            return encodings.by_difference(index, self.diff())
         if by in _UNITS:
             return self._numbers(by, index, measured)
-        return own.column(by, index)
+        return encodings.column(by, index)
 
     def _numbers(self, by: str, index: GraphIndex, measured: Measured | None) -> Numbers:
         if by in _MEASURED:
@@ -228,7 +228,7 @@ class Colouring(Comparing):
         (True, True)
         """
         if metadata is not None:
-            found = measuring.given(metadata, self.index)
+            found = profile.given(metadata, self.index)
         else:
             given = {self._fed(key): value for key, value in (feeds or {}).items()}
             with self._live.attempt():
@@ -253,8 +253,8 @@ class Colouring(Comparing):
         now.check_fed(wanted, given)
         if now.is_body:
             return measured_aside(now.index, now.held, wanted, given, runs)
-        run = measuring.tracing(self._live.graph(), self._source.session, given)
-        return measuring.measured(now.index, wanted, given, run, runs)
+        run = profile.tracing(self._live.graph(), self._source.session, given)
+        return profile.measured(now.index, wanted, given, run, runs)
 
     def _wanted(self, fetches: Any, given: Mapping[str, Any]) -> tuple[str, ...]:
         """The tensors to compute."""

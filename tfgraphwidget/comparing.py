@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import arguments, inside, replaying, trying
-from tfgraphwidget.applying import probing
-from tfgraphwidget.applying.comparison import Comparison
 from tfgraphwidget.changing import Changing
-from tfgraphwidget.edits.code import Script, script
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.written import written
+from tfgraphwidget.edits.serialization.json_format import written
+from tfgraphwidget.edits.serialization.python_source import Script, script
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.difference import Difference, difference
+from tfgraphwidget.graph.diff import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.reducing import Reducing
+from tfgraphwidget.runtime.measure import probe as probing
+from tfgraphwidget.runtime.measure.comparison import Comparison
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.trying import Tried
 

@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.changing import How
 from tfgraphwidget.cloning import Cloning
-from tfgraphwidget.edits import code
-from tfgraphwidget.edits.add import Add
-from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.edits.command import Command, settled
-from tfgraphwidget.edits.following import Ends, ends_now, renamed_keys
-from tfgraphwidget.edits.hidden import reserved
-from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.report import Edits
-from tfgraphwidget.edits.trainable import Trainable
+from tfgraphwidget.edits.clone.command import Add, Clone
+from tfgraphwidget.edits.command import Command, Edits, settled
+from tfgraphwidget.edits.patch import Patch, reserved
+from tfgraphwidget.edits.rewrite.attributes import Trainable
+from tfgraphwidget.edits.serialization import python_source
+from tfgraphwidget.edits.signature_tracking import Ends, ends_now, renamed_keys
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.growing import Grow
 from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.names import tried_before
+from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
@@ -176,7 +173,7 @@ def _check_planned(command: object) -> None:
     if hasattr(command, "plan"):
         return
     known = isinstance(command, Add | Grow | Trainable)
-    call = code.line(command) if known else "a method of the editor, or give editor.command(…)"
+    call = python_source.line(command) if known else "a method of the editor, or give editor.command(…)"
     raise GraphEditError(f"{type(command).__name__!r} cannot be planned beforehand; call {call}.")
 
 
@@ -192,7 +189,7 @@ def planned(command: Command, index: GraphIndex) -> Patch:
         offered = error.mends or (command.mends(index) if hasattr(command, "mends") else ())
         error.mends = tuple(mend for mend in offered if _would_do(mend, index))
         if error.mends:
-            kind, call = getattr(error.mends[0], "mend", ""), code.line(error.mends[0])
+            kind, call = getattr(error.mends[0], "mend", ""), python_source.line(error.mends[0])
             way_out = f"or insert a {kind}: {call}." if kind else f"such as {call}."
             error.why = f"{error.why.rstrip('.')}, {way_out}"
             error.args = (error.why,)

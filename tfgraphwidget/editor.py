@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import export
 from tfgraphwidget.colouring import Colouring
-from tfgraphwidget.edits.written import document
+from tfgraphwidget.edits.serialization.json_format import document
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import listed
-from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.visible import default_open, visible
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible.visible_graph import default_open, visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Signature, Source
@@ -277,7 +277,7 @@ class GraphEditor(Colouring):
 
     def _kept_picture(self) -> str:
         """The drawing as SVG; of one that is too large with scopes open as they are at first, or none at all."""
-        from tfgraphwidget.view.svg import svg
+        from tfgraphwidget.scene.rendering.svg import svg
 
         shown = self.room.shown
         for opened in (shown.opened, None, frozenset[str]()):

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import protocol as p
 from tfgraphwidget import trying
-from tfgraphwidget.applying import holding, pixels
-from tfgraphwidget.applying.probing import Stats
-from tfgraphwidget.edits.following import ends_now
+from tfgraphwidget.edits.signature_tracking import ends_now
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.protocol.seen import seen
+from tfgraphwidget.runtime.measure import images as pixels
+from tfgraphwidget.runtime.measure.probe import Stats
+from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import calling, docs, traces
 
 if TYPE_CHECKING:
@@ -69,15 +70,15 @@ class Examining:
         editor, index = self._editor, self._editor.index
         body, source = editor.room.body, editor._source
         fixed = body.constants.get(self._was(name))
-        op = holding.holder(index, name)
-        place = holding.Place(source, editor._rooms.outermost.index, body)
+        op = current_values.holder(index, name)
+        place = current_values.Place(source, editor._rooms.outermost.index, body)
         if op is None and fixed is None:
             return None, ""
         try:
-            if op is None or index.types[op] in holding.CONSTANTS:
-                dtype, value = holding.constant(fixed if op is None else index.nodes[op])
+            if op is None or index.types[op] in current_values.CONSTANTS:
+                dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
             else:
-                dtype, value = holding.variable(place, index, op, self._was(index.names[op]))
+                dtype, value = current_values.variable(place, index, op, self._was(index.names[op]))
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.applying import present
 from tfgraphwidget.editing import Renew
-from tfgraphwidget.edits.fold import FoldBatchNorm
-from tfgraphwidget.edits.freeze import Freeze, StripTraining, results
-from tfgraphwidget.edits.report import Edits
+from tfgraphwidget.edits.command import Edits
+from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining, results
+from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.between import left_out, needed, unused
+from tfgraphwidget.graph.boundary import left_out, needed, unused
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.reworking import Reworking
 from tfgraphwidget.room import Names
+from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import open_source
 
 
@@ -47,9 +47,9 @@ class Freezing(Reworking):
         names = self._results(outputs, chosen=not cut)
         need = np.flatnonzero(needed(index, cut, names)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
-        values = present.present(self._source, self.room.body, variables) if variables else {}
+        values = edit_values.present(self._source, self.room.body, variables) if variables else {}
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
-        tensors = {name: present.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+        tensors = {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
         return self.edit(Freeze(names, cut, tensors), renew=renew)
 
     def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
@@ -84,7 +84,7 @@ class Freezing(Reworking):
         """
         index = self.index
         ops = self._each(() if what is None else what)
-        return self.edit(FoldBatchNorm(ops, partial(present.numbers, index), present.constant), renew=renew)
+        return self.edit(FoldBatchNorm(ops, partial(edit_values.numbers, index), edit_values.constant), renew=renew)
 
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
         """A part as a graph of its own, in an editor of its own, with the values of its variables.
@@ -108,7 +108,7 @@ class Freezing(Reworking):
         ends = self._boundary(inputs, outputs)[0], self._results(outputs, chosen=inputs is None)
         part = self.upstream(*ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if self.index.op(name) in part.ids and ":" not in name]
-        graph, session = present.empty()
+        graph, session = edit_values.empty()
         init = self.default_init()
         command = self.command(
             part - self.ops(*behind) if behind else part, into="", init=init, graph=graph, session=session

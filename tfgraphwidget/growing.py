@@ -6,16 +6,17 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.applying import patches, placing, tracing, values
-from tfgraphwidget.applying.record import check_still, growing
-from tfgraphwidget.applying.running import Answered
+from tfgraphwidget.edits.clone.scopes import check_free
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.places import check_free
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.doors import calls
+from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.runtime.live import patch_application, placement, traced_ops
+from tfgraphwidget.runtime.live.edit_record import check_still, growing
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.runtime.session.run import Answered
 
 
 @dataclass(frozen=True)
@@ -47,28 +48,28 @@ def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
     """
     graph, before = live.graph(), live.index
     check_still(graph)
-    patches.check_open(graph)
+    patch_application.check_open(graph)
     check_free(before, command.into)
     session = live.source.session
     if session is not None:
-        values.check_session(session, graph)
-    held = patches.collections_of(graph)
+        variable_values.check_session(session, graph)
+    held = patch_application.collections_of(graph)
     own: set[str] = set()
     try:
-        with growing(graph, command.into) as own, placing.only_with_kernels(session, graph):
-            result = tracing.called(graph, command.into, command.function, command.at)
+        with growing(graph, command.into) as own, placement.only_with_kernels(session, graph):
+            result = traced_ops.called(graph, command.into, command.function, command.at)
         patch = grown_between(before, live.index, command.into, own)
-        placing.check_placed(session, graph, patch)
+        placement.check_placed(session, graph, patch)
         if session is not None:
-            tables = [member.name for key, member in patch.add.members if key == tracing.TABLES]
-            tracing.initialise(Answered(session), patch.add.variables, tables)
+            tables = [member.name for key, member in patch.add.members if key == traced_ops.TABLES]
+            traced_ops.initialise(Answered(session), patch.add.variables, tables)
     except BaseException as error:
-        patches.put_back(graph, held, patches.made_with(own))
-        tracing.forget(graph, command.into, own)
-        patches.hide_failed(graph, *_left(live, before, own))
-        patches.record_of(graph).ungrown |= own
+        patch_application.put_back(graph, held, patch_application.made_with(own))
+        traced_ops.forget(graph, command.into, own)
+        patch_application.hide_failed(graph, *_left(live, before, own))
+        patch_application.record_of(graph).ungrown |= own
         live.reread()
-        placing.keep_running(session, graph, own)
+        placement.keep_running(session, graph, own)
         if isinstance(error, GraphEditError) or not isinstance(error, Exception):
             raise
         called = getattr(command.function, "__name__", "The function")

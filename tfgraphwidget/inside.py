@@ -1,34 +1,33 @@
-"""Clones of a function's body: what a room's body is to `applying.modules`."""
+"""Clones of a function's body: what a room's body is to `runtime.functions.module_clone`."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from tfgraphwidget.applying import modules, rewritten
 from tfgraphwidget.draft import Draft
-from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.edits.following import Ends, ends_now
-from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.patch import Patch, Preview
+from tfgraphwidget.edits.signature_tracking import Ends, ends_now
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph.between import between, left_out, unused
+from tfgraphwidget.graph.boundary import between, left_out, unused
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Room
 from tfgraphwidget.rooms import Rooms
+from tfgraphwidget.runtime.functions import edited_function, module_clone
 from tfgraphwidget.sources.body import Body, Source
 from tfgraphwidget.sources.held import held
 
 _TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
 
 
-def cloned(command: Clone, source: Source, room: Room) -> modules.ModuleCopy:
+def cloned(command: Clone, source: Source, room: Room) -> module_clone.ModuleCopy:
     """The tf.Module that a clone of a part of the room is. Raises GraphEditError."""
     inputs, outputs, also, notices = _asked(command, room)
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    module = modules.as_module(
+    module = module_clone.as_module(
         *(room.index, held(source, body), inputs, outputs, command.into),
         variables=variables,
         init=str(command.init),
@@ -46,11 +45,11 @@ def told(command: Clone, source: Source, room: Room) -> Preview:
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    told = modules.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
+    told = module_clone.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
     return _with(told, notices)
 
 
-def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> modules.ModuleCopy:
+def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
@@ -59,7 +58,7 @@ def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str)
     arguments, returns = ends
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
-    return modules.as_module(
+    return module_clone.as_module(
         *(index, state, given, (), into),
         variables="shared" if is_live else "own",
         also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
@@ -79,7 +78,9 @@ def taken_along(rooms: Rooms, path: tuple[str, ...], index: GraphIndex) -> Graph
             for patch in patches:
                 now = dict(patch.renamed)
                 renamed = {**now, **{old: now.get(name, name) for old, name in renamed.items()}}
-            index = rewritten.taken_along(index, op, label, rewritten.Edition(room.body, inner, ends, renamed))
+            index = edited_function.taken_along(
+                index, op, label, edited_function.Edition(room.body, inner, ends, renamed)
+            )
     return index
 
 

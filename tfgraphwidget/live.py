@@ -1,7 +1,7 @@
 """LiveGraph: the graph of a source, which other cells change too, kept in step with its index.
 
 The index follows the graph: ops that came since are read when the index is next asked for. Ops hidden by an undo
-(see `applying.patches`), and whatever was built on them, are left out.
+(see `runtime.live.patch_application`), and whatever was built on them, are left out.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.applying import patches, placing, values, wiring
-from tfgraphwidget.applying.dropped import watch_partial_runs
-from tfgraphwidget.applying.rebuild import COLLECTIONS
-from tfgraphwidget.applying.record import check_still
-from tfgraphwidget.applying.renewing import Renewal
 from tfgraphwidget.draft import Draft, nothing
-from tfgraphwidget.edits.exchanged import exchanged
-from tfgraphwidget.edits.hidden import reading, reserved, shown
-from tfgraphwidget.edits.patch import Patch, check_unchanged, patched
+from tfgraphwidget.edits.op_replacement import exchanged
+from tfgraphwidget.edits.patch import Patch, check_unchanged, patched, reading, reserved, shown
 from tfgraphwidget.errors import NothingTo
-from tfgraphwidget.graph.doors import calls
+from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import definitions, handles
 from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
+from tfgraphwidget.runtime.live import in_place_changes, patch_application, placement
+from tfgraphwidget.runtime.live.control_flow_contexts import COLLECTIONS
+from tfgraphwidget.runtime.live.edit_record import check_still
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.runtime.session.renewal import Renewal
+from tfgraphwidget.runtime.session.untransferable import watch_partial_runs
 from tfgraphwidget.sources.protos import FileForm
 
 if TYPE_CHECKING:
-    from tfgraphwidget.graph.members import Member
+    from tfgraphwidget.graph.collections import Member
     from tfgraphwidget.sources.body import Source
 
     Members = Mapping[str, tuple[Member, ...]]
@@ -59,7 +59,7 @@ class LiveGraph:
         self._draft: Draft | None = None  # of a graph that TensorFlow does not hold, once it was edited
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None and source.graph is not None:
-            values.check_session(source.session, source.graph)
+            variable_values.check_session(source.session, source.graph)
             watch_partial_runs(source.session)
         self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
@@ -170,9 +170,9 @@ class LiveGraph:
             return False
         return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
 
-    def _record(self) -> patches.Record:
+    def _record(self) -> patch_application.Record:
         graph = self.source.graph
-        return patches.Record() if graph is None else patches.record_of(graph)
+        return patch_application.Record() if graph is None else patch_application.record_of(graph)
 
     def _present_stamp(self) -> _Stamp:
         record = self._record()
@@ -184,7 +184,7 @@ class LiveGraph:
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(known)
-        read = whole if self.source.graph is None else wiring.unveiled(self.source.graph, whole)
+        read = whole if self.source.graph is None else in_place_changes.unveiled(self.source.graph, whole)
         there = base.ids if base is not None else {}
         nodes = list({node.name: node for node in read if node.name not in there}.values())
         collections, variables = body.collections()
@@ -246,7 +246,7 @@ class LiveGraph:
 
             try:
                 # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-                patches.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
+                patch_application.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
             except BaseException:
                 self._shapes = shapes
                 raise
@@ -261,13 +261,13 @@ class LiveGraph:
         `origin` is the graph that it copies from.
         """
         if self.source.graph is None:
-            placing.check_file(patch)
+            placement.check_file(patch)
         else:
-            placing.check_placed(self.source.session, self.source.graph, patch, origin.source.graph)
+            placement.check_placed(self.source.session, self.source.graph, patch, origin.source.graph)
 
     def placing_notices(self, patch: Patch) -> tuple[str, ...]:
         """A sentence for each device that a patch pins ops to and that is not there."""
-        return placing.notices(self.source.session, self.source.graph, patch)
+        return placement.notices(self.source.session, self.source.graph, patch)
 
     def fitted(self, patch: Patch) -> Patch:
         """What a patch comes to here: a live graph's ops cannot be changed in every way."""
@@ -339,7 +339,7 @@ class LiveGraph:
         self._members.pop(id(inverse), None)
         self._fitted.pop(asked, None)
         # TensorFlow's collections take what comes back at their ends.
-        if patches.put_in_order(self.graph(), self._members.pop(asked, (None, {}))[1]):
+        if patch_application.put_in_order(self.graph(), self._members.pop(asked, (None, {}))[1]):
             self.reread()
         return inverse, lost
 
@@ -366,7 +366,9 @@ class LiveGraph:
         source = self.source
         if not source.has_values and source.session is not None:
             first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
-            source.has_values = first is not None and values.has_value(source.session, first.snapshot or first.name)
+            source.has_values = first is not None and variable_values.has_value(
+                source.session, first.snapshot or first.name
+            )
         return source.has_values
 
     def came_without_values(self) -> bool:
@@ -379,4 +381,4 @@ class LiveGraph:
 
     def named(self, handles: Iterable[str]) -> tuple[Any, ...]:
         """The `tf.Variable`s of some handle ops."""
-        return patches.variables_of(self.graph(), [f"{handle}:0" for handle in handles])
+        return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

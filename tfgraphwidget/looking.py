@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.graph.doors import Door
+from tfgraphwidget.graph.called_functions import Door
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.room import Names, Room
@@ -197,7 +197,7 @@ class Looking(Selecting):
         >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in graph.edges("net/logits", data=True)][:1]
         [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
-        from tfgraphwidget.export.networked import surroundings
+        from tfgraphwidget.export.formats.networkx_extras import surroundings
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self.index, nodes=True)

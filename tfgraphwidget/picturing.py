@@ -21,7 +21,7 @@ _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
     """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
-    from tfgraphwidget.view import draw
+    from tfgraphwidget.scene.rendering import matplotlib_axes
 
     if not asked.whole and not _is_view(asked.area):
         raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
@@ -29,7 +29,7 @@ def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
     area = None if asked.whole else (left, top, width, height)
     scene = editor.scene()
     file = io.BytesIO()
-    draw.write(scene, file, asked.suffix, paint=editor.paint(scene), dark=asked.dark, area=area)
+    matplotlib_axes.write(scene, file, asked.suffix, paint=editor.paint(scene), dark=asked.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
             f"This picture is larger than a browser takes; write it with editor.save('graph.{asked.suffix}')."

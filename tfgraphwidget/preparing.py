@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.applying import initial, values
-from tfgraphwidget.applying.carried import copy_tables
-from tfgraphwidget.applying.running import Answered
-from tfgraphwidget.edits.clone import INITS, Clone, is_checkpoint
+from tfgraphwidget.edits.clone.command import INITS, Clone, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
-from tfgraphwidget.graph.filling import TABLE, first_contents, initializers
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.initializers import TABLE, first_contents, initializers
 from tfgraphwidget.graph.resources import keyed, kind_of
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.session import initial_values, variable_values
+from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.session.state_transfer import copy_tables
 from tfgraphwidget.sources.checkpoints import Checkpoint
 from tfgraphwidget.sources.restored import keys_by_handle, sliced
 
@@ -48,20 +48,20 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
         raise SessionRefused(
             f'There is no session to initialise the copied variables in; {give}, or clone with init="none".'
         )
-    values.check_session(target.session, target.graph)
+    variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = Answered(target.session)
     found = _Found(command, patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
     if tables and origin.session is not None:
-        values.check_session(origin.session, origin.graph)
+        variable_values.check_session(origin.session, origin.graph)
     runnable = found.starters(starters, loaded)
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        values.load(session, [v for v in own if v.handle in loaded], loaded)
-        values.start(session, runnable)
+        variable_values.load(session, [v for v in own if v.handle in loaded], loaded)
+        variable_values.start(session, runnable)
         if tables and origin.session is not None:
             copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
@@ -148,7 +148,7 @@ class _Found:
                 "There is no session to take the present values from; give tgw.edit(graph, session=session), "
                 'or clone with init="initial" or init="none".'
             )
-        values.check_session(self.origin.session, self.origin.graph)
+        variable_values.check_session(self.origin.session, self.origin.graph)
         originals = self._originals(copies)
         unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
         if unread:
@@ -158,8 +158,8 @@ class _Found:
                 unread,
             )
         session: Any = Answered(self.origin.session)
-        present = values.current_values(session, originals.values())
-        values.check_loadable(session, originals.values(), present)
+        present = variable_values.current_values(session, originals.values())
+        variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
     def _initial(
@@ -174,7 +174,7 @@ class _Found:
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial.computed(
+        return initial_values.computed(
             Answered(self.target.session), after, copies, starters, functions, self.originals, given
         )
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget import protocol as p
-from tfgraphwidget.edits import code
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
-from tfgraphwidget.graph import frames
+from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.names import enclosing_scopes, split_tensor
@@ -19,8 +19,8 @@ from tfgraphwidget.sources.shapes import from_proto
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.clone import Clone
-    from tfgraphwidget.edits.preview import Preview, State
+    from tfgraphwidget.edits.clone.command import Clone
+    from tfgraphwidget.edits.patch import Preview, State
     from tfgraphwidget.graph.index import GraphIndex
 
 Modes = p.Mode | tuple[tuple[str, p.Mode], ...]
@@ -128,12 +128,12 @@ class Previews:
             self._preview(self._editor.command(whole, None, form.into))
         except GraphEditError:
             return ""
-        around = [frame for name in refusal.ops for frame in frames.around(part.index, part.index.op(name))]
-        return "loop" if any(isinstance(frame, frames.Loop) for frame in around) else "conditional"
+        around = [frame for name in refusal.ops for frame in control_flow.around(part.index, part.index.op(name))]
+        return "loop" if any(isinstance(frame, control_flow.Loop) for frame in around) else "conditional"
 
     def _line(self, command: Clone) -> str:
         """The Python for it; a list of names too long to read is what also gives it."""
-        line = code.line(command)
+        line = python_source.line(command)
         if len(line) > _LONGEST and command.selection is not None:
             line = line.replace(command.selection.expression, "editor.selection", 1)
         return line[:_LONGEST]

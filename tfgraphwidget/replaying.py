@@ -7,17 +7,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.changing import Changing
-from tfgraphwidget.edits.add import Add
-from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.edits.fold import FoldBatchNorm
-from tfgraphwidget.edits.freeze import Freeze
+from tfgraphwidget.edits.clone.command import Add, Clone
+from tfgraphwidget.edits.freeze.commands import Freeze
+from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History
-from tfgraphwidget.edits.trainable import Trainable
-from tfgraphwidget.edits.written import Written, parsed, read
+from tfgraphwidget.edits.rewrite.attributes import Trainable
+from tfgraphwidget.edits.serialization.json_format import Written, parsed, read
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.live.edit_record import record_of
 
 
 def replay(editor: Any, edits: Any) -> int:

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.editing import Editing, Renew
-from tfgraphwidget.edits.bypass import Bypass, Detach
-from tfgraphwidget.edits.connect import Connect
-from tfgraphwidget.edits.ends import is_scope, outputs_of
-from tfgraphwidget.edits.mending import Mend
-from tfgraphwidget.edits.report import Edits
-from tfgraphwidget.edits.reroute import Reroute, Side, Swap
-from tfgraphwidget.edits.waiting import AddControlInputs, RemoveControlInputs
+from tfgraphwidget.edits.command import Edits
+from tfgraphwidget.edits.rewire.adapters import Mend
+from tfgraphwidget.edits.rewire.bypass import Bypass, Detach
+from tfgraphwidget.edits.rewire.operands import is_scope, outputs_of
+from tfgraphwidget.edits.rewire.reroute import AddControlInputs, Connect, RemoveControlInputs, Reroute, Side, Swap
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.names import identifier, listed, split_tensor

@@ -6,31 +6,29 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfgraphwidget.applying import made, tracing
-from tfgraphwidget.applying.running import Answered
-from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.editing import Renew
-from tfgraphwidget.edits.attributes import SetAttr
-from tfgraphwidget.edits.bypass import Bypass
-from tfgraphwidget.edits.command import Command
-from tfgraphwidget.edits.ends import is_scope
-from tfgraphwidget.edits.following import check_called
-from tfgraphwidget.edits.freeze import Freeze, StripTraining
-from tfgraphwidget.edits.grafting import Made
-from tfgraphwidget.edits.insert import Insert
-from tfgraphwidget.edits.leading import tensor
+from tfgraphwidget.edits.command import Command, Edits
+from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.remove import Remove
-from tfgraphwidget.edits.rename import Rename, RenameKey
-from tfgraphwidget.edits.replacing import Replace
-from tfgraphwidget.edits.report import Edits
-from tfgraphwidget.edits.resize import ReplaceInput
-from tfgraphwidget.edits.setting import Place, SetConstant
+from tfgraphwidget.edits.rewire.bypass import Bypass
+from tfgraphwidget.edits.rewire.operands import is_scope
+from tfgraphwidget.edits.rewrite.attributes import Place, SetAttr, SetConstant
+from tfgraphwidget.edits.rewrite.consumers import tensor
+from tfgraphwidget.edits.rewrite.graft import Made
+from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
+from tfgraphwidget.edits.rewrite.insert import Insert
+from tfgraphwidget.edits.rewrite.remove import Remove
+from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
+from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
+from tfgraphwidget.edits.signature_tracking import check_called
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.names import free_name, listed
 from tfgraphwidget.rewiring import Rewiring
+from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime.sandbox.shape_inference import shaped
+from tfgraphwidget.runtime.session.run import Answered
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
@@ -83,8 +81,8 @@ class Reworking(Rewiring):
             into=self._scope_for(function) if into is None else into,
             only=self._consumers(only),
             never=self._consumers(never),
-            spec=None if spec is None else made.spec(spec),
-            options=tuple((key, made.plain(value)) for key, value in {**(options or {}), **more}.items()),
+            spec=None if spec is None else traced_ops.spec(spec),
+            options=tuple((key, traced_ops.plain(value)) for key, value in {**(options or {}), **more}.items()),
         )
         return self.edit(command, renew=renew)
 
@@ -128,7 +126,7 @@ class Reworking(Rewiring):
         """Take ops, name scopes or a selection out of the graph, and what only they needed.
 
         `prune=False` leaves that; `readers=True` takes whatever depends on them along, else they must be read by
-        nobody who stays. See `edits.remove.Remove` for what is never pruned.
+        nobody who stays. See `edits.rewrite.remove.Remove` for what is never pruned.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -176,7 +174,7 @@ class Reworking(Rewiring):
         >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
         (1, 6, 6, 4)
         """
-        return self.edit(SetAttr(self._op(op), name, made.plain(value)), renew=renew)
+        return self.edit(SetAttr(self._op(op), name, traced_ops.plain(value)), renew=renew)
 
     def set_constant(self, tensor: Any, value: Any, *, renew: Renew = "always") -> Edits:
         """Give a constant another value, or a placeholder one for ever: `editor.set_constant("is_training:0", False)`.
@@ -189,7 +187,7 @@ class Reworking(Rewiring):
         >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
         ()
         """
-        return self.edit(SetConstant(self._tensor(tensor), made.plain(value)), renew=renew)
+        return self.edit(SetConstant(self._tensor(tensor), traced_ops.plain(value)), renew=renew)
 
     def replace_input(
         self,
@@ -215,7 +213,7 @@ class Reworking(Rewiring):
         >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
         'net/logits'
         """
-        told = made.shape_and_dtype(spec, shape, dtype)
+        told = traced_ops.shape_and_dtype(spec, shape, dtype)
         return self.edit(ReplaceInput(self._tensor(tensor), *told, fix, mend), renew=renew)
 
     # Commands made whole: what only TensorFlow knows, or the graph's surroundings
@@ -244,14 +242,16 @@ class Reworking(Rewiring):
             return replace(command, arguments=self._function_ends()[0])
         if isinstance(command, SetConstant):
             op, port = tensor(index, command.tensor)
-            return replace(command, proto=made.constant(command.value, index.dtypes(op)[port], index.shape(op, port)))
+            return replace(
+                command, proto=traced_ops.constant(command.value, index.dtypes(op)[port], index.shape(op, port))
+            )
         if isinstance(command, ReplaceInput):
             return replace(command, infer=shaped)
         return command
 
     def _called(self, function: Any, specs: list[tuple[str, Shape]], options: Iterable[tuple[str, Any]] = ()) -> Made:
         """What a function makes; for variables there must be a graph that can hold their values."""
-        found = made.traced(function, specs, dict(options))
+        found = traced_ops.traced(function, specs, dict(options))
         if found.has_state:
             if self.in_function:
                 first = [*(v.handle for v in found.index.variable_defs), *found.index.names][0]
@@ -278,12 +278,12 @@ class Reworking(Rewiring):
             return super()._carry_out(command, patch, site, then, renew)
 
         if session is not None and found.has_state:
-            tracing.rehearse(session, found)
+            traced_ops.rehearse(session, found)
 
         def fill() -> None:
-            made.keep_alive(self._source.graph, found)
+            traced_ops.keep_alive(self._source.graph, found)
             if session is not None and found.has_state:
-                tracing.initialise(Answered(session), patch.add.variables, made.tables_of(patch.add.members))
+                traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
 
         return self._live.carry_out(patch, then, fill=fill, renew=renew)
 

@@ -10,23 +10,25 @@ import numpy as np
 
 from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph import select
-from tfgraphwidget.graph.between import between
+from tfgraphwidget.graph import selectors
+from tfgraphwidget.graph.boundary import between
+from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.named import check_ports
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection, as_selection
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.tree import Outline
+from tfgraphwidget.layout import compound
+from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.names import by_new_name, enclosing_scopes, listed, split_tensor
-from tfgraphwidget.view import inside, pins, visible
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.items import drawn
-from tfgraphwidget.view.outline import Outline
-from tfgraphwidget.view.shown import Direction, Shown
+from tfgraphwidget.visible import visible_graph
+from tfgraphwidget.visible.items import drawn
+from tfgraphwidget.visible.view_spec import Direction, Shown
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.patch import Patch
+    from tfgraphwidget.scene.scene import Scene
     from tfgraphwidget.sources.body import Body
-    from tfgraphwidget.view.scene import Scene
 
 Names = str | Iterable[Any]
 Boundary = tuple[tuple[str, ...], tuple[str, ...]]
@@ -67,7 +69,7 @@ class Room:
         self._marked: Boundary = _UNMARKED
         self._chosen: Selection | None = None
         self._found: tuple[GraphIndex, Selection | None, str] | None = None
-        self.opened = visible.default_open(self.index)
+        self.opened = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.pinned: dict[str, tuple[float, float]] = {}
@@ -158,7 +160,7 @@ class Room:
         chosen = self._chosen
         if chosen is not None and not names.keys().isdisjoint((*chosen.ops, *map(_op, chosen.tensors))):
             new = (by_new_name(name, names) for name in (*chosen.ops, *chosen.tensors))
-            chosen = select.ops(self.index, *(name for name in new if _is_in(self.index, name)))
+            chosen = selectors.ops(self.index, *(name for name in new if _is_in(self.index, name)))
         self.choice = (inputs, outputs), chosen
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
@@ -201,15 +203,15 @@ class Room:
     def holding(self, name: str) -> Selection:
         """All ops inside a scope or group. Raises UnknownName."""
         ops, scopes = self.members_of(name)
-        whole = select.scope(self.index, *scopes)
-        return whole | select.ops(self.index, *ops) if ops else whole
+        whole = selectors.scope(self.index, *scopes)
+        return whole | selectors.ops(self.index, *ops) if ops else whole
 
     def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> Shown:
         """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
         around = [outer for node in nodes for outer in self.outline.around(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
-        pinned = pins.seen(self.pinned, self.index, opened, self.hidden)
+        pinned = pinning.seen(self.pinned, self.index, opened, self.hidden)
         return Shown(opened, self.hidden, self.direction, pinned)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
@@ -220,12 +222,12 @@ class Room:
     def open_all(self) -> None:
         """Open every name scope and group; nothing stays where it was, so all is laid out anew."""
         self.opened = frozenset(self.outline.names) - {""}
-        inside.anew(self.memo)
+        compound.anew(self.memo)
 
     def close_all(self) -> None:
         """Close every name scope and group, as laid out anew."""
         self.opened = frozenset()
-        inside.anew(self.memo)
+        compound.anew(self.memo)
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
@@ -277,19 +279,19 @@ class Room:
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
         """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
-        item = pins.box_of(scene, name)
+        item = pinning.box_of(scene, name)
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
         if not max(abs(x), abs(y)) <= _FARTHEST:
             raise GraphEditError(f"A place is at most {_FARTHEST:,} pixels from the corner of the drawing.")
         left, top = scene.box[scene.parent[item], :2].tolist()
-        self.pinned = {**self.pinned, pins.key_of(scene, item): (x - left, y - top)}
+        self.pinned = {**self.pinned, pinning.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
-        self.pinned = pins.without(self.pinned, name)
+        self.pinned = pinning.without(self.pinned, name)
         if not name:
-            inside.anew(self.memo)
+            compound.anew(self.memo)
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""

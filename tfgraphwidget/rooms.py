@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.draft import Draft
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
-from tfgraphwidget.graph.doors import Door, doors
+from tfgraphwidget.graph.called_functions import Door, doors
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.room import Room
 from tfgraphwidget.sources import open_function

@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from tfgraphwidget.arguments import shown
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.looking import Looking
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Names, Room
-from tfgraphwidget.view import scene as scenes
-from tfgraphwidget.view.ahead import foreseen, likely
-from tfgraphwidget.view.shown import Direction
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.scene.prefetch import foreseen, likely
+from tfgraphwidget.visible.view_spec import Direction
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.body import Source
@@ -218,7 +218,7 @@ class Seeing(Looking):
         self.changed()
 
     def scene(self) -> scenes.Scene:
-        """The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `view.scene`.
+        """The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -254,11 +254,11 @@ class Seeing(Looking):
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary and the last edit, per item of a scene."""
         index, selection, boundary = scene.index, self.selection, self.room.boundary
-        fresh = walks.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
+        fresh = traversal.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
         known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
         inputs, outputs = ([index.op(name) for name in side] for side in known)
-        chosen = walks.mask_of(index, ()) if selection is None else selection.on(index).mask
+        chosen = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         painted, told = scenes.paint(scene, chosen, inputs, outputs, fresh), self.tints(scene)
         return painted if told is None else scenes.coloured(painted, *told)
 
@@ -274,10 +274,10 @@ class Seeing(Looking):
         >>> import tempfile
         >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
         """
-        from tfgraphwidget.view import draw
+        from tfgraphwidget.scene.rendering import matplotlib_axes
 
         scene = self.scene()
-        return draw.draw(scene, ax, paint=self.paint(scene), dark=dark)
+        return matplotlib_axes.draw(scene, ax, paint=self.paint(scene), dark=dark)
 
     def svg(self, *, dark: bool = False) -> str:
         """The same picture as the text of an SVG document, sizes in pixels.
@@ -287,7 +287,7 @@ class Seeing(Looking):
         >>> editor.svg().startswith("<svg ")
         True
         """
-        from tfgraphwidget.view.svg import svg
+        from tfgraphwidget.scene.rendering.svg import svg
 
         scene = self.scene()
         return svg(scene, paint=self.paint(scene), dark=dark)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfgraphwidget.arguments import Checked
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph import between, frames, query, select
+from tfgraphwidget.graph import boundary, control_flow, query, selectors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection
@@ -48,17 +48,17 @@ class Selecting(Checked, ABC):
         >>> editor.ops("x", "net/logits").ops
         ('x', 'net/logits')
         """
-        return select.ops(self.index, *self._names(names))
+        return selectors.ops(self.index, *self._names(names))
 
     def between(self, inputs: Any, outputs: Any) -> Selection:
-        """The ops between two boundaries of tensors or ops; see `graph.between.between`. Raises NoPath.
+        """The ops between two boundaries of tensors or ops; see `graph.boundary.between`. Raises NoPath.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> editor.between("x:0", "net/hidden/MatMul:0").ops
         ('net/hidden/w', 'net/hidden/MatMul/ReadVariableOp', 'net/hidden/MatMul')
         """
-        return between.between(self.index, self._names(inputs), self._names(outputs))
+        return boundary.between(self.index, self._names(inputs), self._names(outputs))
 
     def paths(self, first: Any, last: Any) -> Selection:
         """All ops on any path from one op or tensor to another, both ends included. Raises NoPath.
@@ -68,7 +68,7 @@ class Selecting(Checked, ABC):
         >>> editor.paths("net/hidden/Relu", "loss").ops
         ('net/hidden/Relu', 'net/logits', 'cross_entropy/cross_entropy', 'loss')
         """
-        return between.paths(self.index, self._one(first), self._one(last))
+        return boundary.paths(self.index, self._one(first), self._one(last))
 
     def path(self, first: Any, last: Any) -> Selection:
         """The ops of one shortest path. Raises NoPath.
@@ -78,7 +78,7 @@ class Selecting(Checked, ABC):
         >>> editor.path("x", "net/logits").ops
         ('x', 'net/hidden/MatMul', 'net/hidden/Add', 'net/hidden/Relu', 'net/logits')
         """
-        return between.path(self.index, self._one(first), self._one(last))
+        return boundary.path(self.index, self._one(first), self._one(last))
 
     def upstream(
         self,
@@ -100,7 +100,7 @@ class Selecting(Checked, ABC):
         """
         stops = self._names(stop_at)
         how = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
-        return select.upstream(self.index, *self._names(names), **how)
+        return selectors.upstream(self.index, *self._names(names), **how)
 
     def downstream(
         self,
@@ -121,7 +121,7 @@ class Selecting(Checked, ABC):
         """
         stops = self._names(stop_at)
         how = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
-        return select.downstream(self.index, *self._names(names), **how)
+        return selectors.downstream(self.index, *self._names(names), **how)
 
     def enclosed(self, seeds: Any, by: Any, *, inclusive: bool = True, controls: bool = False) -> Selection:
         """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`.
@@ -132,7 +132,7 @@ class Selecting(Checked, ABC):
         ('labels', 'cross_entropy/Shape', 'cross_entropy/cross_entropy')
         """
         ends = self._names(seeds), self._names(by)
-        return select.enclosed(self.index, *ends, inclusive=inclusive, controls=controls)
+        return selectors.enclosed(self.index, *ends, inclusive=inclusive, controls=controls)
 
     def scope(self, *names: str) -> Selection:
         """All ops inside the name scopes, nested scopes included. Raises UnknownName.
@@ -142,7 +142,7 @@ class Selecting(Checked, ABC):
         >>> len(editor.scope("net/hidden")), len(editor.scope("net"))
         (15, 22)
         """
-        return select.scope(self.index, *names)
+        return selectors.scope(self.index, *names)
 
     def matching(self, pattern: str | re.Pattern[str]) -> Selection:
         """Ops in whose name the regular expression is found. Raises GraphEditError for what is none.
@@ -152,7 +152,7 @@ class Selecting(Checked, ABC):
         >>> editor.matching("^net/.*MatMul$").ops
         ('net/hidden/MatMul',)
         """
-        return select.matching(self.index, pattern)
+        return selectors.matching(self.index, pattern)
 
     def find(self, text: Any) -> Selection:
         """The ops that fit a query, the language of the search box: terms with spaces between, all of which must fit.
@@ -182,7 +182,7 @@ class Selecting(Checked, ABC):
         >>> editor.of_type("Placeholder").ops
         ('x', 'labels')
         """
-        return select.of_type(self.index, *types)
+        return selectors.of_type(self.index, *types)
 
     def where(self, holds: Callable[[Op], object]) -> Selection:
         """The ops for which a function of a `graph.op.Op` says true: `editor.where(lambda op: op.device == "")`.
@@ -192,7 +192,7 @@ class Selecting(Checked, ABC):
         >>> editor.where(lambda op: op.type == "MatMul" and op.name.startswith("net/")).ops
         ('net/hidden/MatMul', 'net/logits')
         """
-        return select.where(self.index, holds)
+        return selectors.where(self.index, holds)
 
     def fan_out(self, at_least: int) -> Selection:
         """Ops whose tensors are read by so many ops or more.
@@ -202,7 +202,7 @@ class Selecting(Checked, ABC):
         >>> editor.fan_out(4).ops
         ('net/hidden/w', 'net/hidden/b', 'net/w', 'cross_entropy/cross_entropy')
         """
-        return select.fan_out(self.index, at_least)
+        return selectors.fan_out(self.index, at_least)
 
     def trainable(self) -> Selection:
         """The handles of the trainable variables; `.variables` says more of each.
@@ -212,7 +212,7 @@ class Selecting(Checked, ABC):
         >>> editor.trainable().ops
         ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
-        return select.trainable(self.index)
+        return selectors.trainable(self.index)
 
     def producing(self, *, dtype: Any = "*", shape: Any = "*") -> Selection:
         """Ops with an output of such a dtype and static shape.
@@ -226,7 +226,7 @@ class Selecting(Checked, ABC):
         >>> editor.producing(dtype="int64").ops, editor.producing(dtype="float*", shape=[None, 3]).ops[0]
         (('labels',), 'net/logits')
         """
-        return select.producing(self.index, dtype=dtype, shape=shape)
+        return selectors.producing(self.index, dtype=dtype, shape=shape)
 
     def load(self, path: str | PathLike[str]) -> Selection:
         """The selection that `Selection.save` wrote. Raises UnknownName when an op of it is not in this graph.
@@ -239,10 +239,10 @@ class Selecting(Checked, ABC):
         >>> len(editor.load(path))
         15
         """
-        return select.load(self.index, path)
+        return selectors.load(self.index, path)
 
     def loops(self) -> dict[str, Selection]:
-        """The v1 while loops by name, outermost first; each with all that runs in it. `graph.frames` says more.
+        """The v1 while loops by name, outermost first; each with all that runs in it. `graph.control_flow` says more.
 
         >>> import tfgraphwidget as tgw
         >>> import tensorflow as tf
@@ -253,7 +253,7 @@ class Selecting(Checked, ABC):
         >>> list(tgw.edit(graph).loops())
         ['loop/while_context']
         """
-        return self._framed("loops", frames.loops(self.index))
+        return self._framed("loops", control_flow.loops(self.index))
 
     def conditionals(self) -> dict[str, Selection]:
         """The v1 conditionals by name, outermost first; each with its Switches, branches and Merges.
@@ -268,9 +268,9 @@ class Selecting(Checked, ABC):
         ['cond']
         """
         # The gradient of a branch that was not taken leaves a Switch by itself: no conditional to a person.
-        return self._framed("conditionals", (block for block in frames.conditionals(self.index) if block.merges))
+        return self._framed("conditionals", (block for block in control_flow.conditionals(self.index) if block.merges))
 
-    def _framed(self, what: str, found: Iterable[frames.Loop | frames.Conditional]) -> dict[str, Selection]:
+    def _framed(self, what: str, found: Iterable[control_flow.Loop | control_flow.Conditional]) -> dict[str, Selection]:
         named: dict[str, Selection] = {}
         for block in found:
             name = free_name(block.name, {known.lower() for known in named})  # after two imports, two have one name

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfgraphwidget.applying.copied import Copy
-from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.arguments import shown
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.matching import Names, matched
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.runtime.sync.sync import Model, Sync
+from tfgraphwidget.runtime.sync.variable_matching import Names, matched
 from tfgraphwidget.sources.variables import definition_of
 
 

@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.applying import aside, probing
-from tfgraphwidget.applying.comparison import Comparison, compared
-from tfgraphwidget.applying.present import present
-from tfgraphwidget.applying.values import check_session, no_value
-from tfgraphwidget.edits.following import ends_now, follow
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.signature_tracking import ends_now, follow
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.difference import difference
-from tfgraphwidget.graph.effects import side_effects
-from tfgraphwidget.graph.frames import inside_control_flow
+from tfgraphwidget.graph.control_flow import inside_control_flow
+from tfgraphwidget.graph.diff import difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import key_of
-from tfgraphwidget.graph.walks import forward, mask_of
+from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.traversal import forward, mask_of
 from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.runtime.measure import probe as probing
+from tfgraphwidget.runtime.measure.comparison import Comparison, compared
+from tfgraphwidget.runtime.sandbox import evaluation
+from tfgraphwidget.runtime.session.edit_values import present
+from tfgraphwidget.runtime.session.variable_values import check_session, no_value
 from tfgraphwidget.sources.body import Body, Source
 from tfgraphwidget.sources.held import held
 
 if TYPE_CHECKING:
-    from tfgraphwidget.graph.held import Held
+    from tfgraphwidget.graph.captured_state import Held
     from tfgraphwidget.graph.index import VariableDef
 
 _EMPTY = "no value in this session"
@@ -71,7 +72,7 @@ class Tried:
         """The values of the variables that the outputs need, by state; those that are `known` are not read."""
         if self.is_body:
             return {}
-        wanted = {self._key(v): v for v in aside.variables_for(self.index, outputs, feeds)}
+        wanted = {self._key(v): v for v in evaluation.variables_for(self.index, outputs, feeds)}
         unknown = {key: v for key, v in wanted.items() if key not in known}
         read = self._read(unknown.values()) if unknown else {}
         return {**known, **{key: read[v.handle] for key, v in unknown.items()}}
@@ -88,12 +89,12 @@ class Tried:
             why = f"{no_value(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
-    def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[aside.Array]:
+    def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
         """The outputs, run aside; a function's body has the values of its variables itself."""
         if self.is_body:
-            return aside.run_body(self.index, self.held, outputs, feeds)
-        mine = {v.handle: values[self._key(v)] for v in aside.variables_for(self.index, outputs, feeds)}
-        return aside.run_graph(self.index, outputs, feeds, mine)
+            return evaluation.run_body(self.index, self.held, outputs, feeds)
+        mine = {v.handle: values[self._key(v)] for v in evaluation.variables_for(self.index, outputs, feeds)}
+        return evaluation.run_graph(self.index, outputs, feeds, mine)
 
     def _key(self, variable: VariableDef) -> tuple[str, bytes, str]:
         return key_of(self.index, self.index.ids[variable.handle])

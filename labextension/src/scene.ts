@@ -1,4 +1,4 @@
-// Scene bytes to typed-array views. The twin of tfgraphwidget/view/scene.py: the same fields, widths and order of items.
+// Scene bytes to typed-array views. The twin of tfgraphwidget/scene/scene.py: the same fields, widths and order of items.
 import type { Field } from "./protocol";
 
 export const OP = 0;

@@ -1,6 +1,6 @@
 // Walking the drawing by keyboard: from an item to what reads it, what it reads, what lies beside it.
 //
-// Lines are cut at the borders of open scopes (view/visible.py): op to border, border to border, border to op. A walk
+// Lines are cut at the borders of open scopes (visible/visible_graph.py): op to border, border to border, border to op. A walk
 // goes through: one press leads from an op to the op at the other end, however many borders lie between.
 import type { State } from "./protocol";
 import { type Camera, panned, type Viewport } from "./render/camera";

@@ -19,7 +19,7 @@ test("Python and the canvas mix the same colours", () => {
   const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
   const colours = (text: string, from: string, to: string) =>
     text.slice(text.indexOf(from), text.indexOf(to, text.indexOf(from))).match(/#[0-9a-f]{6}/g);
-  const python = read("../tfgraphwidget/view/palette.py");
+  const python = read("../tfgraphwidget/scene/coloring/palette.py");
   const canvas = read("src/render/palette.ts");
   expect(colours(python, "TINTS: tuple", "RAMP_STEPS")).toHaveLength(30);
   expect(colours(canvas, "const TINTS", "const RAMP_START")).toEqual(

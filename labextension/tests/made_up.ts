@@ -4,7 +4,7 @@ import type { Drawn, Field, Painted, Previewed, State } from "../src/protocol";
 
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array;
 
-/** Arrays one after another, each at a multiple of 4, as tfgraphwidget/view/scene.py to_bytes packs them. */
+/** Arrays one after another, each at a multiple of 4, as tfgraphwidget/scene/scene.py to_bytes packs them. */
 export function packed(
   arrays: Record<string, Numbers>,
   shapes: Record<string, number[]> = {},

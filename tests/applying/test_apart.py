@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget.applying.apart import Apart
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.runtime.sandbox.sandbox import Apart
 
 ONES = np.ones([2, 3], np.float32)
 

@@ -21,8 +21,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
-from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources.variables import definition_of
 
 TASKS = ("/job:worker/task:0", "/job:worker/task:1")

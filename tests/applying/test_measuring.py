@@ -11,10 +11,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
-from tfgraphwidget.applying.flops import flops
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import output_bytes, parameters, users
-from tfgraphwidget.view.facts import facts
+from tfgraphwidget.hierarchy.op_facts import facts
+from tfgraphwidget.runtime.measure.flops import flops
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.applying.modules import ModuleCopy, as_module
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, SessionRefused, UnknownName
+from tfgraphwidget.runtime.functions.module_clone import ModuleCopy, as_module
 from tfgraphwidget.sources.held import held
 
 X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)

@@ -13,30 +13,32 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget import live
-from tfgraphwidget.applying import importing, patches, proof, rebuild, static, threads, values
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.looking import Looking
+from tfgraphwidget.runtime.live import control_flow_contexts, graph_import, patch_application, static_attributes
+from tfgraphwidget.runtime.sandbox import preflight
+from tfgraphwidget.runtime.session import variable_values
 
 STEPS: dict[str, tuple[Any, str, int]] = {
-    "the proof": (patches, "prove", 1),
-    "the proof's import": (proof, "run_import", 2),
+    "the proof": (patch_application, "prove", 1),
+    "the proof's import": (preflight, "run_import", 2),
     "entering a function": (tf.Graph, "_add_function", 1),
-    "the import": (importing, "run_import", 1),
-    "making the ops' Python objects": (importing, "_wrap", 1),
+    "the import": (graph_import, "run_import", 1),
+    "making the ops' Python objects": (graph_import, "_wrap", 1),
     "the third op's Python object": (tf.Operation, "_from_c_op", 3),
-    "keeping shapes": (patches, "keep_static", 1),
-    "the first shape": (static, "_keep_shape", 1),
-    "contexts": (patches, "rebuild", 1),
-    "marking ops of loops": (rebuild._Rebuilding, "mark", 1),
-    "the first variable": (patches, "make_variable", 1),
-    "the second variable": (patches, "make_variable", 2),
-    "collections": (patches, "_add_members", 1),
+    "keeping shapes": (patch_application, "keep_static", 1),
+    "the first shape": (static_attributes, "_keep_shape", 1),
+    "contexts": (patch_application, "rebuild", 1),
+    "marking ops of loops": (control_flow_contexts._Rebuilding, "mark", 1),
+    "the first variable": (patch_application, "make_variable", 1),
+    "the second variable": (patch_application, "make_variable", 2),
+    "collections": (patch_application, "_add_members", 1),
     "a member of a collection": (tf.Graph, "get_collection_ref", 14),
-    "queue runners": (patches, "add_runners", 1),
-    "a queue runner": (threads.tf.compat.v1.train.QueueRunner, "from_proto", 1),
-    "values": (values, "load", 1),
+    "queue runners": (patch_application, "add_runners", 1),
+    "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
+    "values": (variable_values, "load", 1),
     "the index": (live, "patched", 1),
     "the stamp": (live.LiveGraph, "_present_stamp", 3),
     "the history": (History, "pushed", 1),
@@ -195,7 +197,7 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
     before = seen(editor, session)
-    with failing(patches, "_add_members", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with failing(patch_application, "_add_members", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.redo()
     assert seen(editor, session) == before
     with pytest.raises(NameTaken):
@@ -207,7 +209,7 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
 def test_undo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     before = seen(editor, session)
-    with failing(patches, "remove_runners", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    with failing(patch_application, "remove_runners", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.undo()
     assert seen(editor, session) == before
     editor.undo()

@@ -13,11 +13,11 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, read, v1
 from tfgraphwidget import graph_editor as ge
-from tfgraphwidget.applying import placing, tracing
-from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.runtime.live import placement, traced_ops
+from tfgraphwidget.runtime.live.edit_record import record_of
 
 GPU, FAR = "/device:GPU:0", "/job:worker/task:1"
 Build = Callable[[], Any]
@@ -201,9 +201,9 @@ def test_a_device_is_refused_exactly_when_tensorflow_refuses_it(device: str, sof
             session.run("y:0", {"x:0": 2.0})
         except tf.errors.InvalidArgumentError:
             with pytest.raises(SessionRefused, match="would stand on"):
-                placing.check_placed(session, graph, asked)
+                placement.check_placed(session, graph, asked)
         else:
-            placing.check_placed(session, graph, asked)
+            placement.check_placed(session, graph, asked)
 
 
 def labelled() -> Any:
@@ -248,9 +248,9 @@ def test_a_kernel_is_found_lacking_exactly_when_tensorflow_finds_it(what: str) -
             session.run("y:0")
         except tf.errors.InvalidArgumentError:
             with pytest.raises(SessionRefused, match="no kernel"):
-                placing.check_placed(session, graph, Patch(add=Change(nodes=new)))
+                placement.check_placed(session, graph, Patch(add=Change(nodes=new)))
         else:
-            placing.check_placed(session, graph, Patch(add=Change(nodes=new)))
+            placement.check_placed(session, graph, Patch(add=Change(nodes=new)))
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
@@ -357,8 +357,8 @@ def test_a_line_of_code_from_another_machine_is_refused_as_the_edit_is(tmp_path:
 def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
     what: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(placing, "check_placed", lambda *_: None)
-    monkeypatch.setattr(placing, "has_kernel", lambda *_: True)
+    monkeypatch.setattr(placement, "check_placed", lambda *_: None)
+    monkeypatch.setattr(placement, "has_kernel", lambda *_: True)
     before = everything(editor)
 
     def fails(x: tf.Tensor) -> tf.Tensor:
@@ -388,7 +388,7 @@ def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
 
     before = everything(editor)
     with monkeypatch.context() as patched:
-        patched.setattr(tracing, "initialise", interrupted)
+        patched.setattr(traced_ops, "initialise", interrupted)
         with pytest.raises(KeyboardInterrupt):
             editor.grow("net/one/out:0", lambda x: x + v1.get_variable("w", [4]), into="g")
     assert everything(editor) == before

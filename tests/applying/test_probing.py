@@ -12,8 +12,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget.applying.probing import Stats
 from tfgraphwidget.errors import GraphEditError, SessionRefused, UnknownName
+from tfgraphwidget.runtime.measure.probe import Stats
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
 from tests.conftest import v1
-from tfgraphwidget.applying.patches import apply_live, import_nodes
-from tfgraphwidget.applying.proof import prove
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.runtime.live.patch_application import apply_live, import_nodes
+from tfgraphwidget.runtime.sandbox.preflight import prove
 
 FLOAT, INT = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
 

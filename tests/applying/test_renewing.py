@@ -21,12 +21,12 @@ from tensorflow.python.ops import gen_data_flow_ops, gen_lookup_ops, gen_state_o
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
 from tests.test_cancelling import Interrupting, moments
-from tfgraphwidget.applying import carriers as carriers_module
-from tfgraphwidget.applying import importing
-from tfgraphwidget.applying.record import record_of
-from tfgraphwidget.applying.renewing import Renewal, renew
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.runtime.live import graph_import
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.session import transfer_ops as carriers_module
+from tfgraphwidget.runtime.session.renewal import Renewal, renew
 
 raw = tf.raw_ops
 
@@ -459,7 +459,7 @@ def test_queues_keep_their_elements_in_order(graph: tf.Graph) -> None:
 
 
 def test_a_queue_that_an_edit_makes_too_small_is_named(graph: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfgraphwidget.applying.moved._PATIENCE", 1.0)
+    monkeypatch.setattr("tfgraphwidget.runtime.session.queue_transfer._PATIENCE", 1.0)
     queue = v1.FIFOQueue(5, [tf.int32], shapes=[[]], name="q")
     put = queue.enqueue_many([tf.range(3)])
     with v1.Session(graph=graph) as session:
@@ -669,7 +669,7 @@ def test_an_interrupt_while_loading_leaves_the_session_as_it_was(
         before = str(session.run(looks))
         renewal = Renewal.read(session, graph)
         with monkeypatch.context() as patched:
-            patched.setattr("tfgraphwidget.applying.carried.Iterators.load", interrupted)
+            patched.setattr("tfgraphwidget.runtime.session.state_transfer.Iterators.load", interrupted)
             with pytest.raises(error):
                 renewal.carry()
         assert open_sessions() == []
@@ -859,8 +859,8 @@ def faults(
 
 FAILING = {
     "a run": (BaseSession, "run"),
-    "an import": (importing, "run_import"),
-    "the Python side of an import": (importing, "_wrap"),
+    "an import": (graph_import, "run_import"),
+    "the Python side of an import": (graph_import, "_wrap"),
     "the end of an import": (carriers_module, "import_nodes"),
 }
 
@@ -903,7 +903,7 @@ def test_elements_that_could_not_be_moved_at_all_are_told_of(monkeypatch: pytest
         fills, looks = everything(graph)
         session.run(fills)
         with monkeypatch.context() as patched:
-            patched.setattr("tfgraphwidget.applying.moved.run_each", failing)
+            patched.setattr("tfgraphwidget.runtime.session.queue_transfer.run_each", failing)
             (lost,) = {*renew(session)}
         assert lost == "The elements of queue 'q' are not carried over, or not all of them: no memory."
         assert session.run(looks)[0].tolist() == [1.0]

@@ -14,15 +14,14 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
-from tfgraphwidget.applying.scratch import Scratch
-from tfgraphwidget.applying.shaping import shaped
 from tfgraphwidget.edits.patch import Change, Edited, Patch, patched
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import as_input
+from tfgraphwidget.runtime.sandbox.shape_inference import Scratch, shaped
 from tfgraphwidget.sources import open_source
 
 v1 = tf.compat.v1
@@ -475,7 +474,7 @@ def rewire(index: GraphIndex, tensors: Mapping[str, list], rnd: random.Random) -
         slot = rnd.randrange(len(sources))
         port = int(index.ports[index.inputs.start[i] + slot])
         source = rnd.choice(tensors[index.dtypes(sources[slot])[port]])
-        if not walks.forward(index, [i])[source[0]]:
+        if not traversal.forward(index, [i])[source[0]]:
             return i, slot, source
 
 

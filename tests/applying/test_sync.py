@@ -18,11 +18,11 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
 from tests.test_cancelling import Interrupting, moments
-from tfgraphwidget.applying.copied import Copy
-from tfgraphwidget.applying.sync import Model, Sync
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.matching import matched
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
+from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.runtime.sync.sync import Model, Sync
+from tfgraphwidget.runtime.sync.variable_matching import matched
 from tfgraphwidget.sources.variables import definition_of
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -457,7 +457,7 @@ PROCESS = """
 import sys
 import tensorflow as tf
 from tests.conftest import build_mlp, fill, initialised
-from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources.variables import definition_of
 graph = build_mlp(resource=True)
 session = initialised(graph)
@@ -657,7 +657,7 @@ def test_a_sync_whose_run_fails_leaves_nothing_to_be_seen(monkeypatch: pytest.Mo
     editor, copy, values = cloned_and_trained()
     before = editor.index.names
     with monkeypatch.context() as patched:
-        patched.setattr("tfgraphwidget.applying.running.Answered.run", failing)
+        patched.setattr("tfgraphwidget.runtime.session.run.Answered.run", failing)
         for tau in (1.0, 0.5):
             with pytest.raises(MemoryError):
                 copy.sync(tau)

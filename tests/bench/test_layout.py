@@ -17,10 +17,10 @@ import pytest
 from tests.bench.graphs import layered, many_inceptions
 from tests.bench.nets import stages
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import Visible, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import Visible, visible
 
 pytestmark = pytest.mark.bench
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.bench.graphs import live, many_inceptions
 from tests.conftest import v1
-from tfgraphwidget.view import scene as scenes
+from tfgraphwidget.scene import scene as scenes
 
 pytestmark = pytest.mark.bench
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import initialised, v1
-from tfgraphwidget.applying.renewing import renew
+from tfgraphwidget.runtime.session.renewal import renew
 
 pytestmark = pytest.mark.bench
 VARIABLES, FLOATS, ROUNDS = 400, 65_536, 5

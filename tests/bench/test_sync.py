@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tests.conftest import initialised, v1
-from tfgraphwidget.applying.sync import Model, Sync
+from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources.variables import definition_of
 
 pytestmark = pytest.mark.bench

@@ -227,7 +227,7 @@ def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path
 
 
 def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tfgraphwidget.export.behind._MOST_OPS", 0)
+    monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 0)
     editor = tgw.edit(called)
     view = opened(editor)
     view.click(doubled(editor), double=True)

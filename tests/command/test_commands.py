@@ -27,8 +27,8 @@ from tfgraphwidget import writable
 from tfgraphwidget.command import main, server
 from tfgraphwidget.command.bar import Bar
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.export import writing
-from tfgraphwidget.export.paged import unpacked
+from tfgraphwidget.export import writer as writing
+from tfgraphwidget.export.html.page_data import unpacked
 
 ODD = "it's '); import os #\n naïve"
 BATCH = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, dense, fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, UnknownName
 from tfgraphwidget.graph.index import build
 

@@ -13,10 +13,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, dense, initialised, v1
-from tfgraphwidget.edits.code import line
-from tfgraphwidget.edits.quoted import array_text, quoted
-from tfgraphwidget.edits.waiting import AddControlInputs
-from tfgraphwidget.graph.difference import difference
+from tfgraphwidget.edits.rewire.reroute import AddControlInputs
+from tfgraphwidget.edits.serialization.python_source import array_text, line, quoted
+from tfgraphwidget.graph.diff import difference
 
 RATE = 0.5
 ONES = np.ones((2, 3), np.float32)

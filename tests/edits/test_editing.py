@@ -12,10 +12,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.applying import importing, patches, wiring
 from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.runtime.live import graph_import, in_place_changes, patch_application
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,9 @@ def test_tensors_say_the_shapes_that_an_edit_has_made_them_and_after_undo_those_
     assert y.shape.as_list() == [3, 2]
 
 
-@pytest.mark.parametrize("place", [(patches, "rewire"), (importing, "run_import"), (wiring, "set_input")])
+@pytest.mark.parametrize(
+    "place", [(patch_application, "rewire"), (graph_import, "run_import"), (in_place_changes, "set_input")]
+)
 @pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()])
 def test_a_failure_half_way_leaves_the_graph_as_it_was(
     line: tf.Graph, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str], error: BaseException
@@ -387,7 +389,7 @@ def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monke
         raise MemoryError
 
     with monkeypatch.context() as patching:
-        patching.setattr(patches, "show_shapes", lambda *_: patching.undo() or fail())
+        patching.setattr(patch_application, "show_shapes", lambda *_: patching.undo() or fail())
         with pytest.raises(MemoryError):
             calling.undo()
     assert calling.index.functions == functions

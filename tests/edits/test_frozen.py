@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
-from tfgraphwidget.edits.frozen import frozen
+from tfgraphwidget.edits.freeze.variables_to_constants import frozen
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 

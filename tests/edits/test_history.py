@@ -10,9 +10,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import read, v1
-from tfgraphwidget.applying import importing, patches, values
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
+from tfgraphwidget.runtime.live import graph_import, patch_application
+from tfgraphwidget.runtime.session import variable_values
 
 
 def visible(editor: GraphEditor) -> tuple[list[str], dict[str, list[str]]]:
@@ -119,9 +120,9 @@ def test_a_failure_after_the_import_leaves_nothing_to_see(
         raise RuntimeError("injected")
 
     owner, name = {
-        "load": (values, "load"),
-        "add_members": (patches, "_add_members"),
-        "make_variable": (patches, "make_variable"),
+        "load": (variable_values, "load"),
+        "add_members": (patch_application, "_add_members"),
+        "make_variable": (patch_application, "make_variable"),
     }[broken]
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, fail)
@@ -253,7 +254,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         raise RuntimeError("injected")
 
     with monkeypatch.context() as patched:
-        patched.setattr(importing, "run_import", fail)
+        patched.setattr(graph_import, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
     assert editor.free_scope() == "copy"

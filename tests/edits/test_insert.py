@@ -13,9 +13,9 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
-from tfgraphwidget.applying import tracing
-from tfgraphwidget.applying.renewing import Renewal
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, NameTaken, SessionRefused
+from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime.session.renewal import Renewal
 
 X = {"x:0": np.ones((1, 2), np.float32)}
 
@@ -475,7 +475,7 @@ def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_i
     assert session.run("net/logits:0", {"x:0": np.ones((2, 3))}).shape == (2, 4)
 
 
-@pytest.mark.parametrize(("owner", "step"), [(tracing, "initialise"), (Renewal, "carry")])
+@pytest.mark.parametrize(("owner", "step"), [(traced_ops, "initialise"), (Renewal, "carry")])
 def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_it_makes(
     owner: Any, step: str, mlp: tf.Graph, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -487,7 +487,7 @@ def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_i
 
     editor = tgw.edit(mlp, session=session)
     batch = {"x:0": np.ones((2, 3))}
-    monkeypatch.setattr(tracing, "rehearse", lambda *_: None)  # it initialises what is in another graph
+    monkeypatch.setattr(traced_ops, "rehearse", lambda *_: None)  # it initialises what is in another graph
     with monkeypatch.context() as patched:
         patched.setattr(owner, step, fail)
         with pytest.raises(MemoryError):

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.applying.copied import Copy
+from tfgraphwidget.runtime.live.clone_result import Copy
 
 FEEDS = {"x:0": [1.0, 2.0], "fed:0": [0.5, 0.25], "number:0": 3}
 

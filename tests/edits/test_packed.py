@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.conftest import build_mlp
-from tfgraphwidget.edits.packed import Chosen, NotRead, NotWritten, packed, unpacked
-from tfgraphwidget.edits.written import read
+from tfgraphwidget.edits.serialization.json_format import Chosen, NotRead, NotWritten, packed, read, unpacked
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.sources.live import GraphBody

@@ -12,8 +12,8 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
-from tfgraphwidget.applying import patches
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.runtime.live import patch_application
 
 X = {"x:0": np.ones((1, 2), np.float32)}
 
@@ -289,14 +289,14 @@ def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.
     editor, runners = tgw.edit(graph), graph.get_collection("queue_runners")
     names = list(editor.index.names)
 
-    add_runners = patches.add_runners
+    add_runners = patch_application.add_runners
 
     def fail(*given: Any) -> None:
         add_runners(*given)
         raise ValueError("no use")
 
     with monkeypatch.context() as context:
-        context.setattr(patches, "add_runners", fail)
+        context.setattr(patch_application, "add_runners", fail)
         with pytest.raises(ValueError, match="no use"):
             editor.rename("batch/", "b")
     assert graph.get_collection("queue_runners") == runners

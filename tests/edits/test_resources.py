@@ -15,12 +15,12 @@ import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
 from tfgraphwidget import preparing
-from tfgraphwidget.applying.carried import copy_tables
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.graph.filling import first_contents
+from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph.initializers import first_contents
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.runtime.session.state_transfer import copy_tables
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, v1
 from tests.graph_editor.corpus import CORPUS, fresh_graph
-from tfgraphwidget.applying.wiring import unveiled
-from tfgraphwidget.edits import checks
+from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.contexts import NEXT
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow_contexts import NEXT
+from tfgraphwidget.runtime.live.in_place_changes import unveiled
 
 FILES = sorted(f"graphs/{path.name}" for path in (CORPUS / "graphs").iterdir() if "large" not in path.name)
 EDITS = 12
@@ -173,22 +173,22 @@ def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) 
     for _ in range(6):
         op = at_random.randrange(len(index))
         source = (op, at_random.randrange(max(len(index.typing.dtypes(index.nodes[op])), 1)))
-        found = checks.refusals(index, source)
+        found = validation.refusals(index, source)
         for reader in range(len(index)):
             counted = range(int(index.inputs.start[reader + 1] - index.inputs.start[reader]))
-            each = [checks.why_not(index, source, reader, k) for k in counted]
+            each = [validation.why_not(index, source, reader, k) for k in counted]
             assert (reader in found) == all(each), (index.names[op], index.names[reader], each, found.get(reader))
-        assert checks.refusals(index, source, [op]).keys() <= {op}
+        assert validation.refusals(index, source, [op]).keys() <= {op}
 
 
 def test_a_target_is_refused_by_name_and_number_too(line: tf.Graph) -> None:
     index = tgw.edit(line).index
     x, a, c = (index.op(name) for name in "xac")
-    assert checks.why_not(index, (x, 0), c, 0) == ""
-    assert checks.why_not(index, (x, 0), a, 0) == "'a' reads 'x:0' there already."
-    assert checks.why_not(index, (x, 0), c, 2) == "There is no input 2 of 'c': it has 2 inputs."
-    assert checks.why_not(index, (x, 0), x, 0) == "There is no input 0 of 'x': it reads nothing."
-    assert checks.refusals(index, (c, 0)) == {
+    assert validation.why_not(index, (x, 0), c, 0) == ""
+    assert validation.why_not(index, (x, 0), a, 0) == "'a' reads 'x:0' there already."
+    assert validation.why_not(index, (x, 0), c, 2) == "There is no input 2 of 'c': it has 2 inputs."
+    assert validation.why_not(index, (x, 0), x, 0) == "There is no input 0 of 'x': it reads nothing."
+    assert validation.refusals(index, (c, 0)) == {
         x: "'x' reads nothing.",
         **{index.op(f"{name}/y"): f"'{name}/y' reads nothing." for name in "abc"},
         **{index.op(name): f"'c:0' depends on '{name}' itself." for name in "ab"},
@@ -202,11 +202,11 @@ def test_edges_of_v1_loops_of_a_real_model_stay_within_their_frames() -> None:
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(meta)
     index = tgw.edit(graph).index
-    inside = np.flatnonzero(walks.mask_of(index, [i for i, t in enumerate(index.types) if t in NEXT]))
+    inside = np.flatnonzero(traversal.mask_of(index, [i for i, t in enumerate(index.types) if t in NEXT]))
     outside = [i for i, name in enumerate(index.names) if index.types[i] == "Placeholder"]
     for op, source in product(inside[:4].tolist(), outside[:2]):
         told = index.typing.dtypes(index.nodes[source])
-        why = checks.why_not(index, (source, 0), op, 0)
+        why = validation.why_not(index, (source, 0), op, 0)
         wanted = index.typing.dtypes(index.nodes[op])
         assert ("lies outside while loop" in why) == (told == wanted), why
         assert why

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.edits.drafts import ran, saved, written
-from tfgraphwidget.edits.packed import packed
+from tfgraphwidget.edits.serialization.json_format import packed
 from tfgraphwidget.errors import GraphEditError, UnknownName
 
 X = {"x:0": np.ones((1, 2), np.float32)}

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
-from tfgraphwidget.graph.difference import COLUMNS, Detail, Difference, difference
+from tfgraphwidget.graph.diff import COLUMNS, Detail, Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.names import split_input

@@ -14,7 +14,7 @@ from tensorflow.core.protobuf import control_flow_pb2
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from tests.conftest import MODELS, v1
-from tfgraphwidget.graph.frames import (
+from tfgraphwidget.graph.control_flow import (
     V1_CONTROL_FLOW,
     Conditional,
     Loop,

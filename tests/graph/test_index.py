@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.conftest import INCEPTION, v1
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.scopes import ScopeTree
+from tfgraphwidget.graph.name_scopes import ScopeTree
 
 
 def test_edges_are_those_of_the_graph(mlp: tf.Graph) -> None:

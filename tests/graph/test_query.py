@@ -14,9 +14,9 @@ from tfgraphwidget import protocol as p
 from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import query, select
+from tfgraphwidget.graph import query, selectors
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.patience import Patience
+from tfgraphwidget.graph.regex_timeout import Patience
 
 
 def names_of(*names: str) -> GraphIndex:
@@ -233,7 +233,7 @@ ENDLESS = "^(a|aa)+$"
 def test_no_expression_takes_longer_than_its_patience_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     index = names_of(*["a" * 60 + "/x"] * 1 + [f"op_{i}" for i in range(50)])
     monkeypatch.setattr(query, "_SECONDS", 0.1)
-    monkeypatch.setattr(select, "_SECONDS", 0.1)
+    monkeypatch.setattr(selectors, "_SECONDS", 0.1)
 
     def ask() -> None:
         assert "cut after a second" in query.found(index, f"/{ENDLESS}/").why
@@ -241,7 +241,7 @@ def test_no_expression_takes_longer_than_its_patience_in_any_thread(monkeypatch:
             query.find(index, f"/{ENDLESS}/")
         assert query.found(index, f"-/{ENDLESS}/").ops == []
         with pytest.raises(GraphEditError, match="takes longer than a minute"):
-            select.matching(index, ENDLESS)
+            selectors.matching(index, ENDLESS)
 
     ask()
     with ThreadPoolExecutor(1) as thread:
@@ -261,7 +261,7 @@ def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> No
     index = names_of("a")
     assert "repeats too much" in query.found(index, f"/{pattern}/").why
     with pytest.raises(GraphEditError, match="repeats too much"):
-        select.matching(index, pattern)
+        selectors.matching(index, pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"^(?!b).*\d{1,3}$", r"(?i)A(?=1)", r"(a)\1*", r"\Aa\d\Z", "a[^b]", r"(?P<x>a)"])
@@ -270,7 +270,7 @@ def test_expressions_mean_what_they_mean_in_python(pattern: str) -> None:
     index = names_of(*names)
     wanted = [name for name in names if re.search(pattern, name)]
     assert hits(index, f"/{pattern}/") == wanted
-    assert list(select.matching(index, pattern).ops) == wanted
+    assert list(selectors.matching(index, pattern).ops) == wanted
 
 
 def test_names_of_great_length_are_not_for_regular_expressions() -> None:

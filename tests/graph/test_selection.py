@@ -15,7 +15,7 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph.filling import from_outside
+from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.selection import Selection
 
 

@@ -10,11 +10,11 @@ import tensorflow as tf
 from tests.conftest import v1
 from tests.graph.test_frames import NATIVE, built, frozen, given, times
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph.between import between
-from tfgraphwidget.graph.frames import control_flow, loops
+from tfgraphwidget.graph.boundary import between
+from tfgraphwidget.graph.control_flow import control_flow, loops
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.loop_closure import copied_frames, whole
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.whole import copied_frames, whole
 
 
 @pytest.fixture(autouse=True)

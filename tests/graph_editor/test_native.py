@@ -11,7 +11,7 @@ import pytest
 
 from tests.graph_editor.corpus import SELECTION, case_of, graph_for, graph_of, predicate
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import select, walks
+from tfgraphwidget.graph import selectors, traversal
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.selection import Selection, pairs
 from tfgraphwidget.sources.live import GraphBody
@@ -41,15 +41,15 @@ def room(index: GraphIndex, args: dict[str, Any], seeds: list[str]) -> Selection
     within, holds = args.get("within_ops"), predicate(args.get("within_ops_fn"))
     if within is None and holds is None:
         return None
-    held = select.ops(index, *(index.names if within is None else within or seeds))
-    return held if holds is None else held & (select.where(index, holds) | select.ops(index, *seeds))
+    held = selectors.ops(index, *(index.names if within is None else within or seeds))
+    return held if holds is None else held & (selectors.where(index, holds) | selectors.ops(index, *seeds))
 
 
 def walk(index: GraphIndex, args: dict[str, Any], way: str, which: str = "") -> Selection:
     seeds = seeds_of(args, which)
     flag = "control_inputs" if way == "upstream" else "control_outputs"
     first = [index.names[index.op(n)] for n in seeds] if way == "upstream" else readers(index, seeds)
-    return getattr(select, way)(
+    return getattr(selectors, way)(
         index,
         *seeds,
         stop_at=args.get("stop_at_ts", ()),
@@ -61,7 +61,7 @@ def walk(index: GraphIndex, args: dict[str, Any], way: str, which: str = "") -> 
 
 def readers(index: GraphIndex, given: list[str]) -> list[str]:
     """Ops as they are, tensors as the ops that read them."""
-    found = [walks.readers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, given)]
+    found = [traversal.readers_of(index, [t]) if t[1] >= 0 else [t[0]] for t in pairs(index, given)]
     return [index.names[i] for group in found for i in group]
 
 
@@ -91,60 +91,60 @@ def within_boundary(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     seeds, by, inclusive = args["seed_ops"], args.get("boundary_ops", []), args.get("inclusive", True)
     ins, outs = flags(args)
     if ins == outs:
-        found = select.enclosed(index, seeds, by, inclusive=inclusive, controls=ins)
+        found = selectors.enclosed(index, seeds, by, inclusive=inclusive, controls=ins)
     else:
-        wall = walks.mask_of(index, map(index.op, by))
-        reached = walks.flood(index, map(index.op, seeds), wall, controls_in=ins, controls_out=outs)
+        wall = traversal.mask_of(index, map(index.op, by))
+        reached = traversal.flood(index, map(index.op, seeds), wall, controls_in=ins, controls_out=outs)
         found = Selection(index, reached if inclusive else reached & ~wall, "")
     given = args.get("ops", "<graph>")
-    held = found if given == "<graph>" else found & select.ops(index, *given)
+    held = found if given == "<graph>" else found & selectors.ops(index, *given)
     return {"ops": sorted(held), "ops_in_order": list(held) if given == "<graph>" else [n for n in given if n in held]}
 
 
 def next_to(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     ins, outs = flags(args)
-    held = select.ops(index, *args["ops"])
-    near = Selection(index, walks.neighbours(index, held.mask, controls_in=ins, controls_out=outs), "")
+    held = selectors.ops(index, *args["ops"])
+    near = Selection(index, traversal.neighbours(index, held.mask, controls_in=ins, controls_out=outs), "")
     if ins == outs:
         assert held.grow(controls=ins) == held | near
     return {"ops": sorted(near)}
 
 
 def boundary(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
-    held = select.ops(index, *args["ops"])
+    held = selectors.ops(index, *args["ops"])
     return {key: list(getattr(held, key)) for key in ("inputs", "outputs", "inside")}
 
 
 def scope(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     """In the original an op that is named as the scope counts too."""
     name = args["scope"].removesuffix("/")
-    own = select.ops(index, *([name] if name in index.ids else []))
+    own = selectors.ops(index, *([name] if name in index.ids else []))
     try:
-        return {"ops_in_order": list(own | select.scope(index, name))}
+        return {"ops_in_order": list(own | selectors.scope(index, name))}
     except UnknownName:
         return {"ops_in_order": list(own)}
 
 
 def by_pattern(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
-    found = select.ops(index, *args.get("ops", []))
+    found = selectors.ops(index, *args.get("ops", []))
     for pattern in args.get("regex", [args.get("pattern")]):
         if not pattern.startswith("(?#ts)") and (pattern.startswith("(?#ops)") or not args.get("restrict_ops_regex")):
-            found |= select.matching(index, pattern)
+            found |= selectors.matching(index, pattern)
     if holds := predicate(args.get("positive_filter")):
-        found &= select.where(index, holds)
+        found &= selectors.where(index, holds)
     return {"ops_in_order": list(found)}
 
 
 def view(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     words = args["view"]
     if "scope" in words:
-        held = select.matching(index, f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$")
+        held = selectors.matching(index, f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$")
     elif words.get("graph"):
-        held = ~select.ops(index)
+        held = ~selectors.ops(index)
     else:
-        held = select.ops(index, *words.get("ops", []), *words.get("ts", []))
+        held = selectors.ops(index, *words.get("ops", []), *words.get("ts", []))
         for pattern in words.get("regex", []):
-            held |= select.matching(index, pattern)
+            held |= selectors.matching(index, pattern)
     through = len(held.passthroughs)
     given = {key: list(getattr(held, key)) for key in ("ops", "inputs", "outputs", "passthroughs")}
     given |= {f"connected_{key}": given[key][: len(given[key]) - through] for key in ("inputs", "outputs")}

@@ -12,8 +12,8 @@ import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import initialised
 from tests.graph_editor.corpus import names
-from tfgraphwidget.applying.record import record_of
 from tfgraphwidget.errors import GraphFinalized
+from tfgraphwidget.runtime.live.edit_record import record_of
 
 v1 = tf.compat.v1
 

@@ -50,7 +50,7 @@ def test_it_works_with_no_node_and_leaves_nothing_behind(
 
 def test_the_wheel_holds_what_is_run_and_nothing_else(archives: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(archives["wheel"]).namelist())
-    assert {"tfgraphwidget/static/widget.js", "tfgraphwidget/py.typed", "tfgraphwidget/edits/clone.py"} <= names
+    assert {"tfgraphwidget/static/widget.js", "tfgraphwidget/py.typed", "tfgraphwidget/edits/clone/command.py"} <= names
     assert not [name for name in names if name.startswith(("tests/", "labextension/", "notebooks/"))]
     assert not [name for name in names if name.endswith((".pyc", ".map")) or "node_modules" in name]
     held = {name.split("/data/", 1)[1] for name in names if ".data/data/" in name}

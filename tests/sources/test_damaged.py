@@ -18,7 +18,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, v1
 from tests.sources.conftest import Affine, facts, index_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, open_function, open_source
 

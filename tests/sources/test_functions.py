@@ -12,7 +12,7 @@ from tensorflow.python.framework import function, function_def_to_graph
 from tests.conftest import v1
 from tests.sources.conftest import Affine, facts, index_of, node
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, open_function, open_source
 

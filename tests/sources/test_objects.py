@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.sources.conftest import index_of
 from tests.sources.test_saved_models import handles
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.sources import open_function, open_source
 from tfgraphwidget.sources.objects import _one_to_one
 

@@ -14,7 +14,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tests.conftest import v1
 from tests.sources.conftest import Affine, facts, index_of
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import Body, Source, open_function, open_source
 

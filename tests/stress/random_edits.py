@@ -16,7 +16,7 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.stress.functions import FUNCTIONS
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 
 ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
 FILES = ("a.pb", "a.pbtxt", "a.meta", "saved/", "a.svg", "a.dot", "a.graphml", "a.html", "a.py", "a.json", "frozen.pb")
@@ -193,7 +193,7 @@ class Draw:
         op = index.ids.get(output.rpartition(":")[0])
         inputs: list[str] = []
         if op is not None and self._chance(0.8):
-            upstream = [i for i in np.flatnonzero(walks.backward(index, [op])).tolist() if index.dtypes(i)]
+            upstream = [i for i in np.flatnonzero(traversal.backward(index, [op])).tolist() if index.dtypes(i)]
             chosen = self.random.sample(upstream, min(len(upstream), self.random.randint(0, 3)))
             inputs = [f"{index.names[i]}:0" for i in chosen]
         return inputs, [output]

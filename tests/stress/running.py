@@ -13,7 +13,7 @@ from tests.conftest import v1
 from tests.stress.rounds import count
 from tests.stress.state import Broken, readers_of
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
 _WRITES = ("Assign", "Apply", "Scatter", "Enqueue", "Dequeue", "Stack", "PyFunc")
@@ -27,7 +27,7 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
     if session is None or editor._source.graph is None:
         return
     index, chance = editor.outermost, random.Random(seed)
-    unsure = walks.forward(index, [op for op, kind in enumerate(index.types) if not _is_pure(kind)])
+    unsure = traversal.forward(index, [op for op, kind in enumerate(index.types) if not _is_pure(kind)])
     pure = [op for op in np.flatnonzero(~unsure).tolist() if index.dtypes(op)[:1] in (("float32",), ("int32",))]
     if not pure:
         return

@@ -13,9 +13,9 @@ from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import v1
 from tests.stress.rounds import count
-from tfgraphwidget.applying.record import record_of
-from tfgraphwidget.applying.wiring import unveiled
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.live.in_place_changes import unveiled
 
 State = dict[str, Any]
 

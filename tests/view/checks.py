@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.view.layout import Positions
-from tfgraphwidget.view.visible import CLOSED, OP, OPEN, Visible
+from tfgraphwidget.layout.compound import Positions
+from tfgraphwidget.visible.visible_graph import CLOSED, OP, OPEN, Visible
 
 
 def graph_of(ops: Mapping[str, str]) -> GraphIndex:

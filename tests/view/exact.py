@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.view.checks import loose, outside, overlaps
-from tfgraphwidget.view.layout import Positions
-from tfgraphwidget.view.visible import Visible
+from tfgraphwidget.layout.compound import Positions
+from tfgraphwidget.visible.visible_graph import Visible
 
 
 def assert_sound(shown: Visible, positions: Positions) -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tests.view.checks import crossed, graph_of, loose, overlaps
-from tfgraphwidget.view.arrange import arranged
-from tfgraphwidget.view.kept import Keep, Kept, find, keep
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.structure import connected
-from tfgraphwidget.view.visible import visible
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.layout.container import arranged
+from tfgraphwidget.layout.incremental.previous_layout import Keep, Kept, find, keep
+from tfgraphwidget.layout.layered.components import connected
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import visible
 
 # Few enough to stand in one column, and two beside it.
 CHAIN = {f"c{i}": f"Relu c{i - 1}" if i else "Placeholder" for i in range(4)}

@@ -7,7 +7,8 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.bench.nets import written
-from tfgraphwidget.view import inside, scene
+from tfgraphwidget.layout import compound
+from tfgraphwidget.scene import scene
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, mon
     (name, *_) = likely(editor)
     editor.foresee(name)
     laid_out = []
-    really = inside.arranged
-    monkeypatch.setattr(inside, "arranged", lambda *a, **k: laid_out.append(a) or really(*a, **k))
+    really = compound.arranged
+    monkeypatch.setattr(compound, "arranged", lambda *a, **k: laid_out.append(a) or really(*a, **k))
     editor.open(name)
     editor.scene()
     assert laid_out == []

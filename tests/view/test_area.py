@@ -11,10 +11,10 @@ import pytest
 import tfgraphwidget as tgw
 from tests.bench.nets import resnet
 from tests.models import NAMES, written
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import HEADER, Positions, place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import OP, OPEN, Visible, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import HEADER, Positions, place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import OP, OPEN, Visible, visible
 
 # Shares of the whole picture: of the boxes of ops alone, and of all that says something, the boxes of ops, the headers
 # of scopes and the lines with as much room around them as keeps them apart. What is left are gaps and empty corners.

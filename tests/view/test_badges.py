@@ -8,11 +8,11 @@ import tensorflow as tf
 
 from tests.view.test_visible import lines
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.view.scene import build as scene_of
-from tfgraphwidget.view.scene import paint
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.values import constant
-from tfgraphwidget.view.visible import BADGE, Visible, visible
+from tfgraphwidget.scene.scene import build as scene_of
+from tfgraphwidget.scene.scene import paint
+from tfgraphwidget.visible.badges import constant
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, Visible, visible
 
 LAYER = {
     "x": "Placeholder",

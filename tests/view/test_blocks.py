@@ -10,9 +10,9 @@ from tests.bench.nets import resnet
 from tests.conftest import v1
 from tests.view.test_folds import boxes
 from tests.view.test_visible import lines
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import BADGE, CLOSED, default_open, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, default_open, visible
 
 LAYERS = ("conv", "bn", "relu", "pad")
 TYPES = ("Conv2D", "Mul", "Relu", "Pad")

@@ -7,10 +7,10 @@ import pytest
 
 from tests.view.test_folds import boxes
 from tests.view.test_visible import lines
-from tfgraphwidget.view.bottlenecks import stretches
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.layer_groups import stretches
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import visible
 
 
 def residual(count: int, *, act: str = "Relu") -> dict[str, str]:

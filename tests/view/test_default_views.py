@@ -11,9 +11,9 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, v1
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import BADGE, Visible, default_open, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, Visible, default_open, visible
 
 CORPUS = sorted((Path(__file__).parents[1] / "corpus" / "graph_editor" / "graphs").glob("*.meta.pb*"))
 

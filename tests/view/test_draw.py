@@ -11,9 +11,9 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.view.draw import draw, save
-from tfgraphwidget.view.scene import build, paint
-from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.scene.rendering.matplotlib_axes import draw, save
+from tfgraphwidget.scene.scene import build, paint
+from tfgraphwidget.visible.view_spec import Shown
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])

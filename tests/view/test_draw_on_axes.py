@@ -6,9 +6,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.view.draw import draw
-from tfgraphwidget.view.scene import build
-from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.scene.rendering.matplotlib_axes import draw
+from tfgraphwidget.scene.scene import build
+from tfgraphwidget.visible.view_spec import Shown
 
 
 @pytest.fixture

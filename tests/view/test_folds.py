@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.view.test_visible import lines
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import CLOSED, KINDS, OPEN, Visible, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import CLOSED, KINDS, OPEN, Visible, visible
 
 
 def boxes(shown: Visible) -> dict[str, int]:

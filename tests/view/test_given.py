@@ -16,14 +16,14 @@ import tfgraphwidget as tgw
 from tests.view.checks import graph_of, overlaps
 from tests.view.exact import assert_sound
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.view.flow import Flow
-from tfgraphwidget.view.given import given as drawn_as
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import layered, place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.slanted import Slanted
-from tfgraphwidget.view.structure import Line, connected
-from tfgraphwidget.view.visible import OPEN, default_open, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import layered, place
+from tfgraphwidget.layout.free_form.external import given as drawn_as
+from tfgraphwidget.layout.free_form.polyline_routing import Slanted
+from tfgraphwidget.layout.layered.components import Line, connected
+from tfgraphwidget.layout.layered.layered_graph import Flow
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import OPEN, default_open, visible
 
 CHAIN = {"x": "Placeholder", "a": "Relu x"}
 

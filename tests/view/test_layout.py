@@ -14,10 +14,10 @@ import tfgraphwidget as tgw
 from tests.models import NAMES, written
 from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import HEADER, layered, place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import Visible, default_open, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import HEADER, layered, place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import Visible, default_open, visible
 
 TYPES = ("Placeholder", "Const", "VariableV2", "MatMul", "Relu", "NoOp", "Merge", "NextIteration")
 

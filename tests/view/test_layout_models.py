@@ -10,10 +10,10 @@ from tests.models import NAMES, written
 from tests.view.checks import crossed, fill, outside, overlaps
 from tests.view.test_layout_stable import assert_stays
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import CLOSED, OPEN, default_open, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, default_open, visible
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
 LEAST_FILLED = {"resnet": 0.065, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.034, "dqn": 0.11}

@@ -14,10 +14,10 @@ import tfgraphwidget as tgw
 from tests.models import NAMES, written
 from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.view import inside
-from tfgraphwidget.view.layout import Positions, place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN, Visible, default_open, visible
+from tfgraphwidget.layout import compound
+from tfgraphwidget.layout.compound import Positions, place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible, default_open, visible
 
 # A line that was straight and no longer is takes a track or two.
 TRACKS = 14.0 + 0.01
@@ -184,8 +184,8 @@ def test_siblings_keep_their_order_when_one_is_opened(graph):
 
 def test_only_the_toggled_scope_and_those_around_it_are_laid_out(network, monkeypatch):
     drawn, memo = [], {}
-    real = inside.arranged
-    monkeypatch.setattr(inside, "arranged", lambda *args: drawn.append(args) or real(*args))
+    real = compound.arranged
+    monkeypatch.setattr(compound, "arranged", lambda *args: drawn.append(args) or real(*args))
     opened = frozenset({"net", "net/one"})
     place(visible(network, Shown(opened, fold=False)), memo=memo)
     first = len(drawn)
@@ -200,8 +200,8 @@ def test_only_the_toggled_scope_and_those_around_it_are_laid_out(network, monkey
 
 def test_two_scopes_that_are_alike_inside_are_drawn_once(graph, monkeypatch):
     drawn = []
-    real = inside.arranged
-    monkeypatch.setattr(inside, "arranged", lambda *args: drawn.append(args) or real(*args))
+    real = compound.arranged
+    monkeypatch.setattr(compound, "arranged", lambda *args: drawn.append(args) or real(*args))
     ops = {"x": "Placeholder", "y": "Placeholder"}
     for i in range(30):
         ops |= {f"s{i}/a": "Relu x", f"s{i}/b": f"Tanh s{i}/a", f"s{i}/c": f"Add s{i}/a s{i}/b"}
@@ -228,7 +228,7 @@ def test_a_closed_scope_leaves_everything_as_it_was_in_both_directions(network, 
 
 
 def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, monkeypatch):
-    monkeypatch.setattr(inside, "_MOST_KEPT", 120)
+    monkeypatch.setattr(compound, "_MOST_KEPT", 120)
     memo: dict = {}
     opened = default_open(inception)
     shown = visible(inception, Shown(opened))

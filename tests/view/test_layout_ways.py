@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.view.checks import crossed, graph_of, outside, overlaps
 from tests.view.test_layout import graphs
-from tfgraphwidget.view.absolute import Frame
-from tfgraphwidget.view.layout import HEADER, place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.sizing import BADGE_HEIGHT
-from tfgraphwidget.view.visible import BADGE, OPEN, visible
+from tfgraphwidget.layout.compound import HEADER, place
+from tfgraphwidget.layout.frame import Frame
+from tfgraphwidget.visible.measure import BADGE_HEIGHT
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, OPEN, visible
 
 
 def boxes(shown, positions):

@@ -9,10 +9,10 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from tfgraphwidget.view.letters import cut, width, widths
-from tfgraphwidget.view.scene import build
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.svg import svg
+from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.scene import build
+from tfgraphwidget.visible.measure import cut, width, widths
+from tfgraphwidget.visible.view_spec import Shown
 
 ORDINARY = ("conv2d_12/BiasAdd", "Mixed_5b", "gradients", "ResourceApplyAdam", "[3×3×64×64]", "layer_0 … layer_2")
 WIDE = ("W" * 30, "MWMWMWMW_@@@@@@@@@@@@", "WWWWWWWWWWWWWWWWWWWW … WWWWWWWWWWWWWWWWW")

@@ -8,11 +8,11 @@ import pytest
 from tests.odd import GRAPHS, IMAGE
 from tests.view.checks import outside, overlaps
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.scene import build as build_scene
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.svg import svg
-from tfgraphwidget.view.visible import visible
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.scene import build as build_scene
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import visible
 
 
 @pytest.mark.parametrize("direction", ["down", "right"])

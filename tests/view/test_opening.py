@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfgraphwidget.view.visible import default_open
+from tfgraphwidget.visible.visible_graph import default_open
 
 
 def flat(count: int) -> dict[str, str]:

@@ -7,10 +7,9 @@ from random import Random
 
 import pytest
 
-from tfgraphwidget.view.align import Rows, aligned
-from tfgraphwidget.view.order import ordered
-from tfgraphwidget.view.straight import straightened
-from tfgraphwidget.view.tracks import Net, tracks
+from tfgraphwidget.layout.layered.crossing import ordered
+from tfgraphwidget.layout.layered.placement import Rows, aligned, straightened
+from tfgraphwidget.layout.layered.routing import TrackNet, tracks
 
 Links = list[tuple[int, int]]
 
@@ -62,7 +61,7 @@ def test_neighbours_keep_their_distance_and_lanes_are_straight(seed):
 @pytest.mark.parametrize("count", [30, 120, 600])
 def test_no_two_nets_run_on_top_of_each_other(count):
     draw = Random(count)
-    nets = [Net((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)]
+    nets = [TrackNet((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)]
     found = tracks(nets)
     spans = [
         (track, min(*net.tops, *net.bottoms), max(*net.tops, *net.bottoms))

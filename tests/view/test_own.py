@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tfgraphwidget.view.own import of_values
-from tfgraphwidget.view.tints import RAMP_START, Categories, Numbers
+from tfgraphwidget.scene.coloring.encodings import of_values
+from tfgraphwidget.scene.coloring.scales import RAMP_START, Categories, Numbers
 
 HUGE = (10**400, -(10**400))  # beyond all floats
 

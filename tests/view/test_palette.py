@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from tfgraphwidget.view import palette
-from tfgraphwidget.view.family import FAMILIES, families, family
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, families, family
+from tfgraphwidget.scene.coloring import palette
 
 
 def contrast(one: str, other: str) -> float:

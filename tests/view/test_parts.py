@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfgraphwidget.view.align import settled
-from tfgraphwidget.view.order import ordered
-from tfgraphwidget.view.packing import packed
-from tfgraphwidget.view.rank import flipped, folded, ranks
-from tfgraphwidget.view.tracks import Net, tracks
-from tfgraphwidget.view.wrap import cuts
+from tfgraphwidget.layout.layered.column_wrapping import cuts
+from tfgraphwidget.layout.layered.crossing import ordered
+from tfgraphwidget.layout.layered.layering import flipped, folded, ranks
+from tfgraphwidget.layout.layered.placement import settled
+from tfgraphwidget.layout.layered.routing import TrackNet, tracks
+from tfgraphwidget.layout.packing import packed
 
 
 def test_a_feeder_stands_right_above_its_only_reader():
@@ -46,12 +46,12 @@ def test_crossings_are_undone():
 
 
 def test_tracks_neither_overlap_nor_cross_without_need():
-    nets = [Net((0.0,), (50.0,)), Net((20.0,), (20.0,)), Net((30.0,), (90.0,))]
+    nets = [TrackNet((0.0,), (50.0,)), TrackNet((20.0,), (20.0,)), TrackNet((30.0,), (90.0,))]
     assert tracks(nets) == [1, -1, 0]
 
 
 def test_hundreds_of_nets_share_tracks():
-    nets = [Net((float(i),), (float(i + 30),)) for i in range(0, 5000, 10)]
+    nets = [TrackNet((float(i),), (float(i + 30),)) for i in range(0, 5000, 10)]
     assert max(tracks(nets)) < 10
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
 from tests.view.checks import crossed, graph_of, loose, outside, overlaps
-from tfgraphwidget.view.detour import Detours
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import OP, visible
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.layout.free_form.orthogonal_detour import Detours
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import OP, visible
 
 
 @pytest.fixture

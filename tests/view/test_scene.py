@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfgraphwidget.view import scene as view
-from tfgraphwidget.view.scene import EDGE_FIELDS, ITEM_FIELDS, PAINT_FIELDS, build, from_bytes, paint, to_bytes
-from tfgraphwidget.view.shown import Shown
+from tfgraphwidget.scene import scene as view
+from tfgraphwidget.scene.scene import EDGE_FIELDS, ITEM_FIELDS, PAINT_FIELDS, build, from_bytes, paint, to_bytes
+from tfgraphwidget.visible.view_spec import Shown
 
 
 def test_a_scene_has_every_field_with_its_shape(network):

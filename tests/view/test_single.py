@@ -9,10 +9,10 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.view.checks import graph_of
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.layout import place
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import BADGE, OPEN, Visible, visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.compound import place
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, OPEN, Visible, visible
 
 OPS = {
     "x": "Placeholder",

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tests.view.exact import _long_within
-from tfgraphwidget.view.around import Around, NoWayError
-from tfgraphwidget.view.detour import pieces_through
-from tfgraphwidget.view.slanted import CLEAR, Slanted
+from tfgraphwidget.layout.free_form.orthogonal_detour import pieces_through
+from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, Around, NoWayError, Slanted
 
 OP = (100.0, 30.0)
 
@@ -61,7 +60,7 @@ def test_a_line_to_an_open_scope_ends_on_its_top_where_it_goes_on_inside():
 
 def test_a_line_that_finds_no_way_runs_at_right_angles(monkeypatch):
     corner, sizes = grid(4)
-    monkeypatch.setattr("tfgraphwidget.view.around._STEPS", 0)
+    monkeypatch.setattr("tfgraphwidget.layout.free_form.polyline_routing._STEPS", 0)
     with pytest.raises(NoWayError):
         Around(corner, sizes, CLEAR).way((50.0, 15.0), (422.0, 177.0), (0, 15))
     way = Slanted(corner, sizes, [None] * 16, (0.0, 0.0), (0.0, 0.0)).route(0, 15)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfgraphwidget.view.spread import GAP, spread
+from tfgraphwidget.layout.free_form.overlap_removal import GAP, spread
 
 OP = (100.0, 30.0)
 POINT = st.tuples(*[st.sampled_from([0.0, 1.0, 1e-12, -1e9, 1e300]) | st.floats(-1, 1)] * 2)
@@ -81,6 +81,6 @@ def test_boxes_at_one_point_stand_around_it(points):
 
 
 def test_what_is_never_settled_is_pushed_apart_all_the_same(monkeypatch):
-    monkeypatch.setattr("tfgraphwidget.view.spread._ROUNDS", 1)
+    monkeypatch.setattr("tfgraphwidget.layout.free_form.overlap_removal._ROUNDS", 1)
     points, sizes = on_a_circle(30) * [1.0, 0.01], boxes(30)
     assert nearest(spread(points, sizes), sizes) > GAP - 1e-3

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from tfgraphwidget.view.letters import cut
-from tfgraphwidget.view.scene import build, paint
-from tfgraphwidget.view.shapes import thickness
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.svg import svg
+from tfgraphwidget.scene.rendering.display_list import thickness
+from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.scene import build, paint
+from tfgraphwidget.visible.measure import cut
+from tfgraphwidget.visible.view_spec import Shown
 
 NAME = "{http://www.w3.org/2000/svg}"
 

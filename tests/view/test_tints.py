@@ -9,11 +9,11 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.view import tints, ways
-from tfgraphwidget.view.scene import Scene, build
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.tints import Categories, Numbers, short, tinted
-from tfgraphwidget.view.visible import BADGE, CLOSED, OPEN
+from tfgraphwidget.scene.coloring import encodings, scales
+from tfgraphwidget.scene.coloring.scales import Categories, Numbers, short, tinted
+from tfgraphwidget.scene.scene import Scene, build
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN
 
 
 def index_of(graph: tf.Graph) -> GraphIndex:
@@ -29,7 +29,7 @@ def drawn(index: GraphIndex, *opened: str, **how: bool) -> Scene:
     return build(index, Shown(frozenset(opened), **how))
 
 
-def told(scene: Scene, known: tints.Known) -> dict[str, tuple[int, str]]:
+def told(scene: Scene, known: scales.Known) -> dict[str, tuple[int, str]]:
     tint, notes = tinted(scene, known)
     return {
         name: (int(t), note)
@@ -51,7 +51,7 @@ def test_a_closed_scope_shows_the_sum_of_costs_and_the_mean_of_other_numbers(ind
 
 
 def test_an_open_scope_has_no_colour_and_no_note(index):
-    tint, notes = tinted(scene := drawn(index, "net", "net/one"), ways.by_type(index))
+    tint, notes = tinted(scene := drawn(index, "net", "net/one"), encodings.by_type(index))
     assert (scene.kind == OPEN).sum() == 3
     assert not tint[scene.kind == OPEN].any()
     assert {notes[i] for i in np.flatnonzero(scene.kind == OPEN)} == {""}
@@ -104,7 +104,7 @@ def test_the_category_of_most_ops_is_that_of_a_closed_scope():
         tf.nn.tanh(tf.nn.relu(x, name="tie/relu"), name="tie/tanh")
         tf.nn.tanh(tf.nn.tanh(x, name="alone/tanh"), name="alone/tanh_again")
     index = index_of(graph)
-    known = ways.by_type(index)
+    known = encodings.by_type(index)
     found = told(drawn(index, fold=False), known)
     assert found["part"] == (known.labels.index("Relu") + 1, "Relu ×3")
     assert found["tie"] == (0, "mixed")
@@ -112,7 +112,7 @@ def test_the_category_of_most_ops_is_that_of_a_closed_scope():
 
 
 def test_a_layer_is_named_after_its_matrix_product_not_after_its_constants(index):
-    found = told(drawn(index, "net", fold=False), ways.by_type(index))
+    found = told(drawn(index, "net", fold=False), encodings.by_type(index))
     assert found["net/one"][1] == "MatMul"
 
 
@@ -120,7 +120,7 @@ def test_a_badge_has_the_colour_of_its_op(index):
     scene = drawn(index, "net", "net/one", fold=False)
     badges = np.flatnonzero(scene.kind == BADGE)
     assert len(badges)
-    tint, notes = tinted(scene, known := ways.by_type(index))
+    tint, notes = tinted(scene, known := encodings.by_type(index))
     for badge, op in zip(scene.badge_item.tolist(), scene.badge_op.tolist(), strict=True):
         assert tint[badge] == known.code[op] + 1
         assert notes[badge] == index.types[op]
@@ -137,7 +137,7 @@ def test_a_group_shows_the_sum_of_its_members():
     (group,) = np.flatnonzero((scene.members == 5) & (scene.kind == CLOSED)).tolist()
     tint, notes = tinted(scene, by_name(index, {f"block_{k}/product": 4.0 for k in range(5)}))
     assert (tint[group], notes[group]) == (255, "20")
-    assert tinted(scene, ways.by_structure(index))[1][group] == "block_0 ×5"
+    assert tinted(scene, encodings.by_structure(index))[1][group] == "block_0 ×5"
 
 
 def test_more_categories_than_colours_share_the_last_one():
@@ -192,11 +192,11 @@ def test_numbers_are_short(value, unit, text):
     ],
 )  # fmt: skip
 def test_devices_are_short(device, text):
-    assert ways.device_text(device) == text
+    assert encodings.device_text(device) == text
 
 
 def test_a_scope_around_most_of_the_work_gives_way_to_those_inside(index):
-    known = ways.by_scope(index)
+    known = encodings.by_scope(index)
     assert set(known.labels) == {"net/one", "net/two"}
     assert told(drawn(index, "net", fold=False), known)["net/one"][1] == "net/one"
 
@@ -210,7 +210,7 @@ def test_scopes_of_equal_structure_have_equal_colours():
         with tf.name_scope("third"):
             tf.nn.tanh(tf.matmul(x, x))
     index = index_of(graph)
-    found = told(drawn(index, fold=False), ways.by_structure(index))
+    found = told(drawn(index, fold=False), encodings.by_structure(index))
     assert found["first"] == found["second"] == (1, "first ×2")
     assert found["third"] == (0, "")
 
@@ -220,7 +220,7 @@ def test_variables_are_trainable_or_not_and_other_ops_neither():
         v1.get_variable("kernel", [2])
         v1.get_variable("mean", [2], trainable=False)
         v1.placeholder(tf.float32, name="x")
-    found = told(drawn(index := index_of(graph), badges=False, fold=False), ways.by_trainable(index))
+    found = told(drawn(index := index_of(graph), badges=False, fold=False), encodings.by_trainable(index))
     assert found["kernel"][1].startswith("trainable")
     assert found["mean"][1].startswith("not trainable")
     assert found["x"] == (0, "")
@@ -231,6 +231,6 @@ def test_the_dtype_is_that_of_the_first_output():
         v1.placeholder(tf.float16, name="half")
         v1.get_variable("w", [2], use_resource=False)
         tf.no_op(name="none")
-    known = ways.by_dtype(index := index_of(graph))
+    known = encodings.by_dtype(index := index_of(graph))
     dtype = {name: known.labels[code] if code >= 0 else "" for name, code in zip(index.names, known.code, strict=True)}
     assert (dtype["half"], dtype["w"], dtype["none"]) == ("float16", "float32", "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.view.test_visible import lines
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import default_open, visible
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import default_open, visible
 
 FORWARD = {
     "x": "Placeholder",

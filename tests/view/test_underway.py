@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.view.facts import downstream
-from tfgraphwidget.view.groups import outline_of
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.underway import first_to_reach
-from tfgraphwidget.view.visible import visible
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.op_facts import downstream
+from tfgraphwidget.hierarchy.training import first_to_reach
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import visible
 
 v1 = tf.compat.v1
 ACTS = pytest.mark.parametrize("act", [tf.nn.relu, tf.nn.silu], ids=["relu", "silu"])

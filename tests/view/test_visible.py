@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfgraphwidget.view.family import FAMILIES
-from tfgraphwidget.view.shown import Shown
-from tfgraphwidget.view.visible import KINDS, Visible, default_open, visible
+from tfgraphwidget.hierarchy.op_facts import FAMILIES
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import KINDS, Visible, default_open, visible
 
 
 def lines(shown: Visible) -> dict[tuple[str, str], int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tfgraphwidget.edits import code
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import NothingTo
 
 
@@ -73,6 +73,6 @@ class History:
 
     def __repr__(self) -> str:
         steps = (*self.done, *reversed(self.undone))
-        lines = ["as it was opened", *(code.line(step.command) for step in steps)]
+        lines = ["as it was opened", *(python_source.line(step.command) for step in steps)]
         wide, here = len(str(len(steps))), len(self.done)
         return "\n".join(f"{'▸' if k == here else ' '} {k:>{wide}}  {text}" for k, text in enumerate(lines))

@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tfgraphwidget.edits import runners
-from tfgraphwidget.edits.contexts import renamed
-from tfgraphwidget.edits.preview import Preview
+from tfgraphwidget.edits import queue_runners
+from tfgraphwidget.edits.control_flow_contexts import renamed
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.beside import joined
-from tfgraphwidget.graph.contexts import V1_CONTROL_FLOW
-from tfgraphwidget.graph.doors import calls
+from tfgraphwidget.graph.called_functions import calls
+from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.extras import joined
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.output_shapes import OUTPUT_SHAPES, saying
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.tensors import OUTPUT_SHAPES, Shape, saying
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
-from tfgraphwidget.names import colocated_with, split_tensor
+from tfgraphwidget.names import colocated_with, enclosing_scopes, split_input, split_tensor
+
+# Preview: what a clone will do, told before it is done; and afterwards, what it did.
+
+
+@dataclass(frozen=True)
+class State:
+    """One thing that keeps state: its op, and "variable", "hash table", "queue", "iterator" … in words."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a clone will do, in the names of the original; every tuple is in graph order.
+
+    `ops` are the originals that are copied, `scopes` the name scopes that the copies take. `inputs` are the tensors and
+    `control_inputs` the ops (as "^op") that the copies take from outside; `placeholders` are (tensor, name) of those
+    that a new placeholder stands for instead, `replaced` (tensor, tensor) of those that another tensor stands for.
+    `new` is the state that the copy gets of its own, `shared` what it goes on sharing with the original. `stateful`
+    are the copied ops that do something beside computing tensors (assign, enqueue, print, write a file, draw random
+    numbers), but for what initialises the variables: (op type, name). `dropped` says in a sentence each what could not
+    come along.
+    """
+
+    ops: tuple[str, ...]
+    scopes: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    control_inputs: tuple[str, ...] = ()
+    placeholders: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+    new: tuple[State, ...] = ()
+    shared: tuple[State, ...] = ()
+    stateful: tuple[tuple[str, str], ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        own, shared = len(self.new), len(self.shared)
+        return f"<Preview: {len(self.ops)} ops into {', '.join(map(repr, self.scopes))}, {own} new, {shared} shared>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +187,7 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     nodes = tuple(index.nodes[i] for i in sorted(ops))
     same, held = {name: name for name in names}, index.beside
     contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
-    return Change(nodes, members, variables, contexts, runners.renamed(held.runners(), same))
+    return Change(nodes, members, variables, contexts, queue_runners.renamed(held.runners(), same))
 
 
 def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -253,3 +290,35 @@ def _collections(index: GraphIndex, patch: Patch, gone: set[tuple[str, Member]])
     for key, member in patch.add.members:
         new.setdefault(key, []).append(member)
     return collections | {key: (*collections.get(key, ()), *members) for key, members in new.items()}
+
+
+# What follows from ops being hidden: whatever was built on them, in later cells, cannot be shown either.
+
+
+def reading(nodes: Iterable[Any], hidden: set[str]) -> set[str]:
+    """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
+
+    `nodes` in graph order.
+    """
+    found: set[str] = set()
+    for node in nodes:
+        known = [split_input(text)[0] for text in node.input] + colocated_with(node)
+        if any(name in hidden or name in found for name in known):
+            found.add(node.name)
+    return found - hidden
+
+
+def shown(
+    collections: Mapping[str, tuple[Member, ...]], variables: Iterable[VariableDef], hidden: set[str]
+) -> tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]:
+    """Collections and variables without those that hang on hidden ops."""
+    kept = {
+        key: tuple(member for member in members if split_tensor(member.name)[0] not in hidden)
+        for key, members in collections.items()
+    }
+    return kept, tuple(v for v in variables if v.handle not in hidden)
+
+
+def reserved(hidden: set[str]) -> frozenset[str]:
+    """The names that hidden ops keep taken, in lower case, with the scopes around them."""
+    return frozenset(name.lower() for full in hidden for name in (full, *enclosing_scopes(full)))

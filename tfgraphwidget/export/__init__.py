@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tfgraphwidget.export.ends import DEFAULT, asked, is_chosen
-from tfgraphwidget.export.tensorboard import write_events
-from tfgraphwidget.export.viewed import Viewed
-from tfgraphwidget.export.what import Export
-from tfgraphwidget.export.writing import save
+from tfgraphwidget.export.formats.event_file import write_events
+from tfgraphwidget.export.html.page_input import Viewed
+from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.signatures import DEFAULT, asked, is_chosen
+from tfgraphwidget.export.writer import save
 
 __all__ = ["DEFAULT", "Export", "Viewed", "asked", "is_chosen", "save", "write_events"]

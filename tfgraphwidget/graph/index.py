@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.beside import Beside, Nothing
+from tfgraphwidget.graph.collections import Member, VariableDef
 from tfgraphwidget.graph.edges import (
     Csr,
     Edges,
@@ -33,8 +33,8 @@ from tfgraphwidget.graph.edges import (
     selected,
     turned,
 )
-from tfgraphwidget.graph.members import Member, VariableDef
-from tfgraphwidget.graph.scopes import ScopeTree
+from tfgraphwidget.graph.extras import Beside, Nothing
+from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import Renamed, Shape, Typing, Untold
 from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_tensor
 

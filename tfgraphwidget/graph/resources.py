@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph.contexts import ENTER, MERGE, SWITCH
+from tfgraphwidget.graph.cached_per_index import remembered
+from tfgraphwidget.graph.control_flow_contexts import ENTER, MERGE, SWITCH
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.remembered import remembered
+from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.graph.walks import mask_of
 
 _KEY, _TEMPORARY = "shared_name", "var_name"
 # They hold state and have no key: TensorFlow makes a new one whenever they run.

@@ -19,13 +19,13 @@ import numpy as np
 
 from tfgraphwidget.arguments import Checked, check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.endpoints import check_ports, pairs, readers_of
+from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.named import check_ports, pairs, readers_of
-from tfgraphwidget.graph.part import Part
-from tfgraphwidget.graph.spoken import call, literal
-from tfgraphwidget.graph.whole import all_of
+from tfgraphwidget.graph.loop_closure import all_of
+from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.writable import unwritable, write_file
 
@@ -81,7 +81,7 @@ class Selection(Part, Checked):
     @classmethod
     def of(cls, index: GraphIndex, ops: Iterable[int], expression: str) -> Selection:
         """The selection of some op numbers."""
-        return cls(index, walks.mask_of(index, ops), expression)
+        return cls(index, traversal.mask_of(index, ops), expression)
 
     def upstream(self, /, **how: Any) -> Selection:
         """These ops and everything they need; the options are those of `Selecting.upstream`.
@@ -106,8 +106,8 @@ class Selection(Part, Checked):
         """`upstream` or `downstream`, with options that were checked."""
         first = pairs(self.index, self.tensors)
         up = way == "upstream"
-        beside = walks.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
-        walk = walks.backward if up else walks.forward
+        beside = traversal.mask_of(self.index, [op for op, _ in first] if up else readers_of(self.index, first))
+        walk = traversal.backward if up else traversal.forward
         mask = how.taken(walk, self.index, self.mask | beside)
         return Selection(self.index, mask, f"{self._term}.{way}({', '.join(how.written())})")
 
@@ -119,7 +119,7 @@ class Selection(Part, Checked):
         >>> tgw.example().ops("net/hidden/Relu").grow().ops[:3]
         ('net/hidden/Add', 'net/hidden/Relu', 'net/logits')
         """
-        near = walks.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
+        near = traversal.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
 
     @remade
@@ -130,7 +130,7 @@ class Selection(Part, Checked):
         >>> "net/hidden/Relu" in tgw.example().scope("net/hidden").shrink()
         False
         """
-        near = walks.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
+        near = traversal.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
 
     @remade
@@ -153,7 +153,7 @@ class Selection(Part, Checked):
 
         What the loops keep for one step comes along: a gradient loop brings its forward loop, whose stacks it empties.
         """
-        held = walks.mask_of(self.index, all_of(self.index, self.ids))
+        held = traversal.mask_of(self.index, all_of(self.index, self.ids))
         return self._with(held, f"{self._term}.whole()")
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -1,6 +1,6 @@
 """How `ge.transform` copies: the ops of a view in one import, or one op for a handler that wants to see each.
 
-What both share is the plan of `edits.copying`: state gets keys of its own, loops frames of their own, and colocation,
+What both share is the plan of `edits.clone.node_copier`: state gets keys of its own, loops frames of their own, and colocation,
 control inputs and library functions follow the copies.
 """
 
@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tfgraphwidget.applying.patches import apply_live, record_of
-from tfgraphwidget.applying.proof import check_devices, check_functions
-from tfgraphwidget.applying.rebuild import rebuild, unbuild
-from tfgraphwidget.edits.contexts import renamed
-from tfgraphwidget.edits.copying import Copying
-from tfgraphwidget.edits.library import carried
+from tfgraphwidget.edits.clone.function_library import carried
+from tfgraphwidget.edits.clone.node_copier import Copying
+from tfgraphwidget.edits.control_flow_contexts import renamed
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.runners import renamed as renamed_runners
-from tfgraphwidget.graph import walks
-from tfgraphwidget.graph.effects import side_effects
+from tfgraphwidget.edits.queue_runners import renamed as renamed_runners
+from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
+from tfgraphwidget.runtime.live.patch_application import apply_live, record_of
+from tfgraphwidget.runtime.sandbox.preflight import check_devices, check_functions
 
 
 class Copier:
@@ -178,7 +178,7 @@ class Copier:
         other = [self.index.ids[op.name] for op, read in given.items() if _reads_another_shape(op, read)]
         if not other:
             return set(ops)
-        reached = walks.forward(self.index, other)
+        reached = traversal.forward(self.index, other)
         return {op for op in ops if not reached[self.index.ids[op.name]]}
 
     def finish(self) -> list[tuple[Any, Any]]:

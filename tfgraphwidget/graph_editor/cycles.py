@@ -14,8 +14,8 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from tfgraphwidget.applying.record import record_of
-from tfgraphwidget.graph.contexts import MERGE, NEXT
+from tfgraphwidget.graph.control_flow_contexts import MERGE, NEXT
+from tfgraphwidget.runtime.live.edit_record import record_of
 
 Edge = tuple[Any, Any]
 """An op, and an op that it is to read or to wait for."""

@@ -14,19 +14,19 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.applying.patches import record_of
 from tfgraphwidget.arguments import shown
-from tfgraphwidget.graph.filling import Filling
 from tfgraphwidget.graph.index import Member
+from tfgraphwidget.graph.initializers import Filling
+from tfgraphwidget.graph.loop_closure import all_of
 from tfgraphwidget.graph.resources import keyed
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
-from tfgraphwidget.graph.whole import all_of
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.runtime.live.patch_application import record_of
 from tfgraphwidget.sources.variables import definition_of
 
 Copied = MutableMapping[str, Any]

@@ -10,14 +10,14 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.applying.patches import check_open, collections_of, hide_failed, made_with, put_back
-from tfgraphwidget.applying.proof import prove
-from tfgraphwidget.applying.record import noting
-from tfgraphwidget.applying.static import keep_static
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.contexts import ENTER, EXIT, NEXT
+from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, NEXT
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.whole import all_of
+from tfgraphwidget.graph.loop_closure import all_of
+from tfgraphwidget.runtime.live.edit_record import noting
+from tfgraphwidget.runtime.live.patch_application import check_open, collections_of, hide_failed, made_with, put_back
+from tfgraphwidget.runtime.live.static_attributes import keep_static
+from tfgraphwidget.runtime.sandbox.preflight import prove
 from tfgraphwidget.sources.live import GraphBody
 
 _LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}

@@ -2,7 +2,7 @@
 
 Placeholders that a plan wants are made after the checks too, since TensorFlow cannot remove them: until then a *hole*
 stands for each. Where TensorFlow refuses an edge for a shape that only it remembers, a *veil* goes between (see
-`applying.wiring`); who reads through one reads the tensor behind.
+`runtime.live.in_place_changes`); who reads through one reads the tensor behind.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.applying.importing import check_open
-from tfgraphwidget.applying.record import record_of
-from tfgraphwidget.applying.wiring import set_control_inputs, set_input
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph_editor.cycles import Edge, cycle_of, feeding, keep_order, stamp_of
 from tfgraphwidget.graph_editor.lists import unique
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.live.graph_import import check_open
+from tfgraphwidget.runtime.live.in_place_changes import set_control_inputs, set_input
 
 _SHOWN = 12
 """How many ops of a cycle a sentence names."""

@@ -1,6 +1,6 @@
 """The part of `ge.select` that walks through the graph: what depends on some ops, what they need.
 
-The walks are those of `graph.walks` on the graph's index; they come back in graph order. (The original's came in any.)
+The walks are those of `graph.traversal` on the graph's index; they come back in graph order. (The original's came in any.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tensorflow as tf
 from tensorflow.python.framework.ops import _gradient_registry
 from tensorflow.python.ops.variables import PartitionedVariable
 
-from tfgraphwidget.graph import walks
+from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph_editor.boundary import check_cios
@@ -57,7 +57,7 @@ def get_forward_walk_ops(
     _, control_outputs = check_cios(False, control_outputs)
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     waits = None if control_outputs is None else control_outputs.graph
-    return _walked(walks.forward, _seeds(seed_ops, get_consuming_ops), inclusive, limits, waits)
+    return _walked(traversal.forward, _seeds(seed_ops, get_consuming_ops), inclusive, limits, waits)
 
 
 def get_backward_walk_ops(
@@ -88,7 +88,7 @@ def get_backward_walk_ops(
     limits = _Limits(within_ops, within_ops_fn, stop_at_ts)
     if only_differentiable:
         return _walked(_backward_by_gradients, seeds, inclusive, limits, None)
-    return _walked(walks.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
+    return _walked(traversal.backward, seeds, inclusive, limits, seeds[0].graph if seeds and control_inputs else None)
 
 
 def _both_walks(
@@ -176,7 +176,7 @@ def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits
     stops = [t for t in make_list_of_t(limits.stop_at_ts) if t.graph is graph]
     stop = {(index.ids[t.op.name], t.value_index) for t in stops}
     go = partial(walk, index, first, stop=stop, controls=waits is graph)
-    mask = None if within is None else walks.mask_of(index, numbers(index, within))
+    mask = None if within is None else traversal.mask_of(index, numbers(index, within))
     if limits.within_ops_fn is not None:
         mask = _allowed(go, mask, limits.within_ops_fn, graph.get_operations(), set(first))
     found = go(within=mask)
@@ -215,8 +215,8 @@ def _backward_by_gradients(
     passing = np.array([_has_gradient(kind) for kind in kinds], dtype=bool)[kind_of]
     allowed = np.ones(len(index), dtype=bool) if within is None else within
     first = [i for i in seeds if passing[i]]
-    passed = walks.backward(index, first, stop=stop, within=passing & allowed, controls=controls)
-    found = passed | walks.mask_of(index, seeds)
+    passed = traversal.backward(index, first, stop=stop, within=passing & allowed, controls=controls)
+    found = passed | traversal.mask_of(index, seeds)
     for reader in np.flatnonzero(passed).tolist():
         row = slice(index.inputs.start[reader], index.inputs.start[reader + 1])
         read = zip(index.inputs.values[row].tolist(), index.ports[row].tolist(), strict=True)

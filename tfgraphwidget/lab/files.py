@@ -16,7 +16,7 @@ from typing import Any
 
 from tfgraphwidget.command.wording import size
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits import code
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.lab import kinds, places
 from tfgraphwidget.sources import open_source
@@ -144,7 +144,7 @@ class Document:
         done = self._done()
         edits, lost = self._kept(done)
         dirty = not _same(done, self._saved)
-        line = code.line(done[-1]) if done else ""
+        line = python_source.line(done[-1]) if done else ""
         return {
             "title": self.title,
             "dirty": dirty,

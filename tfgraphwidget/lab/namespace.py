@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.command.wording import count
-from tfgraphwidget.edits import code
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.names import did_you_mean
 
@@ -237,7 +237,7 @@ class Panel:
     def _written(self, step: Step) -> str:
         """The line of an edit, with the names that things really have in the notebook."""
         self.variable = _given(self._variables, "editor", self.editor)  # a cell may have given the name to another
-        line, name = code.line(step.command), code.result(step.command)
+        line, name = python_source.line(step.command), python_source.result(step.command)
         names = {"editor": self.variable}
         if name and step.made and _asked_by_page():
             names[name] = _given(self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made))

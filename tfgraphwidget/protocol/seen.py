@@ -9,7 +9,7 @@ import numpy as np
 from tfgraphwidget.protocol.details import Seen
 
 if TYPE_CHECKING:
-    from tfgraphwidget.applying.probing import Stats
+    from tfgraphwidget.runtime.measure.probe import Stats
 
 _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them

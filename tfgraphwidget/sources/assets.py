@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfgraphwidget.graph.filling import TABLE
+from tfgraphwidget.graph.initializers import TABLE
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.names import split_input, split_tensor
 

@@ -67,7 +67,7 @@ class Body(Protocol):
         """The name of the function that is registered as the gradient of that one, or ""."""
 
     def contexts(self) -> tuple[Any, ...]:
-        """The outermost v1 control flow contexts; see `graph.beside`."""
+        """The outermost v1 control flow contexts; see `graph.extras`."""
 
     def runners(self) -> tuple[tuple[str, Any], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.sources.dtypes import OpTypes

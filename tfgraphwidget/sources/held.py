@@ -16,7 +16,7 @@ import tensorflow as tf
 from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.held import Held, Pairs, Table
+from tfgraphwidget.graph.captured_state import Held, Pairs, Table
 from tfgraphwidget.graph.index import VariableDef, build
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.sources.body import Body, Source

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 
 _DEEPEST = 100
 _MOST_OPS = 200_000  # that one call leads to, counted once for each time they are called

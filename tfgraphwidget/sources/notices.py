@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.doors import doors
+from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.sources import devices
 from tfgraphwidget.sources.assets import asset_files, outside

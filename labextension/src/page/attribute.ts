@@ -1,4 +1,4 @@
-// What a query says of attributes: "attr:padding=SAME". The twin of tfgraphwidget/graph/traits.py.
+// What a query says of attributes: "attr:padding=SAME". The twin of tfgraphwidget/graph/op_predicates.py.
 import type { Graph } from "./graph";
 import { folded, holdsOf, type Term } from "./query";
 

@@ -22,7 +22,7 @@ interface Drawn {
   readonly piece: number[];
 }
 
-/** The space that boxes and lines keep at either side, in pixels; as in tfgraphwidget/view/rows.py. */
+/** The space that boxes and lines keep at either side, in pixels; as in tfgraphwidget/layout/spacing.py. */
 const BESIDE_BOX = 7;
 const BESIDE_LINE = 3;
 /** Between a box and where a line turns to its port, at most, in pixels; channels are twice as wide. */

@@ -44,7 +44,7 @@ export interface Composed {
 
 /** A little more than nothing, in pixels. */
 const SAME = 0.2;
-/** Boxes that nearly fill their row stand in its middle, others at its top; as in tfgraphwidget/view/rows.py. */
+/** Boxes that nearly fill their row stand in its middle, others at its top; as in tfgraphwidget/layout/spacing.py. */
 const CENTRED = 20;
 
 /** The node's inside, with all that is open in it; `opened` is 1 for the nodes that are. */
@@ -150,7 +150,7 @@ function placed(
   };
 }
 
-/** The twin of Frame.around in tfgraphwidget/view/absolute.py. */
+/** The twin of Frame.around in tfgraphwidget/layout/frame.py. */
 function frame(pieces: Pieces, node: number, width: number, height: number) {
   const { right, frame } = pieces.data.head;
   const [header, padding, margin] = frame;

@@ -1,5 +1,5 @@
 // What the page carries: a JSON document, and of each of its rooms (the graph, and functions that one can go into) a
-// document and a buffer of numbers. The twin of tfgraphwidget/export/paged.py.
+// document and a buffer of numbers. The twin of tfgraphwidget/export/html/page_data.py.
 import type { Legend } from "../protocol";
 
 /** What TensorFlow says of an op type. */

@@ -1,4 +1,4 @@
-// All that is seen of the graph, as the fields of a scene: the twin of tfgraphwidget/view/scene.py.
+// All that is seen of the graph, as the fields of a scene: the twin of tfgraphwidget/scene/scene.py.
 import type { Field } from "../protocol";
 import { at, BADGE, CLOSED, OP, OPEN } from "../scene";
 import type { Composed, Placed, Point } from "./compose";

@@ -1,4 +1,4 @@
-// What a query finds among the ops of a page. The twin of tfgraphwidget/graph/terms.py.
+// What a query finds among the ops of a page. The twin of tfgraphwidget/graph/query_terms.py.
 import type { Found } from "../protocol";
 import { at } from "../scene";
 import { attributeFits } from "./attribute";

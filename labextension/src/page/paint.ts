@@ -1,4 +1,4 @@
-// How the items of a page are painted: the twin of `paint` in tfgraphwidget/view/scene.py.
+// How the items of a page are painted: the twin of `paint` in tfgraphwidget/scene/scene.py.
 import { at, BADGE, INPUT_MARK, OPEN, OUTPUT_MARK } from "../scene";
 import type { Chosen } from "./choose";
 import type { Drawing, Fields } from "./drawing";

@@ -1,4 +1,4 @@
-// The insides of all containers, as columns. The twin of tfgraphwidget/view/pieces.py, which says what each column is.
+// The insides of all containers, as columns. The twin of tfgraphwidget/export/html/layout_tables.py, which says what each column is.
 import { at } from "../scene";
 import type { Composed } from "./compose";
 import type { Data } from "./data";

@@ -1,4 +1,4 @@
-// Colours as the canvas needs them. The twin of tfgraphwidget/view/palette.py, on the background and the text colour
+// Colours as the canvas needs them. The twin of tfgraphwidget/scene/coloring/palette.py, on the background and the text colour
 // of the theme around us.
 import { FAMILIES } from "../scene";
 import { SETTINGS_CHANGED } from "../settings";

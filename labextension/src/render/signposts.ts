@@ -11,7 +11,7 @@ const READ_BELOW = 4.5;
 /** Width of a letter at a size of 1, generously: the text itself is measured only when it is drawn. */
 const LETTER = 0.68;
 const INSET = 4;
-/** Nominal size of a name, and the height of an open scope's header, at zoom 1 (view/layout.py has the same). */
+/** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
 export const NOMINAL = 12;
 export const HEADER = 22;
 

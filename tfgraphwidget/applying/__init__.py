@@ -1,1 +1,0 @@
-"""Carrying edits out: everything that changes a live graph or a session."""

@@ -1,0 +1,215 @@
+"""What a copy reads from outside: kept, replaced by other tensors, or by placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.errors import GraphEditError, NotClonable
+from tfgraphwidget.graph import control_flow
+from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT
+from tfgraphwidget.graph.endpoints import check_ports, pairs
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph.traversal import ANY_PORT
+from tfgraphwidget.names import as_input, free_name, split_tensor
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.clone.command import Clone
+
+Tensor = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The tensors that come in from outside, as (op name, port).
+
+    `kept` are the names of those that stay connected to the original, `replaced` maps to the (op, port) that copies
+    read instead, `stands_for` are those that get a placeholder, whose NodeDefs but for their names are in `made`. `cut`
+    are the inputs as they were given, (op name, port or ANY_PORT): they come from outside though their op be copied.
+    """
+
+    kept: tuple[str, ...]
+    cut: frozenset[Tensor]
+    replaced: Mapping[Tensor, Tensor]
+    stands_for: Mapping[Tensor, str]
+    made: tuple[Any, ...]
+
+    @property
+    def instead_names(self) -> tuple[str, ...]:
+        """The ops of the tensors that copies read something else for."""
+        return tuple(op for op, _ in (*self.replaced, *self.stands_for))
+
+    @property
+    def instead_tensors(self) -> tuple[str, ...]:
+        """The tensors that copies read something else for."""
+        return tuple(f"{op}:{port}" for op, port in (*self.replaced, *self.stands_for))
+
+    @property
+    def placeholders(self) -> tuple[tuple[str, str], ...]:
+        """(tensor, name that its placeholder has within the copy's scope)."""
+        return tuple((f"{op}:{port}", name) for (op, port), name in self.stands_for.items())
+
+    def instead(self, into: str) -> dict[Tensor, str]:
+        """What the copies in a scope read for each tensor from outside: input texts; "" for the original itself."""
+        prefix = f"{into}/" if into else ""
+        read = dict.fromkeys(self.cut, "")
+        read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
+        return read | {tensor: prefix + name for tensor, name in self.stands_for.items()}
+
+    def nodes(self, into: str) -> list[Any]:
+        """The placeholders of a copy."""
+        nodes = []
+        for made in self.made:
+            node = type(made)()
+            node.CopyFrom(made)
+            node.name = f"{into}/{made.name}" if into else made.name
+            nodes.append(node)
+        return nodes
+
+    def copies(self, into: str) -> list[tuple[str, str]]:
+        """(tensor, placeholder's tensor): what is known of the one holds for the other."""
+        return [(f"{op}:{port}", f"{name}:0") for (op, port), name in self.instead_placeholders(into).items()]
+
+    def instead_placeholders(self, into: str) -> dict[Tensor, str]:
+        """Tensor -> the op that stands for it in the copy."""
+        return {tensor: f"{into}/{name}" if into else name for tensor, name in self.stands_for.items()}
+
+
+def inputs_of(
+    clone: Clone, index: GraphIndex, target: GraphIndex, ops: tuple[int, ...], shared: Collection[int]
+) -> Inputs:
+    """How the copies of `ops` get what they read from outside; no placeholder stands for the `shared` ops.
+
+    Raises UnknownName for a tensor that is not there, NotClonable where dtypes or shapes do not match, and where a
+    placeholder cannot stand.
+    """
+    part, copied = Selection.of(index, ops, ""), {index.names[i] for i in ops}
+    cut = frozenset((index.names[op], port) for op, port in pairs(index, clone.inputs))
+    replaced = _replaced(clone, index, target, part)
+    inner = [name for name in part.inside if _is_cut(name, cut)] if any(op in copied for op, _ in cut) else []
+    outside = [name for name in (*part.inputs, *inner) if _pair(name) not in replaced]
+    if not clone.placeholders and index.origin is target.origin:
+        return Inputs(tuple(outside), cut, replaced, {}, ())
+    taken = {index.names[i].lower() for i in ops}
+    stands_for: dict[Tensor, str] = {}
+    made = []
+    kept = tuple(name for name in outside if index.ids[_pair(name)[0]] in shared)
+    for name in (name for name in outside if name not in kept):
+        op, port = _pair(name)
+        wanted = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
+        stands_for[op, port] = new = free_name(wanted if port == 0 else f"{wanted}_{port}", taken)
+        taken.add(new.lower())
+        made.append(placeholder(index, index.ids[op], port, new))
+    return Inputs(kept, cut, replaced, stands_for, tuple(made))
+
+
+def _pair(name: str) -> Tensor:
+    op, port = split_tensor(name)
+    return op, port or 0
+
+
+def _is_cut(name: str, cut: frozenset[Tensor]) -> bool:
+    op, port = _pair(name)
+    return (op, port) in cut or (op, ANY_PORT) in cut
+
+
+def _replaced(clone: Clone, index: GraphIndex, target: GraphIndex, part: Selection) -> dict[Tensor, Tensor]:
+    """Checked: each tensor is read in the part, and the other can stand for it."""
+    found: dict[Tensor, Tensor] = {}
+    if not clone.replace:
+        return found
+    read = {*part.inputs, *part.inside}
+    for old, new in clone.replace:
+        check_ports(index, [old])
+        check_ports(target, [new])
+        (op, port), (other, other_port) = _pair(old), _pair(new)
+        if f"{op}:{port}" not in read:
+            raise NotClonable(
+                f"Nothing in the part reads {old!r}, so replacing it changes nothing; leave it out.", [op]
+            )
+        _check_fit(index, (index.ids[op], port), target, (target.ids[other], other_port))
+        found[op, port] = other, other_port
+    return found
+
+
+def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new: tuple[int, int]) -> None:
+    """Raise unless what reads the one tensor can read the other: dtype, static shape, and the same loops around."""
+    (a, port), (b, other_port) = old, new
+    dtypes = index.dtypes(a)[port], target.dtypes(b)[other_port]
+    names = f"{index.names[a]}:{port}", f"{target.names[b]}:{other_port}"
+    if all(dtypes) and dtypes[0].removesuffix("_ref") != dtypes[1].removesuffix("_ref"):
+        raise NotClonable(
+            f"{names[1]!r} is {dtypes[1]} and cannot stand for {names[0]!r}, which is {dtypes[0]}; tf.cast it first.",
+            [index.names[a], target.names[b]],
+        )
+    shapes = index.shape(a, port), target.shape(b, other_port)
+    if not compatible(*shapes):
+        raise NotClonable(
+            f"{names[1]!r} has shape {shape_text(shapes[1])} and cannot stand for {names[0]!r}, which has shape "
+            f"{shape_text(shapes[0])}; tf.reshape it first.",
+            [index.names[a], target.names[b]],
+        )
+    loops = [
+        [f.name for f in control_flow.around(i, op) if isinstance(f, control_flow.Loop)]
+        for i, op in ((index, a), (target, b))
+    ]
+    exits = index.types[a] in EXIT, target.types[b] in EXIT
+    inside = [held[1:] if out else held for held, out in zip(loops, exits, strict=True)]
+    if inside[0] != inside[1]:
+        where = (inside[1] or inside[0])[0]
+        raise NotClonable(
+            f"{names[1]!r} cannot stand for {names[0]!r}: only one of them lies inside while loop {where!r}; use the "
+            "loop's results outside of it.",
+            [index.names[a], target.names[b]],
+        )
+
+
+def compatible(one: Any, other: Any) -> bool:
+    """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension."""
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
+
+
+def placeholder(
+    index: GraphIndex, op: int, port: int, name: str, refusal: type[GraphEditError] = NotClonable, way_out: str = ""
+) -> Any:
+    """The NodeDef of a placeholder for a tensor: its dtype, its static shape.
+
+    Raises `refusal` for what nobody can feed; `way_out` ends its sentence where the part is not copied.
+    """
+    dtype = index.dtypes(op)[port]
+    tensor = f"{index.names[op]}:{port}"
+    if index.types[op] not in EXIT and any(isinstance(f, control_flow.Loop) for f in control_flow.around(index, op)):
+        raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
+    if not dtype or dtype.endswith("_ref"):
+        told = "a reference to a variable" if dtype else "of a dtype that nobody tells"
+        way_out = way_out or f"copy what makes it too, or give replace={{{tensor!r}: another tensor}}"
+        raise refusal(f"{tensor!r} is {told}, which no placeholder can be; {way_out}.", [index.names[op]])
+    node = type(index.nodes[op])(name=name, op="Placeholder")
+    node.attr["dtype"].type = index.typing.number(dtype)
+    shape = index.shape(op, port)
+    if shape is None:
+        node.attr["shape"].shape.unknown_rank = True
+    else:
+        node.attr["shape"].shape.SetInParent()
+        for size in shape:
+            node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    return node
+
+
+def frames_of(old: Iterable[str], into: str, target: GraphIndex) -> dict[str, str]:
+    """Frame name -> the copy's, for the loops that are copied; unlike every other of the target graph."""
+    old = list(old)
+    if not old:
+        return {}
+    entered = (node for node, kind in zip(target.nodes, target.types, strict=True) if kind in ENTER)
+    taken = {node.attr["frame_name"].s.decode(errors="surrogateescape").lower() for node in entered}
+    new: dict[str, str] = {}
+    for frame in old:
+        new[frame] = free_name(f"{into}/{frame}" if into else frame, taken)
+        taken.add(new[frame].lower())
+    return new

@@ -1,0 +1,389 @@
+"""Clone: a second, independent copy of a part of the graph, variables and all.
+
+Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes along; `copying`
+knows what a NodeDef names, `graph.state_closure` what makes a variable or a table whole, `graph.loop_closure` what makes up a
+loop. Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits.clone import seeds
+from tfgraphwidget.edits.clone.boundary_inputs import Inputs, frames_of, inputs_of
+from tfgraphwidget.edits.clone.function_library import carried, keys_in
+from tfgraphwidget.edits.clone.node_copier import ONE_OF_A_KIND, Copying, made_whole
+from tfgraphwidget.edits.clone.scopes import MOST_COPIES, check_free, check_size, device_of, names_of, taken_names
+from tfgraphwidget.edits.patch import Change, Patch, Preview, State
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
+from tfgraphwidget.graph.boundary import between, left_out, needed, unused
+from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.endpoints import pairs
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.initializers import TABLE, Filling
+from tfgraphwidget.graph.loop_closure import copied_frames, whole
+from tfgraphwidget.graph.resources import keyed, new_keys, resources, shared_state, with_state
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.state_closure import completed, without_shared
+from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder
+from tfgraphwidget.names import free_name, is_scope_name, split_tensor
+
+# Whose state a copy has: its own, or the original's.
+
+Mode = Literal["own", "shared"]
+Modes = Mode | tuple[tuple[str, Mode], ...]
+"""For all state, or for each variable or scope by name."""
+
+
+def check_modes(variables: Any) -> None:
+    """Raise GraphEditError for what is no mode."""
+    modes: list[object] = [variables]
+    if isinstance(variables, tuple):
+        modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
+    for mode in modes:
+        if not isinstance(mode, str) or mode not in get_args(Mode):
+            raise GraphEditError(f"variables={shown(mode)} is not known; it is one of 'own', 'shared'.")
+
+
+def shared_handles(index: GraphIndex, variables: Modes, chosen: set[int]) -> frozenset[int]:
+    """The state that the copy goes on sharing with the original, of that which lies in the part."""
+    kept = keyed(index)  # a stack of a loop lives for one step, and is each loop's own
+    held = [op for op, _ in resources(index, frozenset(chosen)) if kept[op]]
+    if isinstance(variables, str):
+        return frozenset(held if variables == "shared" else ())
+    mode: dict[int, str] = {}
+    for name, wanted in variables:
+        meant = [i for i in held if index.names[i] == name.partition(":")[0] or index.names[i].startswith(f"{name}/")]
+        if not meant:
+            raise GraphEditError(
+                f"variables names {name!r}, and the part holds no variable of that name or in it.", [name]
+            )
+        mode.update(dict.fromkeys(meant, wanted))
+    return frozenset(i for i, wanted in mode.items() if wanted == "shared")
+
+
+Init = Literal["current", "initial", "none"]
+INITS: tuple[str, ...] = get_args(Init)
+Pairs = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Clone:
+    """Copy the ops between `inputs` and `outputs`, or those of `selection`, under the name scope `into`.
+
+    To the ops of a selection come the variables, tables and other state whose values or handles they read, unless
+    `variables` shares all of it: then the selection is copied as it is.
+
+    An input that the outputs do not use is left out, and `Preview.dropped` says so. Unless they are in `replace`
+    (tensor -> the tensor that the copies read instead), inputs stay connected to the original; `placeholders` makes a
+    placeholder for each instead, under the input's name in `into`, as a copy into another `graph` always does.
+    `variables` says of all state, or of each variable (name or scope -> mode), whether
+    the copy gets its "own" or reads the original's, "shared". `init` says what the own variables hold afterwards:
+    "current" the originals' present values, "initial" what their initialisers give, "none" nothing yet, a path the
+    values of a checkpoint, or (name, value) pairs, where a value may be one of the words too and "current" is for the
+    rest. Where that is "current", hash tables of the copy's own hold what the originals hold. Random ops keep their
+    seeds, so an initialiser with a seed gives the copy the numbers that it gave the original; `reseed` draws new ones.
+
+    With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
+    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
+    `where` names the rooms one stood in, of a function's body.
+    """
+
+    inputs: tuple[str, ...] = field(default=(), metadata={"unless": "selection"})
+    outputs: tuple[str, ...] = ()
+    into: str = field(default="", metadata={"always": True})
+    variables: Modes = field(default="own", metadata={"pairs": True})
+    init: str | Pairs = field(default="current", metadata={"pairs": True})
+    selection: Selection | None = None
+    replace: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    placeholders: bool = False
+    reseed: bool = False
+    times: int | None = None
+    device: str | tuple[tuple[str, str], ...] | None = field(default=None, metadata={"pairs": True})
+    devices: tuple[str, ...] = ()
+    src_scope: str = ""
+    graph: Any = field(default=None, metadata={"called": "other_graph"})
+    session: Any = field(default=None, metadata={"called": "other_session"})
+    where: str = field(default="", metadata={"aside": True})
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The name scope of each copy."""
+        count = self.times if self.times is not None else len(self.devices) or None
+        return (self.into,) if count is None else tuple(f"{self.into}_{k}" for k in range(count))
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        """The patch of `target`, which is `index` unless the copies go into another graph.
+
+        Raises UnknownName, NoPath, NameTaken or NotClonable.
+        """
+        return self._patch(index, target, is_trial=False)
+
+    def trial(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+        """As `plan`, refusals included; of several copies only one is made, or one for each of the devices."""
+        return self._patch(index, target, is_trial=True)
+
+    def _patch(self, index: GraphIndex, target: GraphIndex | None, *, is_trial: bool) -> Patch:
+        target = index if target is None else target
+        part = self._part(index, target)
+        count = len(self.devices) or 1 if is_trial else len(self.scopes)
+        copied = [_Copied(self, part, target, k) for k in range(count)]
+        changes = [copy.change() for copy in copied]
+        joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
+        return Patch(
+            add=Change(**joined),
+            scopes=tuple(filter(None, self.scopes)),
+            preview=part.preview(self, copied[0]),
+        )
+
+    def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
+        """What is copied, once it is known that the options make sense and the scopes are free."""
+        self._check_options()
+        try:
+            check_free(target, *self.scopes, may_be_root=self.graph is not None)
+        except NameTaken as error:
+            error.mends = self._elsewhere(index, target)
+            raise
+        return _part(self, index, target)
+
+    def _elsewhere(self, index: GraphIndex, target: GraphIndex) -> tuple[Clone, ...]:
+        """The same into a scope that is free, if that can be done; nothing for several copies."""
+        if self.into not in self.scopes or not is_scope_name(self.into):
+            return ()
+        mend = replace(self, into=free_name(self.into, taken_names(target, self.into)))
+        with suppress(GraphEditError):
+            if mend.into != self.into:  # else it was refused for something else
+                mend._part(index, target)
+                return (mend,)
+        return ()
+
+    def _check_options(self) -> None:
+        if not isinstance(self.into, str):
+            raise NameTaken(f"{shown(self.into)} is no name scope; give a string.")
+        check_modes(self.variables)
+        if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
+            known = ", ".join(map(repr, INITS))
+            raise GraphEditError(
+                f"init={shown(self.init)} is not known; it is one of {known}, or the path of a checkpoint."
+            )
+        if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
+            raise GraphEditError(f"times={shown(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
+        if self.devices and self.times not in (None, len(self.devices)):
+            raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
+        if self.devices and self.device is not None:
+            raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
+
+
+def is_checkpoint(text: Any) -> bool:
+    """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
+    if not isinstance(text, str):
+        return False
+    # Not Path.exists, which raises for names that are too long.
+    there = (os.path.exists(path) for path in (text, f"{text}.index"))  # noqa: PTH110
+    return "/" in text or "." in text or any(there)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a clone copies: ops by number in graph order, the variables among them, and what comes in from outside."""
+
+    index: GraphIndex
+    ops: tuple[int, ...]
+    variables: tuple[VariableDef, ...]
+    inputs: Inputs
+
+    def preview(self, clone: Clone, copied: _Copied) -> Preview:
+        """What is told of it, once a copy was made."""
+        index, names = self.index, self.index.names
+        chosen = frozenset(self.ops)
+        selection = Selection.of(index, self.ops, "")
+        given = frozenset(index.op(name) for name in (*clone.inputs, *self.inputs.instead_names))
+        kinds = dict(shared_state(index, chosen, given))
+        if clone.selection is None:  # what comes into chosen ops is what they were chosen to read
+            boundary = (*clone.inputs, *self.inputs.instead_tensors)
+            kinds.update((index.op(name), "variable") for name in selection.shared(boundary))
+        kept, first = keyed(index), needed(index, (), [v.initializer for v in self.variables if v.initializer])
+        stays, own, inner = copied.copying.stays, clone.variables != "shared", copied.in_functions
+        return Preview(
+            ops=tuple(names[i] for i in self.ops),
+            scopes=clone.scopes,
+            inputs=self.inputs.kept,
+            control_inputs=selection.control_inputs if stays else (),
+            placeholders=self.inputs.placeholders,
+            replaced=clone.replace,
+            new=tuple(State(kind, names[i]) for i, kind in resources(index, chosen) if kept[i])
+            + (inner if own else ()),
+            shared=(*(State(kinds[i], names[i]) for i in sorted(kinds)), *(() if own else inner)) if stays else (),
+            stateful=tuple((index.types[i], names[i]) for i in side_effects(index, chosen) if not first[i]),
+            dropped=tuple(copied.dropped()),
+        )
+
+
+def _part(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Part:
+    chosen, shared = copied_ops(index, clone)
+    if shared and index.origin is not target.origin:
+        first = index.names[min(shared)]
+        raise NotClonable(f'{first!r} cannot be shared with another graph; use variables="own".', [first])
+    if not chosen:
+        raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
+    ops = tuple(sorted(chosen))
+    check_size(len(ops), len(clone.scopes))
+    variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())
+    return _Part(index, ops, variables, inputs_of(clone, index, target, ops, shared))
+
+
+def copied_ops(index: GraphIndex, clone: Clone) -> tuple[frozenset[int], frozenset[int]]:
+    """The ops that a clone copies, and those it leaves out since the copy goes on sharing their state.
+
+    Raises NoPath, UnknownName, and NotClonable where the boundary cuts a loop in half.
+    """
+    taken_from = (*clone.inputs, *(name for name, _ in clone.replace))
+    given = frozenset(index.op(name) for name in taken_from)
+    cut = pairs(index, taken_from)
+    if clone.selection is None:
+        inside = between(index, taken_from, clone.outputs).ids
+    else:
+        inside = clone.selection.on(index).ids
+        if not inside:
+            raise NotClonable("The selection holds no ops, so there is nothing to copy; select some.")
+        if clone.variables != "shared":
+            inside = with_state(index, inside, given)
+    inside = whole(index, inside, cut, grow=clone.selection is None)
+    chosen = completed(index, inside, given)
+    shared = shared_handles(index, clone.variables, chosen)
+    if not shared:
+        copied = whole(index, chosen, cut)
+        while not copied <= chosen:  # a loop may bring state along, too
+            chosen = completed(index, copied, given)
+            copied = whole(index, chosen, cut)
+        return copied, frozenset()
+    none_own = clone.variables == "shared"
+    left = without_shared(index, inside, shared) if none_own else completed(index, inside, given, shared)
+    copied = whole(index, left, cut)
+    return copied, frozenset(chosen) - copied
+
+
+class _Copied:
+    """One copy of a part: the k-th."""
+
+    def __init__(self, clone: Clone, part: _Part, target: GraphIndex, k: int) -> None:
+        index, self.into = part.index, clone.scopes[k]
+        self.clone, self.part, self.index, self.target = clone, part, index, target
+        self.originals = [index.nodes[i] for i in part.ops]
+        names = names_of(index, part.ops, clone.src_scope, self.into)
+        taken = keys_in(target)
+        shares = clone.variables == "shared"
+        self.library = carried(index, self.originals, target, self.into, own=not shares, apart=True, taken=taken)
+        self.copying = Copying(
+            names=names,
+            instead=part.inputs.instead(self.into),
+            keys=new_keys(index, part.ops, self.into, taken),
+            frames=frames_of(copied_frames(index, part.ops), self.into, target),
+            functions=self.library.names,
+            stays=index.origin is target.origin,
+            devices=device_of(clone, index, part.ops, k),
+            single=frozenset(key for key in ONE_OF_A_KIND if target.collections.get(key)),
+            taken=taken,
+            src_scope=clone.src_scope.rstrip("/"),
+        )
+
+    @property
+    def in_functions(self) -> tuple[State, ...]:
+        """The functions called that keep state of their own."""
+        return tuple(State("state in a function", name) for name in self.library.holding)
+
+    def dropped(self) -> Iterator[str]:
+        """A sentence for each thing that does not come along as it was; told after `change`."""
+        clone, part = self.clone, mask_of(self.index, self.part.ops)
+        yield from left_out(unused(self.index, clone.inputs, part), clone.outputs)
+        yield from self.copying.dropped
+        for old, new in self.library.names.items():
+            if old != new and (old in self.library.holding or not self.copying.stays):
+                yield f"Function {old!r} is {new!r} for the copy: it keeps state, or the name is taken."
+        filling, lasting = Filling(self.index), keyed(self.index)
+        current = self.clone.init == "current" or isinstance(self.clone.init, tuple)
+        for i, kind in resources(self.index, frozenset(self.part.ops)):
+            carried = not lasting[i] or kind == "variable" or (kind == TABLE and current)
+            if not carried and filling.starts_empty(i):
+                yield f"What {kind} {self.index.names[i]!r} holds does not come along: the copy starts empty."
+
+    def change(self) -> Change:
+        """All that comes to the target graph with this copy."""
+        copying, index, into = self.copying, self.index, self.into
+        nodes = copying.copied(self.originals, into)
+        by_name = {node.name: node for node in nodes} if self.part.variables else {}
+        variables = []
+        for original in self.part.variables:
+            variable = copying.variable(original, into)
+            if not variable.initializer or not variable.snapshot:
+                variable, more = made_whole(by_name[variable.handle], variable)
+                nodes += more
+            variables.append(variable)
+        if self.clone.reseed:
+            seeds.reseed(nodes)
+        return Change(
+            nodes=(*self.part.inputs.nodes(into), *nodes),
+            members=tuple(copying.members(index, variables)),
+            variables=tuple(variables),
+            contexts=self._contexts(),
+            runners=queue_runners.renamed(index.beside.runners(), copying.names),
+            functions=self.library.functions,
+            gradients=self.library.gradients,
+            copies=(*copying.names.items(), *self.part.inputs.copies(into)),
+        )
+
+    def _contexts(self) -> tuple[Any, ...]:
+        """The copies of the v1 control flow contexts."""
+        if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
+            return ()
+        copying = self.copying
+        instead = ((f"{op}:{port}", text) for (op, port), text in copying.instead.items() if port >= 0)
+        read = {name: text or name for name, text in instead}
+        names = {**copying.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
+        return control_flow_contexts.renamed(self.index.beside.contexts(), names, copying.frames, stays=copying.stays)
+
+
+# Add: another source's whole graph, brought into this one with the values of its variables.
+
+
+@dataclass(frozen=True)
+class Add:
+    """Bring all ops of `source` (a path, a graph, what `tgw.edit` opens) into this graph, under the scope `into`.
+
+    `connect` are (tensor that comes in, tensor of this graph): what read the one reads the other. The one may be
+    named with `into/` before it or without. `clear_devices` lets the ops run anywhere. `checkpoint`, `tags` and
+    `session` are those of `tgw.edit`.
+    """
+
+    source: Any = field(metadata={"called": "source"})
+    into: str
+    connect: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    clear_devices: bool = False
+    checkpoint: str | None = None
+    tags: tuple[str, ...] | None = None
+    session: Any = field(default=None, metadata={"called": "other_session"})
+
+    def clone(self, index: GraphIndex, graph: Any, init: str) -> Clone:
+        """The same as a clone of everything in the source's `index` into `graph`."""
+        connect = tuple((self._own(index, name), given) for name, given in self.connect)
+        fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
+        gone = {i for i in fed if is_placeholder(index.types[i])}
+        everything = Selection.of(index, [i for i in range(len(index)) if i not in gone], "~editor.ops()")
+        device = "" if self.clear_devices else None
+        return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=graph)
+
+    def _own(self, index: GraphIndex, name: str) -> str:
+        """The name of a tensor within the source."""
+        inside = name.removeprefix(f"{self.into}/")
+        known = split_tensor(name)[0] in index.ids and split_tensor(inside)[0] not in index.ids
+        own = name if known else inside
+        index.op(own)
+        return own if split_tensor(own)[1] is not None else f"{own}:0"

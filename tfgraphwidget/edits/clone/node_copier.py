@@ -1,0 +1,290 @@
+"""NodeDefs of copies: the one place that knows all that a NodeDef names.
+
+What makes a copied NodeDef silently wrong, and what is done about each (see tests/test_tensorflow_facts.py):
+* `shared_name` is the key of its state: kept, the copy shares the original's variable. Every key gets one of its own.
+* `frame_name` tells the executor which loop an op belongs to: kept, both loops become one that cannot run.
+* colocation `loc:@x` must follow the copy when x is copied too, and cannot name what the graph does not hold.
+* a summary's tag: kept, two series are written under one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.resources import shared_name
+from tfgraphwidget.graph.traversal import ANY_PORT
+from tfgraphwidget.graph.variables import has_state
+from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+
+# tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
+
+KEY = "_gradient_op_type"
+_CLOSURE = b"CustomGradient-"
+
+
+def is_closure(node: Any) -> bool:
+    """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
+    return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
+
+
+def disown(node: Any) -> bool:
+    """Let the gradient of a copied NodeDef be an error, in place, where it `is_closure`; whether it was.
+
+    Kept, the gradient through the copy would be the original's. Under a name that nobody has registered it fails, and
+    the name says why.
+    """
+    found = is_closure(node)
+    if found:
+        node.attr[KEY].s += b" belongs to the original: a copy of tf.custom_gradient has no gradient"
+    return found
+
+
+_GLOBAL_VARIABLES = "variables"
+_COLOCATE = b"loc:@"
+# The attributes of a NodeDef that name ops, state or frames; most ops have none of them.
+_NAMING = frozenset({"_class", "shared_name", "var_name", "frame_name", KEY})
+# Collections that TensorFlow wants one member in.
+ONE_OF_A_KIND = frozenset({"global_step"})
+_TAGGED = frozenset(
+    {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
+)
+
+
+@dataclass
+class Copying:
+    """What becomes of the names in the NodeDefs of copied ops.
+
+    `names` maps each copied op to its copy. `instead` maps (op, port), or (op, ANY_PORT) for all tensors of an op, to
+    the input text that the copies read in its place, "" for the original itself. `keys` maps shared_names, `frames` the
+    names of loops' frames, `functions` those of library functions. `stays` says whether the copies may read, wait for
+    and stand beside the ops that are not copied: they may not in another graph. `devices` maps an op and its device to
+    the copy's device; `single` are collections that take no second member,
+    `taken` the keys of the target's state in lower case. What has to be left out is told in
+    `dropped`, a sentence each.
+    """
+
+    names: Mapping[str, str]
+    instead: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    frames: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+    stays: bool = True
+    devices: Mapping[str, str] | None = None
+    single: frozenset[str] = frozenset()
+    taken: Collection[str] = ()
+    src_scope: str = ""
+    dropped: dict[str, None] = field(default_factory=dict)
+    _inputs: dict[str, str] = field(default_factory=dict)
+    _beside: dict[bytes, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Most inputs are the first output of a copied op: "a" becomes the name of the copy of "a".
+        self._inputs.update(self.names)
+        for op, port in self.instead:
+            if port in {0, ANY_PORT}:
+                self._inputs.pop(op, None)
+
+    def copied(self, nodes: Iterable[Any], into: str) -> list[Any]:
+        """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
+
+        Raises NotClonable when one reads a tensor that stays behind.
+        """
+        copies = [self._copy(node) for node in nodes]
+        _retag(copies, into)
+        return copies
+
+    @cached_property
+    def _stand_ins(self) -> dict[str, str]:
+        """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
+        return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
+
+    def _copy(self, node: Any) -> Any:
+        copy = type(node)()
+        copy.CopyFrom(node)
+        copy.name = self.names[node.name]
+        known, inputs = self._inputs, copy.input
+        for k, text in enumerate(node.input):
+            new = known.get(text)
+            inputs[k] = self._input(text, node.name) if new is None else new
+        if not self.stays and "" in inputs:
+            inputs[:] = filter(None, inputs)
+        if not _NAMING.isdisjoint(copy.attr):
+            self._rewrite_attributes(node, copy)
+        if self.functions:
+            refer(copy, self.functions)
+        if self.devices is not None and node.name in self.devices:
+            copy.device = self.devices[node.name]
+        return copy
+
+    def _rewrite_attributes(self, node: Any, copy: Any) -> None:
+        """Give the attributes that name ops, state or frames the names of the copies."""
+        attributes = copy.attr
+        if "_class" in attributes:
+            self._colocate(node.name, attributes)
+        # Kept, the copy would silently share the original's state
+        # (test_tensorflow_facts.py::test_import_keeps_shared_name_and_so_shares_the_state).
+        if has_state(node):
+            self._own_state(node, copy)
+        if "var_name" in attributes:  # of both ends of a temporary variable
+            _rename(attributes["var_name"], self.keys)
+        if "frame_name" in attributes:
+            _rename(attributes["frame_name"], self.frames)
+        if disown(copy):
+            self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
+
+    def _own_state(self, node: Any, copy: Any) -> None:
+        key = shared_name(node)
+        if key in self.keys:
+            copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
+        elif not key:
+            # Without a key state is kept under the op's name, or under none that others know; only all VarHandleOps
+            # without one would be one variable.
+            own = free_name(copy.name, self.taken)
+            if own != copy.name or node.op == "VarHandleOp":
+                copy.attr["shared_name"].s = own.encode()
+
+    def _input(self, text: str, reader: str) -> str:
+        """What an input becomes; "" for a control input that cannot come along. Remembered: most are read often."""
+        op, port = split_input(text)
+        given = None if port < 0 else self.instead.get((op, port), self.instead.get((op, ANY_PORT)))
+        if given is not None:
+            new = given or text
+        elif op in self.names:
+            new = as_input(self.names[op], port)
+        elif port < 0 and op in self._stand_ins:
+            new = as_input(self._stand_ins[op], port)
+        elif self.stays:
+            new = text
+        elif port < 0:
+            self.dropped[f"Control input {op!r} stays behind: it is not copied, and lies in the other graph."] = None
+            new = ""
+        else:
+            raise NotClonable(
+                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph than the copy; "
+                "give replace={tensor: tensor of that graph}, or placeholders=True.",
+                [reader, op],
+            )
+        self._inputs[text] = new
+        return new
+
+    def _colocate(self, name: str, attributes: Any) -> None:
+        """Colocation follows the copies; with what stays behind in another graph it is dropped."""
+        known = self._beside
+        values = attributes["_class"].list.s
+        for value in values:
+            if value not in known:
+                known[value] = self._stands_beside(name, value)
+        values[:] = [new for value in values if (new := known[value])]
+
+    def _stands_beside(self, name: str, value: bytes) -> bytes:
+        """An entry of "_class" for the copies; b"" for one that cannot come along."""
+        target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
+        if target in self.names:
+            return _COLOCATE + self.names[target].encode()
+        if not target or self.stays:
+            return value
+        self.dropped[f"Colocation of {name!r} with {target!r} is dropped: that op is not copied."] = None
+        return b""
+
+    def member(self, name: str) -> str:
+        """The copy's name for the original's op or tensor; the original's own where it is not copied."""
+        op, port = split_tensor(name)
+        return self.names.get(op, op) + ("" if port is None else f":{port}")
+
+    def variable(self, variable: VariableDef, into: str) -> VariableDef:
+        """What the copy of a variable is."""
+        slice_info = variable.slice_info
+        if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
+            slice_info = type(slice_info)()
+            slice_info.CopyFrom(variable.slice_info)
+            inner = slice_info.full_name.removeprefix(f"{self.src_scope}/" if self.src_scope else "")
+            slice_info.full_name = f"{into}/{inner}"
+        own: dict[str, Any] = {
+            part: self.member(name)
+            for part in ("initial_value", "initializer", "snapshot")
+            if (name := getattr(variable, part)) is not None
+        }
+        return replace(variable, handle=self.names[variable.handle], slice_info=slice_info, **own)
+
+    def members(self, index: GraphIndex, variables: Iterable[VariableDef]) -> Iterator[tuple[str, Member]]:
+        """The copies' entries in the collections of their originals; each new variable is at least a global one."""
+        variables = list(variables)
+        own = {v.name for v in variables}
+        listed = set()
+        for key, members in index.collections.items():
+            for kind, name in members:
+                if split_tensor(name)[0] not in self.names:
+                    continue
+                if key in self.single:
+                    self.dropped[f"{name!r} is not in the collection {key!r}: that has its one member already."] = None
+                    continue
+                new = self.member(name)
+                if kind == "variable":
+                    listed.add(new)
+                if kind != "variable" or new in own:
+                    yield key, Member(kind, new)
+        for variable in variables:
+            if variable.name not in listed:
+                yield _GLOBAL_VARIABLES, Member("variable", variable.name)
+
+
+def _rename(attribute: Any, names: Mapping[str, str]) -> None:
+    """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are bytes."""
+    old = attribute.s.decode(errors="surrogateescape")
+    attribute.s = names.get(old, old).encode(errors="surrogateescape")
+
+
+def refer(node: Any, functions: Mapping[str, str]) -> None:
+    """Make a NodeDef call library functions under their new names."""
+    if node.op in functions:
+        node.op = functions[node.op]
+    for value in node.attr.values():
+        kind = value.WhichOneof("value")
+        called = [value.func] if kind == "func" else value.list.func if kind == "list" else ()
+        for function in called:
+            function.name = functions.get(function.name, function.name)
+
+
+def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[Any]]:
+    """A copied variable with the ops that its original lacks, and these: an assign, a read.
+
+    TensorFlow 2's SavedModels assign from within a function. Nobody knows their variables' initial values, so the new
+    one is a placeholder: initialising without a value fails, and says so, rather than give zeros.
+    """
+    nodes: list[Any] = []
+    resource, name = variable.resource, variable.handle
+
+    def add(op: str, under: str, inputs: list[str], *kinds: str) -> Any:
+        node = type(handle)(name=f"{name}/{under}", op=op, input=inputs)
+        for kind in kinds:
+            node.attr[kind].type = handle.attr["dtype"].type
+        nodes.append(node)
+        return node
+
+    if not variable.initializer:
+        value = add("Placeholder", "Initializer/value", [], "dtype")
+        value.attr["shape"].CopyFrom(handle.attr["shape"])
+        kind, dtype = ("AssignVariableOp", "dtype") if resource else ("Assign", "T")
+        assign = add(kind, "Assign", [name, value.name], dtype)
+        variable = replace(variable, initial_value=f"{value.name}:0", initializer=assign.name)
+    if not variable.snapshot:
+        kind, dtype = ("ReadVariableOp", "dtype") if resource else ("Identity", "T")
+        read = add(kind, "Read/ReadVariableOp" if resource else "read", [name], dtype)
+        variable = replace(variable, snapshot=f"{read.name}:0")
+    return variable, nodes
+
+
+def _retag(copies: list[Any], into: str) -> None:
+    """Put the copies' scope before the tags of copied summaries, which are constants; two would be one series."""
+    if not into:
+        return
+    read = {node.input[0] for node in copies if node.op in _TAGGED and node.input}
+    for node in copies if read else ():
+        if node.name in read and node.op == "Const":
+            tags = node.attr["value"].tensor.string_val
+            tags[:] = [f"{into}/".encode() + tag for tag in tags]

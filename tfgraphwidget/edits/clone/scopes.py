@@ -1,0 +1,97 @@
+"""Where copies go: name scopes and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from tfgraphwidget.errors import NameTaken, NotClonable
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import free_name, is_scope_name
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.clone.command import Clone
+
+# Asked for by every reply, and in a large graph by far the dearest part of it.
+_taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
+LONGEST = 1_000  # characters of a scope that somebody types
+MOST_COPIES = 10_000
+_MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
+
+
+def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> None:
+    """Raise unless all are name scopes, equally deep, that TensorFlow takes and nobody has taken."""
+    taken: set[str] | None = None
+    for scope in scopes:
+        if may_be_root and scope == "":
+            continue
+        if not isinstance(scope, str) or not is_scope_name(scope):
+            raise NameTaken(
+                f"{repr(scope)[:LONGEST]} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin "
+                "with a letter or digit."
+            )
+        if len(scope) > LONGEST:
+            raise NameTaken(f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}.")
+        taken = taken_names(index, scope) if taken is None else taken
+        if scope.lower() in taken:
+            raise NameTaken(f"The name {scope!r} is taken in this graph; {free_name(scope, taken)!r} is free.", [scope])
+
+
+def check_size(ops: int, copies: int) -> None:
+    """Raise when so many copies of so many ops are more than a machine holds."""
+    if ops * copies > _MOST_OPS:
+        raise NotClonable(
+            f"{copies:,} copies of {ops:,} ops are more than the {_MOST_OPS:,} ops that one clone makes; make fewer."
+        )
+
+
+def taken_names(index: GraphIndex, scope: str) -> set[str]:
+    """All names as deep as `scope` that ops or scopes have, in lower case: to TensorFlow "Copy" is "copy"."""
+    depth, known = scope.count("/") + 1, _taken.setdefault(index, {})
+    if depth not in known:
+        names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
+        known[depth] = {name.lower() for name in names} | index.reserved
+    return set(known[depth])
+
+
+def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:
+    """Original -> copy: `src_scope/foo` becomes `into/foo`; NotClonable for an op that lies elsewhere."""
+    prefix = f"{into}/" if into else ""
+    old = f"{src_scope.rstrip('/')}/" if src_scope else ""
+    names = index.names
+    if old:
+        outside = [names[i] for i in ops if not names[i].startswith(old)]
+        if outside:
+            raise NotClonable(
+                f"Op {outside[0]!r} does not lie in src_scope {src_scope!r}, and belongs to the part; give a scope "
+                "around all of it, or leave src_scope out.",
+                outside,
+            )
+    return {names[i]: prefix + names[i][len(old) :] for i in ops}
+
+
+def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
+    """The device of each op of the k-th copy that does not keep the original's."""
+    given = clone.devices[k] if clone.devices else clone.device
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return {index.names[i]: given for i in ops}
+    found: dict[str, str] = {}
+    for key, device in given:
+        meant = [i for i in ops if _means(key, index.names[i], index.nodes[i].device)]
+        if not meant:
+            raise NotClonable(
+                f"device= names {key!r}, and no op of the part stands on that device or in that scope; "
+                "give devices as '/device:GPU:0', and scopes or ops by name."
+            )
+        found.update((index.names[i], device) for i in meant)
+    return found
+
+
+def _means(key: str, name: str, device: str) -> bool:
+    """Whether the key of a device mapping means an op; devices begin with a slash, "" is no device."""
+    if not key or key.startswith("/"):
+        return key.lower() == device.lower()
+    return name == key or name.startswith(f"{key.rstrip('/')}/")

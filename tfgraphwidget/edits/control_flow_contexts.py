@@ -1,0 +1,157 @@
+"""The control flow contexts of copies, as protos: a WhileContextDef or CondContextDef of the original under new names.
+
+A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but holds copies in its
+body, gives a proto that names only these: `runtime.live.control_flow_contexts` lets them join it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from tfgraphwidget.names import split_tensor
+
+# What a context is called, and the tensors outside that it hangs on.
+_NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
+
+
+def renamed(
+    contexts: Iterable[Any], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
+) -> tuple[Any, ...]:
+    """What becomes of `contexts` (outermost ones, with all that is nested) for the copies; nothing for most.
+
+    `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the op's. `frames` maps the
+    frame names of copied loops. `stays` says that the copies stand in the originals' graph: a name of what is not
+    copied then stays as it is, and a copy may join the context that it was made in. Under their own names ops give the
+    contexts that they are in.
+    """
+    renaming = _Renaming(names, frames, stays)
+    return tuple(new for context in contexts for new in renaming.copies(context))
+
+
+class _Renaming:
+    def __init__(self, names: Mapping[str, str], frames: Mapping[str, str], stays: bool) -> None:
+        self.names, self.frames, self.stays = names, frames, stays
+
+    def copies(self, context: Any) -> Iterator[Any]:
+        """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
+        copied = self._is_copied(context.pivot_name)
+        nested = [new for inner in context.nested_contexts for new in self.copies(_held(inner))]
+        external = dict(self._external(context.values_def.external_values, copied))
+        values = [new for old in context.values_def.values if (new := self._value(old, context, copied, external))]
+        if not copied and not (self.stays and (values or nested)):
+            yield from nested
+            return
+        new = type(context)()
+        new.CopyFrom(context)
+        new.ClearField("nested_contexts")
+        new.ClearField("values_def")
+        new.values_def.values.extend(values)
+        new.values_def.external_values.update(external)
+        for inner in nested:
+            _hold(new.nested_contexts.add(), inner)
+        if copied:
+            self._rename(new)
+        yield new
+
+    def _rename(self, context: Any) -> None:
+        scope = self._new(context.pivot_name).rpartition("/")[0]
+        beside = f"{scope}/{context.context_name.rpartition('/')[2]}".lstrip("/")
+        if self._new(context.pivot_name) != context.pivot_name:
+            context.context_name = self.frames.get(context.context_name, beside)
+        for field, value in context.ListFields():
+            if field.name.endswith("_names"):
+                value[:] = filter(None, map(self._new, value))
+            elif field.name.endswith("_name") and field.name != "context_name":
+                setattr(context, field.name, self._new(value))
+
+    def _external(self, values: Mapping[str, str], copied: bool) -> Iterator[tuple[str, str]]:
+        """The tensors outside, each with the one that stands for it inside, as far as that is of a copy."""
+        for outer, inner in values.items():
+            name, stands = self._new(outer), self._new(inner)
+            # A copy of an invariant beside the original's does not stand for the tensor that both enter.
+            if name and stands and (copied or (self._is_copied(inner) and name != outer)):
+                yield name, stands
+
+    def _value(self, old: str, context: Any, copied: bool, external: Mapping[str, str]) -> str:
+        """The new name of a value; "" where a context that is not copied learns nothing new."""
+        new = self._new(old) if copied or self._is_copied(old) else ""
+        return new if old not in context.values_def.external_values or new in external else ""
+
+    def _is_copied(self, name: str) -> bool:
+        return split_tensor(name)[0] in self.names
+
+    def _new(self, name: str) -> str:
+        """The new name of an op or tensor; "" of what does not exist where the copies stand."""
+        if name in self.names:
+            return self.names[name]
+        op, port = split_tensor(name)
+        if op not in self.names:
+            return name if self.stays else ""
+        return self.names[op] + ("" if port is None else f":{port}")
+
+
+def _held(nested: Any) -> Any:
+    """What a ControlFlowContextDef holds."""
+    return nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
+
+
+def _hold(nested: Any, context: Any) -> None:
+    is_loop = hasattr(context, "loop_enter_names")
+    (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(context)
+
+
+def nested(context: Any) -> Iterator[Any]:
+    """The contexts directly inside a context."""
+    return map(_held, context.nested_contexts)
+
+
+def called(contexts: Iterable[Any]) -> Iterator[str]:
+    """The names of contexts, and of those nested in them; a loop's is the name of its frame."""
+    for context in contexts:
+        yield context.context_name
+        yield from called(nested(context))
+
+
+def structure(context: Any) -> Iterator[str]:
+    """The tensors that a context hangs on: its pivots, and the ends of a loop."""
+    for field, value in context.ListFields():
+        if field.name.endswith("_names"):
+            yield from value
+        elif field.name.endswith("_name") and field.name not in _NOT_INSIDE:
+            yield value
+
+
+def joining(contexts: Iterable[Any], tensor: str, values: Collection[str], *, leaves: bool = False) -> tuple[Any, ...]:
+    """The context that a tensor lies in, and those around it, holding `values` alone; () when it lies in none.
+
+    With `leaves` the tensor is one that leaves its loop (of an Exit).
+    """
+    for context in contexts:
+        chain = _chain(context, tensor)
+        if chain:
+            return _joined(chain[:-1] if leaves else chain, values)
+    return ()
+
+
+def _chain(context: Any, tensor: str) -> list[Any]:
+    """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
+    for inner in nested(context):
+        found = _chain(inner, tensor)
+        if found:
+            return [context, *found]
+    return [context] if tensor in context.values_def.values else []
+
+
+def _joined(chain: list[Any], values: Collection[str]) -> tuple[Any, ...]:
+    made: Any = None
+    for context in reversed(chain):
+        new = type(context)()
+        new.CopyFrom(context)
+        new.ClearField("nested_contexts")
+        new.ClearField("values_def")
+        new.values_def.values.extend(values)
+        if made is not None:
+            _hold(new.nested_contexts.add(), made)
+        made = new
+    return () if made is None else (made,)

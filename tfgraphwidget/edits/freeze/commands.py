@@ -1,0 +1,147 @@
+"""Freeze and StripTraining: a graph cut down to what its outputs need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits.freeze.variables_to_constants import frozen
+from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.boundary import left_out, needed
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.variables import HANDLES, definitions, handles, is_placeholder, own_ops
+from tfgraphwidget.names import colocated_with, listed
+
+TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+"""Types of the ops that an optimiser updates variables with."""
+_GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
+_SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
+
+
+ARGUMENTS: Any = field(default=(), compare=False, repr=False, metadata={"aside": True})
+"""The arguments of a function's body: they stay though the outputs do not need them, since callers give them."""
+
+
+@dataclass(frozen=True)
+class Freeze:
+    """Make constants of the variables that `outputs` need, up to `inputs`; all that these do not need goes.
+
+    `tensors` holds the TensorProto of each variable's value by the name of its handle op.
+    """
+
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    tensors: Mapping[str, Any] = field(
+        default_factory=dict, compare=False, repr=False, hash=False, metadata={"aside": True}
+    )
+    arguments: tuple[str, ...] = ARGUMENTS
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError where a variable is not only read."""
+        made = frozen(index, self.outputs, self.tensors.__getitem__, self.inputs)
+        after = {node.name: node for node in made.nodes}
+        kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, self.arguments)
+        patch = _only(index, kept_ops, keep_members=made.variables)
+        pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
+        new = tuple(node for node in made.nodes if node.name not in index.ids)
+        kept = [f"{kind} {name!r}" for name, kind in made.kept]
+        notes = [f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in made.fed if f"{name}:0" != tensor]
+        notes += left_out(made.unused, self.outputs)
+        notes += [f"State other than variables stays what it is: {', '.join(kept[:5])}."] if kept else []
+        return Patch(
+            add=Change(nodes=new, functions=made.functions),
+            remove=patch,
+            changed=tuple(Edited(before, node) for before, node in pairs if before != node),
+            notes=tuple(notes),
+        )
+
+
+@dataclass(frozen=True)
+class StripTraining:
+    """Let go of all that `outputs` do not need: gradients, optimisers and their slots, savers, summaries.
+
+    The variables that stay keep the ops that initialise them.
+    """
+
+    outputs: tuple[str, ...]
+    arguments: tuple[str, ...] = ARGUMENTS
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; raises UnknownName, and GraphEditError when there is nothing to let go of."""
+        kept = set(np.flatnonzero(needed(index, (), self.outputs)).tolist())
+        variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
+        own = {op for variable in variables.values() for op in own_ops(index, variable)}
+        kept |= set(np.flatnonzero(needed(index, (), [index.names[op] for op in own])).tolist())
+        kept |= _ops(index, self.arguments)
+        if len(kept) == len(index):
+            raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
+        names = {index.names[i] for i in kept}
+        lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
+        return Patch(remove=_only(index, kept), changed=tuple(_standing_alone(node, names) for node in lonely))
+
+
+def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
+    return {index.op(name) for name in names}
+
+
+def _only(index: GraphIndex, kept: Collection[int], keep_members: Collection[str] = ()) -> Change:
+    """All that goes when only some ops stay, and the entries of collections for variables that are none any more."""
+    gone = leaving(index, [i for i in range(len(index)) if i not in kept])
+    frozen_too = tuple(
+        (key, member)
+        for key, held in index.collections.items()
+        for member in held
+        if member.kind == "variable" and member.name.partition(":")[0] in keep_members
+    )
+    variables = tuple(v for v in index.variable_defs if v.handle in keep_members)
+    members = tuple(dict.fromkeys((*gone.members, *frozen_too)))
+    return Change(gone.nodes, members, (*gone.variables, *variables), gone.contexts, gone.runners)
+
+
+def _standing_alone(node: Any, names: Collection[str]) -> Edited:
+    after = type(node)()
+    after.CopyFrom(node)
+    kept = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
+    del after.attr["_class"]
+    if kept:
+        after.attr["_class"].list.s[:] = kept
+    return Edited(node, after)
+
+
+def results(index: GraphIndex) -> tuple[str, ...]:
+    """The ops that a graph seems to be for: those whose tensors nobody reads, training and bookkeeping left out.
+
+    For who names no outputs. GraphEditError when there are none.
+    """
+    train = [i for i, kind in enumerate(index.types) if TRAINS.fullmatch(kind)]
+    train += [index.op(member.name) for member in index.collections.get("train_op", ())]
+    training = [i for i, name in enumerate(index.names) if _GRADIENTS.search(name)]
+    saving = [i for i, kind in enumerate(index.types) if _SAVES.fullmatch(kind)]
+    aside = traversal.forward(index, [*train, *training, *saving])
+    aside[[i for i, kind in enumerate(index.types) if is_placeholder(kind)]] = True
+    aside[list(side_effects(index, range(len(index))))] = True
+    for variable in definitions(index, handles(index)).values():
+        aside[sorted(own_ops(index, variable))] = True
+    # A loss that only its gradients read is a result; what only feeds an optimiser or a Saver is none.
+    slopes, found = set(training), []
+    for i in np.flatnonzero(~aside).tolist():
+        readers = set(index.consumers.row(i).tolist())
+        is_end = not readers or (readers & slopes and all(aside[reader] for reader in readers))
+        if is_end and index.types[i] not in ("Const", "NoOp") and index.dtypes(i) and _is_computed(index, i):
+            found.append(index.names[i])
+    if not found:
+        raise GraphEditError("Nothing here looks like a result; say what is one: outputs=['logits:0'].")
+    return tuple(found)
+
+
+def _is_computed(index: GraphIndex, op: int) -> bool:
+    """Whether something is fed or read to compute an op."""
+    before = np.flatnonzero(traversal.backward(index, [op]))
+    return any(is_placeholder(index.types[i]) or index.types[i] in HANDLES for i in before.tolist())

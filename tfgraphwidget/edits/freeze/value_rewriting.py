@@ -1,0 +1,329 @@
+"""NodeDefs that read a variable's value where they read the variable: the inside of freezing.
+
+What refers to a variable, as a reference or a resource, becomes a tensor that is its value. So whoever reads the
+variable reads that tensor; what hands a reference on hands the value on. What would change the variable has nothing to
+change any more. This holds in a graph as in the body of a function, where tensors are only named in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import split_input
+
+_RESOURCE, _BOOL, _INT32 = 20, 10, 3  # TensorFlow's DataType
+_PLAIN = {f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")}
+_ONE = frozenset(_PLAIN.values())
+_UPDATES = re.compile(
+    r"Assign\w*VariableOp|DestroyResourceOp|Resource(Sparse)?Apply\w+|Resource\w*Scatter\w+|ResourceCountUpTo"
+    r"|ResourceStridedSliceAssign|ResourceAccumulator\w+"
+)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a TensorShapeProto."""
+
+    variable: str
+    dtype: int
+    shape: Any
+
+
+class Naming(Protocol):
+    """How a graph, or the body of a function, names things."""
+
+    framed: bool
+    """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of what reads it."""
+
+    def output(self, node: Any, port: int) -> str:
+        """How others read an output of an op that hands on what it reads, or of a Const."""
+
+    def maker(self, text: str) -> str:
+        """The control input on the op that makes a tensor which is read as `text`; "" when none is needed."""
+
+    def free(self, wanted: str) -> str:
+        """A name for a new op."""
+
+
+def updated(node: Any, given: Mapping[int, Value], definition: Any) -> list[Value]:
+    """The variables that an op, given references to some at its input slots, changes."""
+    if not given or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
+        return []
+    return [
+        value
+        for slot, value in given.items()
+        if _UPDATES.fullmatch(node.op) or getattr(_argument(definition, node, slot), "is_ref", False)
+    ]
+
+
+def handed_on(node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
+    """By port the references that an op, which is no call, hands on."""
+    if node.op == "IdentityN":
+        return dict(given)
+    kind = _PLAIN.get(node.op, node.op)
+    if kind not in _ONE or not given or (kind == "Switch" and 0 not in given):
+        return {}
+    one = given[0] if kind == "Switch" else next(iter(given.values()))
+    # A plain Identity of a reference gives a value: only resources are handed on by plain ops.
+    refers = node.op in _PLAIN or node.attr["T"].type == _RESOURCE
+    return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
+
+
+def knows(node: Any, given: Mapping[int, Value], definition: Any) -> bool:
+    """Whether an op, which is no call and updates nothing, does the same with values."""
+    if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
+        return True
+    arguments = [_argument(definition, node, slot) for slot in given]
+    return all(arg is not None and not arg.is_ref and _dtype(arg, node) != _RESOURCE for arg in arguments)
+
+
+def _dtype(arg: Any, node: Any) -> int:
+    if arg.type_list_attr:
+        return _RESOURCE if _RESOURCE in node.attr[arg.type_list_attr].list.type else 0
+    return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
+
+
+def rewritten(node: Any, given: Mapping[int, Value], naming: Naming) -> list[Any]:
+    """The op that reads values in place of references, behind the constants that it needs now. `node` is changed."""
+    rewrite = _REWRITES.get(node.op)
+    if rewrite is not None:
+        return rewrite(node, given[0], naming)
+    if node.op == "IdentityN":
+        for slot, value in given.items():
+            node.attr["T"].list.type[slot] = value.dtype
+    elif handed_on(node, given):
+        node.op = _PLAIN.get(node.op, node.op)
+        node.attr["T"].type = next(iter(given.values())).dtype
+    return [node]
+
+
+def _argument(definition: Any, node: Any, slot: int) -> Any:
+    """The argument of an OpDef that the input at a slot is; None when nobody knows."""
+    at = 0
+    for arg in definition.input_arg if definition is not None else ():
+        count = len(node.attr[arg.type_list_attr].list.type) if arg.type_list_attr else 1
+        count = node.attr[arg.number_attr].i if arg.number_attr else count
+        if at <= slot < at + count:
+            return arg
+        at += count
+    return None
+
+
+def _become(node: Any, op: str, **attributes: int) -> Any:
+    """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with "_"."""
+    node.op = op
+    for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
+        del node.attr[key]
+    for key, number in attributes.items():
+        node.attr[key].type = number
+    return node
+
+
+def constant(node: Any, dtype: int, tensor: Any = None) -> Any:
+    """Make a NodeDef a constant scalar, or one that holds a TensorProto; the tensor to fill."""
+    held = _become(node, "Const", dtype=dtype).attr["value"].tensor
+    if tensor is not None:
+        held.CopyFrom(tensor)
+    else:
+        held.dtype = dtype
+        held.tensor_shape.SetInParent()
+    return held
+
+
+def _read(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+    return [_become(node, "Identity", T=value.dtype)]
+
+
+def _shape(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+    return [_become(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or _INT32)]
+
+
+def _gather_nd(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+    return [_become(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
+
+
+def _gather(node: Any, value: Value, naming: Naming) -> list[Any]:
+    batch, indices = node.attr["batch_dims"].i, node.attr["Tindices"].type
+    _become(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=_INT32).attr["batch_dims"].i = batch
+    data = [text for text in node.input if text[:1] != "^"]
+    axis = type(node)(name=naming.free(f"{node.name}/axis"), device=node.device)
+    constant(axis, _INT32).int_val.append(batch)
+    if naming.framed and naming.maker(data[1]):
+        axis.input.append(naming.maker(data[1]))
+    node.input[:] = [*data, naming.output(axis, 0), *(text for text in node.input if text[:1] == "^")]
+    return [axis, node]
+
+
+def _initialized(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+    waits = [text if text[:1] == "^" else naming.maker(text) for text in node.input]
+    node.input[:] = list(dict.fromkeys(filter(None, waits)))
+    constant(node, _BOOL).bool_val.append(True)
+    return [node]
+
+
+_REWRITES: Mapping[str, Callable[[Any, Value, Naming], list[Any]]] = {
+    "ReadVariableOp": _read,
+    "ResourceGather": _gather,
+    "ResourceGatherNd": _gather_nd,
+    "VariableShape": _shape,
+    "VarIsInitializedOp": _initialized,
+    "IsVariableInitialized": _initialized,
+}
+
+
+# The ops of one graph, or of one function's body, when references to variables become values.
+
+
+# What ops that become others call their output in the body of a function; that of the new ones is "output".
+_CHECKS = ("VarIsInitializedOp", "IsVariableInitialized")
+_OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(_CHECKS, "is_initialized")}
+
+
+class Calls(Protocol):
+    """What is known of functions and of the ops that call them; see `edits.freeze.variables_to_constants`."""
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type."""
+
+    def calls(self, node: Any) -> bool:
+        """Whether an op is a call whose arguments are its inputs."""
+
+    def gives(self, node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
+        """By port the references that a call hands on."""
+
+    def does(self, node: Any, given: Mapping[int, Value]) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that a call updates, and those that it reads."""
+
+    def rewritten(self, node: Any, given: Mapping[int, Value]) -> Any:
+        """The call of functions that take values; `node` is changed."""
+
+
+class Rewriting:
+    """NodeDefs that read only each other; `values` are the tensors that refer to variables, by how they are read.
+
+    Raises GraphEditError for an op that needs the variable itself.
+    """
+
+    def __init__(self, nodes: Sequence[Any], values: dict[str, Value], naming: Naming, calls: Calls) -> None:
+        self.nodes, self.values, self.naming, self.calls = nodes, values, naming, calls
+        self.renamed: dict[str, str] = {}
+        self._updates: dict[str, frozenset[str]] = {}
+        self._reads: dict[str, frozenset[str]] = {}
+
+    def given(self, node: Any) -> dict[int, Value]:
+        """By input slot the references that an op is given."""
+        data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
+        return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
+
+    def spread(self) -> None:
+        """Find all tensors that refer to variables, then what each op does with those that it is given."""
+        grew = True
+        while grew:
+            before = len(self.values)
+            for node in self.nodes:
+                if given := self.given(node):
+                    gives = self.calls.gives if self.calls.calls(node) else handed_on
+                    for port, value in gives(node, given).items():
+                        self.values.setdefault(self.naming.output(node, port), value)
+            grew = len(self.values) > before
+        for node in self.nodes:
+            if given := self.given(node):
+                self._judge(node, given)
+
+    def _judge(self, node: Any, given: Mapping[int, Value]) -> None:
+        if self.calls.calls(node):
+            self._updates[node.name], self._reads[node.name] = self.calls.does(node, given)
+            return
+        changed = frozenset(value.variable for value in updated(node, given, self.calls.definition(node.op)))
+        if changed:
+            self._updates[node.name] = changed
+        elif not handed_on(node, given) and node.op not in (*_CHECKS, "VariableShape"):
+            self._reads[node.name] = frozenset(value.variable for value in given.values())
+
+    def updating(self) -> set[str]:
+        """The ops that do nothing but change variables."""
+        calls = {node.name for node in self.nodes if self.calls.calls(node)}
+        return {name for name, changed in self._updates.items() if changed} - calls
+
+    def does(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that are updated, and those that are read."""
+        return frozenset().union(*self._updates.values()), frozenset().union(*self._reads.values())
+
+    def rewritten(self, cut: Collection[str]) -> list[Any]:
+        """Copies of the NodeDefs that read values, less those in `cut`.
+
+        Raises where one reads what is cut, or a variable after its update.
+        """
+        self._check_order()
+        kept = [node for node in self.nodes if node.name not in cut]
+        for node in kept:
+            if node.op in _OUTPUTS and self.given(node):
+                self.renamed[f"{node.name}:{_OUTPUTS[node.op]}:0"] = f"{node.name}:output:0"
+        return [made for node in kept for made in self._one(node, cut)]
+
+    def _one(self, node: Any, cut: Collection[str]) -> list[Any]:
+        given = self.given(node)
+        copy = type(node)()
+        copy.CopyFrom(node)
+        copy.input[:] = [self.renamed.get(text, text) for text in node.input if text[:1] != "^" or text[1:] not in cut]
+        for text in copy.input:
+            if text[:1] != "^" and _op(text) in cut:
+                raise self.refused(_op(text))
+        if not given:
+            return [copy]
+        if self.calls.calls(node):
+            return [self.calls.rewritten(copy, given)]
+        if not knows(node, given, self.calls.definition(node.op)):
+            held = next(iter(given.values())).variable
+            raise GraphEditError(
+                f"Op {node.name!r} ({node.op}) needs variable {held!r} itself, so that cannot become a constant; "
+                "choose outputs that need no such op.",
+                [node.name, held],
+            )
+        return rewritten(copy, given, self.naming)
+
+    def refused(self, op: str) -> GraphEditError:
+        """The refusal of an update whose result is needed."""
+        held = next(iter(self._updates.get(op, ())), "")
+        return GraphEditError(
+            f"Op {op!r} updates variable {held!r} and the outputs need its result, which a constant cannot give; "
+            "choose outputs that only read variables.",
+            [op],
+        )
+
+    def _check_order(self) -> None:
+        """Raise where a variable is read by what comes after its update: the constant is its value before."""
+        after = self._readers() if any(self._updates.values()) else {}
+        for op, changed in self._updates.items():
+            stack, seen = [op] if changed else [], {op}
+            while stack:
+                for reader in after.get(stack.pop(), ()):
+                    stale = changed & self._reads.get(reader, frozenset())
+                    if stale:
+                        held = min(stale)
+                        raise GraphEditError(
+                            f"Op {reader!r} reads variable {held!r} after {op!r} has updated it, which a constant "
+                            "cannot follow; choose outputs that only read variables.",
+                            [reader, op],
+                        )
+                    if reader not in seen:
+                        seen.add(reader)
+                        stack.append(reader)
+
+    def _readers(self) -> dict[str, list[str]]:
+        """Op -> those that read it or wait for it."""
+        readers = defaultdict(list)
+        for node in self.nodes:
+            for text in node.input:
+                readers[_op(text)].append(node.name)
+        return readers
+
+
+def _op(text: str) -> str:
+    """The op behind an input of a graph or of a function's body."""
+    return split_input(text)[0].partition(":")[0]

@@ -1,0 +1,367 @@
+"""Freezing: what some outputs need, constants in the place of variables. Nothing here touches a graph.
+
+Loops and conditionals stay what they are, of TensorFlow 1 as of TensorFlow 2; functions that are given variables are
+exchanged for ones that take values. Ops that only update variables are cut. Other state (tables, iterators) is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits.clone.boundary_inputs import placeholder
+from tfgraphwidget.edits.freeze.value_rewriting import Rewriting, Value, constant
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.boundary import needed, unused
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.endpoints import pairs
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import keyed, of_type, resources
+from tfgraphwidget.graph.traversal import ANY_PORT
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.names import as_input, colocated_with, free_name, split_input, split_tensor
+
+# Functions that take values where they took references to variables, and the calls of them.
+
+Given = Mapping[int, Value]
+_FIRST = {"PartitionedCall": 0, "StatefulPartitionedCall": 0, "While": 0, "StatelessWhile": 0}
+_FIRST |= {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}  # what decides is no argument
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
+
+
+@dataclass(frozen=True)
+class Special:
+    """A function for certain references: its new name, what it hands on by output, which variables it would update."""
+
+    name: str
+    gives: Given
+    updates: frozenset[str]
+    reads: frozenset[str]
+
+
+class Functions:
+    """The functions of an index, made anew for the references that they are given; `made` are the new ones."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self.made: dict[str, Any] = {}
+        self._known: dict[tuple[Any, ...], Special] = {}
+        self._taken = {name.lower() for name in index.functions} | index.reserved
+        self._open: set[str] = set()
+
+    def called(self, nodes: Iterable[Any]) -> tuple[Any, ...]:
+        """The new functions that NodeDefs call, and those that these call."""
+        found: dict[str, Any] = {}
+        stack = list(nodes)
+        while stack:
+            for door in doors(stack.pop(), self.made):
+                if door.function not in found:
+                    found[door.function] = self.made[door.function]
+                    stack += found[door.function].node_def
+        return tuple(found.values())
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type."""
+        return self.index.typing.definition(op_type)
+
+    def calls(self, node: Any) -> bool:
+        """Whether an op is a call whose arguments are its inputs."""
+        return node.op in _FIRST or node.op in self.index.functions
+
+    def _called(self, node: Any, given: Given) -> dict[str, Special]:
+        """The functions that a call needs in place of those it calls, by the names of these."""
+        first = _FIRST.get(node.op, 0)
+        arguments = {slot - first: value for slot, value in given.items()}
+        return {door.function: self.special(door.function, arguments) for door in doors(node, self.index.functions)}
+
+    def gives(self, node: Any, given: Given) -> dict[int, Value]:
+        """By port the references that a call hands on."""
+        return dict(next((special.gives for special in self._called(node, given).values() if special.gives), {}))
+
+    def does(self, node: Any, given: Given) -> tuple[frozenset[str], frozenset[str]]:
+        """The variables that a call updates, and those that it reads."""
+        specials = self._called(node, given).values()
+        updates = frozenset().union(*(special.updates for special in specials))
+        reads = frozenset().union(*(special.reads for special in specials))
+        if node.op in _LOOPS and updates & reads:
+            held = min(updates & reads)
+            raise GraphEditError(
+                f"Loop {node.name!r} reads variable {held!r} and updates it, which a constant cannot follow; choose "
+                "outputs that only read variables.",
+                [node.name],
+            )
+        return updates, reads
+
+    def rewritten(self, node: Any, given: Given) -> Any:
+        """The call of functions that take values; `node` is changed."""
+        called, first = self._called(node, given), _FIRST.get(node.op, 0)
+        gives = self.gives(node, given)
+        self._check_agree(node, given, called, gives)
+        node.attr.pop("_gradient_op_type", None)
+        node.attr.pop("_output_shapes", None)
+        if node.op in called:
+            node.op = called[node.op].name
+            return node
+        for value in node.attr.values():
+            for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
+                function.name = called[function.name].name if function.name in called else function.name
+        types, shapes = "T" if node.op in _LOOPS else "Tin", node.attr["output_shapes"].list.shape
+        for slot, value in given.items():
+            node.attr[types].list.type[slot - first] = value.dtype
+        for port, value in gives.items():
+            node.attr["T" if node.op in _LOOPS else "Tout"].list.type[port] = value.dtype
+            if port < len(shapes):
+                shapes[port].CopyFrom(value.shape)
+        if not len(shapes):
+            del node.attr["output_shapes"]
+        return node
+
+    def _check_agree(self, node: Any, given: Given, called: Mapping[str, Special], gives: Given) -> None:
+        """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
+        conditions = {door.function for door in doors(node, self.index.functions) if door.label == "cond"}
+        ports = [set(special.gives) for name, special in called.items() if name not in conditions]
+        if any(held != set(gives) for held in ports) or (node.op in _LOOPS and set(gives) != set(given)):
+            raise GraphEditError(
+                f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else in another, so what "
+                "it gives cannot be a constant's value; choose outputs that do not need it.",
+                [node.name],
+            )
+
+    def special(self, name: str, given: Given) -> Special:
+        """The function that takes values for the arguments of these numbers."""
+        key = (name, *((k, v.variable, v.dtype) for k, v in sorted(given.items())))
+        if key not in self._known:
+            if name in self._open:
+                raise GraphEditError(f"Function {name!r} calls itself, so what it reads cannot become constants.")
+            self._open.add(name)
+            try:
+                self._known[key] = self._make(name, given)
+            finally:
+                self._open.remove(name)
+        return self._known[key]
+
+    def _make(self, name: str, given: Given) -> Special:
+        original = self.index.beside.function(name)
+        new = free_name(f"{name}_frozen", self._taken)
+        self._taken.add(new.lower())
+        body = _taking(original, new, given)
+        values = {body.signature.input_arg[k].name: value for k, value in given.items()}
+        rewriting = Rewriting(list(original.node_def), values, _InBody(body, self.index), self)
+        rewriting.spread()
+        _finish(body, rewriting, rewriting.updating())
+        gives = {
+            k: rewriting.values[text]
+            for k, arg in enumerate(body.signature.output_arg)
+            if (text := original.ret[arg.name]) in rewriting.values
+        }
+        for k, value in gives.items():
+            body.signature.output_arg[k].type = value.dtype
+            body.signature.output_arg[k].ClearField("handle_data")
+        self.made[new] = body
+        return Special(new, gives, *rewriting.does())
+
+
+def _taking(original: Any, name: str, given: Given) -> Any:
+    """A copy of a FunctionDef, under another name, whose arguments of these numbers are values."""
+    body = type(original)()
+    body.CopyFrom(original)
+    body.signature.name = name
+    for key in _TRACED:
+        body.attr.pop(key, None)
+    for k, value in given.items():
+        body.signature.input_arg[k].type = value.dtype
+        body.signature.input_arg[k].ClearField("handle_data")
+        body.resource_arg_unique_id.pop(k, None)
+        if k in body.arg_attr:
+            for told in [told for told in body.arg_attr[k].attr if told != "_user_specified_name"]:
+                del body.arg_attr[k].attr[told]
+    return body
+
+
+def _finish(body: Any, rewriting: Rewriting, cut: Collection[str]) -> None:
+    """Exchange the ops of a body, and let its results name what they give now."""
+    nodes = rewriting.rewritten(cut)
+    del body.node_def[:]
+    body.node_def.extend(nodes)
+    for key, text in body.ret.items():
+        if text.partition(":")[0] in cut:
+            raise rewriting.refused(text.partition(":")[0])
+        body.ret[key] = rewriting.renamed.get(text, text)
+    for key in [key for key, op in body.control_ret.items() if op in cut]:
+        del body.control_ret[key]
+        body.signature.control_output.remove(key)
+
+
+class _InBody:
+    """How the body of a function names things."""
+
+    def __init__(self, body: Any, index: GraphIndex) -> None:
+        self.framed = any(node.op == "Enter" for node in body.node_def)
+        self._index = index
+        self._taken = {node.name.lower() for node in body.node_def}
+        self._arguments = {arg.name for arg in body.signature.input_arg}
+
+    def output(self, node: Any, port: int) -> str:
+        """How others read an output of an op that hands on what it reads, or of a Const."""
+        if node.op in self._index.functions:
+            return f"{node.name}:{self._index.beside.function(node.op).signature.output_arg[port].name}:0"
+        if node.op in ("Switch", "RefSwitch"):
+            return f"{node.name}:{('output_false', 'output_true')[port]}:0"
+        return f"{node.name}:output:{port}"
+
+    def maker(self, text: str) -> str:
+        """The control input on the op that makes a tensor; "" for an argument, which is always there."""
+        return "" if text in self._arguments else f"^{text.partition(':')[0]}"
+
+    def free(self, wanted: str) -> str:
+        """A name for a new op."""
+        name = free_name(wanted.replace("/", "_"), self._taken)
+        self._taken.add(name.lower())
+        return name
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A graph without variables.
+
+    `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
+    that are constants now, `cut` the ops that would have updated them, `kept` other ops that hold state, with what it
+    is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder). `unused` are the
+    inputs that nothing reads.
+    """
+
+    nodes: tuple[Any, ...]
+    functions: tuple[Any, ...]
+    variables: tuple[str, ...]
+    cut: tuple[str, ...]
+    kept: tuple[tuple[str, str], ...]
+    fed: tuple[tuple[str, str], ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+def frozen(
+    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], Any], inputs: Iterable[str] = ()
+) -> Frozen:
+    """What `outputs` (ops or tensors) need, up to `inputs`, with constants for variables.
+
+    An input that is no placeholder becomes one, under its op's name where nothing else needs that. `tensor` gives the
+    TensorProto of a variable's value, by the name of its handle op. Raises GraphEditError, naming the op, where a
+    variable is not only read: its update's result is needed, or it is read after its update; and for an input that
+    nobody can feed.
+    """
+    outputs, inputs = tuple(outputs), tuple(inputs)
+    need, naming = needed(index, inputs, outputs), _InGraph(index)
+    handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
+    values = {index.names[i]: _value(index.nodes[i]) for i in handles}
+    ops = np.flatnonzero(need).tolist()
+    functions = Functions(index)
+    rewriting = Rewriting([index.nodes[i] for i in ops], dict(values), naming, functions)
+    rewriting.spread()
+    updating = rewriting.updating()
+    kept = _kept(index, need, inputs, outputs, updating)
+    for name in outputs:
+        if index.names[index.op(name)] in updating:
+            raise rewriting.refused(index.names[index.op(name)])
+    inside = {index.names[i] for i in np.flatnonzero(kept).tolist()}
+    made = rewriting.rewritten({index.names[i] for i in ops} - inside)
+    for node in made:
+        if node.name in values:
+            constant(node, values[node.name].dtype, tensor(node.name))
+        _leave(node, inside)
+    entering, fed = _entering(index, inputs, made, naming)
+    others = resources(index, np.flatnonzero(kept & keyed(index)).tolist())
+    return Frozen(
+        (*entering, *made),
+        functions.called(made),
+        tuple(name for name in values if name in inside),
+        tuple(name for name in (index.names[i] for i in ops) if name in updating),
+        tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
+        fed,
+        unused(index, inputs, kept),
+    )
+
+
+def _entering(
+    index: GraphIndex, inputs: tuple[str, ...], made: list[Any], naming: _InGraph
+) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
+    """The placeholders that `made` is to read the inputs from, and of those that are new, for which tensors."""
+    cut, there = set(pairs(index, inputs)), {node.name for node in made}
+    found: dict[tuple[int, int], Any] = {}
+    fed = []
+    for node in made if cut else ():
+        for slot, text in enumerate(node.input):
+            name, port = split_input(text)
+            op = index.ids.get(name, -1)
+            if port < 0 or ((op, port) not in cut and (op, ANY_PORT) not in cut):
+                continue
+            if (op, port) not in found and index.types[op] == "Placeholder":
+                found[op, port] = index.nodes[op]
+            elif (op, port) not in found:
+                own = port == 0 and name not in there
+                wanted = f"{name}_{port}_placeholder" if port else f"{name}_placeholder"
+                found[op, port] = _fed(index, op, port, name if own else naming.free(wanted))
+                fed.append((f"{name}:{port}", str(found[op, port].name)))
+            node.input[slot] = found[op, port].name
+    return [node for node in found.values() if node.name not in there], tuple(fed)
+
+
+def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
+    """A placeholder for an input; GraphEditError for what nobody can feed."""
+    if index.dtypes(op)[port] in ("resource", "variant"):
+        told = f"{index.names[op]}:{port}"
+        raise GraphEditError(f"{told!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]])
+    return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
+
+
+def _value(handle: Any) -> Value:
+    return Value(handle.name, handle.attr["dtype"].type, handle.attr["shape"].shape)
+
+
+def _kept(
+    index: GraphIndex, need: Mask, inputs: tuple[str, ...], outputs: tuple[str, ...], updating: Iterable[str]
+) -> Mask:
+    """What is still needed when nobody waits for the updates."""
+    within = need & ~traversal.mask_of(index, (index.ids[name] for name in updating))
+    return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs), within=within)
+
+
+def _leave(node: Any, inside: Iterable[str]) -> None:
+    """Let a NodeDef stand beside nothing that is not there."""
+    beside = colocated_with(node)
+    if beside:
+        kept = [f"loc:@{name}".encode() for name in beside if name in inside]
+        del node.attr["_class"]
+        if kept:
+            node.attr["_class"].list.s[:] = kept
+
+
+class _InGraph:
+    """How a graph names things."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.framed = not V1_LOOPS.isdisjoint(index.kinds[0])
+        self._index = index
+        self._taken: set[str] = set()
+
+    def output(self, node: Any, port: int) -> str:
+        """How others read an output of an op."""
+        return as_input(node.name, port)
+
+    def maker(self, text: str) -> str:
+        """The control input on the op that makes a tensor."""
+        return f"^{split_tensor(text)[0]}"
+
+    def free(self, wanted: str) -> str:
+        """A name for a new op."""
+        # Of a hidden op too: it would come back as what it was, with another value.
+        self._taken = self._taken or {name.lower() for name in self._index.names} | self._index.reserved
+        name = free_name(wanted, self._taken)
+        self._taken.add(name.lower())
+        return name

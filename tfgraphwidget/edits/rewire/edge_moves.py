@@ -1,0 +1,199 @@
+"""Wires: the edges that an edit moves, all at once. Collected, mended, checked as a whole, and only then a Patch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.edits.patch import Change, Edited, Patch
+from tfgraphwidget.errors import GraphEditError, NameTaken
+from tfgraphwidget.graph.edges import CONTROL, Csr, Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import as_input, free_name, is_scope_name
+
+Tensor = tuple[int, int]
+"""Op and port; port CONTROL is the op's control edges."""
+
+Slot = tuple[int, int]
+"""Op that reads, and the number of its data input."""
+
+
+class Wires:
+    """What inputs read and ops wait for after an edit of `index`; whatever is not named here stays.
+
+    `reads` and `waits` are to be filled in. Ops of `made`, NodeDefs that the edit adds, are numbered after those of the
+    index. `mended` tells of inputs which op of `made` stands between, which reads the tensor in `reads`. `given` maps
+    tensors that callers are given to those that they are given instead.
+    """
+
+    def __init__(self, index: GraphIndex, called: tuple[str, ...] = ()) -> None:
+        self.index = index
+        self.reads: dict[Slot, Tensor] = {}
+        self.waits: dict[int, tuple[int, ...]] = {}
+        self.made: list[Any] = []
+        self.mended: dict[Slot, int] = {}
+        self.notes: list[str] = []
+        self.given: dict[str, str] = {}
+        # The names that `free` has given, and those that it would have given where no hidden op has a name.
+        self.called: list[str] = []
+        self.plain: list[str] = []
+        self._wanted = list(called)
+        self._taken: set[str] | None = None
+
+    # What is there
+
+    def now(self, slot: Slot) -> Tensor:
+        """What an input reads before the edit."""
+        at = self.index.inputs.start[slot[0]] + slot[1]
+        return int(self.index.inputs.values[at]), int(self.index.ports[at])
+
+    def inputs(self, op: int) -> list[Tensor]:
+        """What an op reads before the edit, in slot order."""
+        start, end = self.index.inputs.start[op : op + 2].tolist()
+        return list(
+            zip(self.index.inputs.values[start:end].tolist(), self.index.ports[start:end].tolist(), strict=True)
+        )
+
+    def controls(self, op: int) -> tuple[int, ...]:
+        """What an op waits for before the edit."""
+        return tuple(self.index.controls.row(op).tolist())
+
+    def readers(self, tensor: Tensor) -> list[Slot]:
+        """The inputs that read a tensor before the edit, in graph order."""
+        csr = self.index.inputs
+        edges = np.flatnonzero((csr.values == tensor[0]) & (self.index.ports == tensor[1]))
+        owners = owners_of(csr, edges)
+        return list(zip(owners.tolist(), (edges - csr.start[owners]).tolist(), strict=True))
+
+    def waiters(self, op: int) -> list[int]:
+        """The ops that wait for an op before the edit, in graph order."""
+        csr = self.index.controls
+        return list(dict.fromkeys(owners_of(csr, np.flatnonzero(csr.values == op)).tolist()))
+
+    def name(self, op: int) -> str:
+        """The name of an op of the index, or of one that is made."""
+        n = len(self.index)
+        return self.index.names[op] if op < n else str(self.made[op - n].name)
+
+    def told(self, tensor: Tensor) -> str:
+        """The name of a tensor, or "^op"."""
+        return f"{self.name(tensor[0])}:{tensor[1]}" if tensor[1] != CONTROL else f"^{self.name(tensor[0])}"
+
+    def dtype(self, tensor: Tensor) -> str:
+        """The dtype of a tensor, "" when it is not known."""
+        op, port = tensor
+        n = len(self.index)
+        told = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.made[op - n])
+        return told[port] if port < len(told) else ""
+
+    # What is to be
+
+    def moves(self) -> list[tuple[Slot, Tensor, Tensor]]:
+        """Each data input that the edit changes, in graph order, what it reads and what it is to read."""
+        found = ((slot, self.now(slot), new) for slot, new in sorted(self.reads.items()))
+        return [(slot, old, new) for slot, old, new in found if old != new]
+
+    def end(self, slot: Slot) -> Tensor:
+        """What an input is to read itself: the output of the op between, if there is one."""
+        return (self.mended[slot], 0) if slot in self.mended else self.reads[slot]
+
+    def waits_changed(self) -> dict[int, tuple[int, ...]]:
+        """Each op that is to wait for other ops than before; for which."""
+        return {op: ops for op, ops in sorted(self.waits.items()) if set(ops) != set(self.controls(op))}
+
+    def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, Any]:
+        """Add an op under a name from `free`; its number, and its NodeDef, whose attributes are to be filled in."""
+        node = type(self.index.nodes[0])(name=name, op=op_type, input=inputs)
+        self.made.append(node)
+        return len(self.index) + len(self.made) - 1, node
+
+    def free(self, wanted: str) -> str:
+        """The next name of those that were asked for, else `wanted`, or that with a number behind it.
+
+        Raises NameTaken.
+        """
+        if self._taken is None:
+            known = (*self.index.names, *self.index.scopes.names)
+            self._taken = {name.lower() for name in known}
+        taken = self._taken | self.index.reserved
+        name = self._wanted.pop(0) if self._wanted else free_name(wanted, taken)
+        if not is_scope_name(name):
+            raise NameTaken(f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' and '/'.")
+        if name.lower() in taken:
+            free = free_name(name, taken)
+            raise NameTaken(f"The name {name!r} is taken in this graph; {free!r} is free.", [name])
+        self.plain.append(free_name(wanted, self._taken))
+        self._taken.add(name.lower())
+        self.called.append(name)
+        return name
+
+    def patch(self) -> Patch:
+        """The patch; GraphEditError when it would change nothing."""
+        slots: dict[int, dict[int, str]] = {}
+        for (op, k), _, _ in self.moves():
+            end = self.end((op, k))
+            slots.setdefault(op, {})[k] = as_input(self.name(end[0]), end[1])
+        waits = self.waits_changed()
+        if not slots and not waits and not self.given:
+            raise GraphEditError("This changes no edge of the graph: all reads and waits are so already; leave it out.")
+        changed = tuple(self._edited(op, slots.get(op, {}), waits.get(op)) for op in sorted({*slots, *waits}))
+        return Patch(
+            add=Change(nodes=tuple(self.made)),
+            changed=changed,
+            notes=tuple(self.notes),
+            given=tuple(self.given.items()),
+        )
+
+    def _edited(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> Edited:
+        before = self.index.nodes[op]
+        texts = list(before.input)
+        data = [text for text in texts if text[:1] != "^"]
+        for k, text in slots.items():
+            data[k] = text
+        # TensorFlow writes control inputs in the order of their names.
+        control = [text for text in texts if text[:1] == "^"] if waits is None else sorted(self._waited(waits))
+        after = type(before)()
+        after.CopyFrom(before)
+        after.input[:] = [*data, *control]
+        return Edited(before, after)
+
+    def _waited(self, ops: tuple[int, ...]) -> set[str]:
+        return {as_input(self.name(op), CONTROL) for op in ops}
+
+
+def owners_of(csr: Csr, edges: Any) -> Any:
+    """The rows that some values of a CSR stand in, by the places of the values."""
+    return np.searchsorted(csr.start, edges, side="right") - 1
+
+
+# Border: the edges between a part of a graph and the rest of it.
+
+
+class Border:
+    """What crosses the border of the ops for which `mask` is true.
+
+    `entering` are the tensors that come in, in the order of first use, with the inputs inside that read them;
+    `leaving` those that ops outside read, in graph order, with the inputs that do. `waited` are the ops outside that
+    ops inside wait for, `waiting` those outside that wait for ops inside.
+    """
+
+    def __init__(self, index: GraphIndex, mask: Mask) -> None:
+        self.index, self.mask = index, mask
+        self.entering = self._read(into=True)
+        self.leaving = dict(sorted(self._read(into=False).items()))
+        self.waited = sorted({waited for _, _, waited in self._crossing(index.controls, into=True)})
+        self.waiting = sorted({waiter for _, waiter, _ in self._crossing(index.controls, into=False)})
+
+    def _crossing(self, rows: Csr, *, into: bool) -> list[tuple[int, int, int]]:
+        """(number of the edge, op that reads or waits, op at the other end)."""
+        owner, inside = rows.owner, self.mask
+        edges = np.flatnonzero((inside[owner] != inside[rows.values]) & (inside[owner] == into))
+        return list(zip(edges.tolist(), owner[edges].tolist(), rows.values[edges].tolist(), strict=True))
+
+    def _read(self, *, into: bool) -> dict[Tensor, list[Slot]]:
+        found: dict[Tensor, list[Slot]] = {}
+        start, ports = self.index.inputs.start, self.index.ports
+        for edge, reader, source in self._crossing(self.index.inputs, into=into):
+            found.setdefault((source, int(ports[edge])), []).append((reader, edge - int(start[reader])))
+        return found

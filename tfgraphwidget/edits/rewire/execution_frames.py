@@ -1,0 +1,257 @@
+"""Whether an op goes on running where it does: in which v1 loops and branches of conditionals.
+
+TensorFlow's executor has no scopes: an op runs in the loop that all it reads comes from, and only when all of it
+comes. So an edge across the border of a loop leaves an op waiting for ever, and an op that loses its last edge from a
+branch runs whatever the predicate says. Where the border is crossed rightly, an Enter, Exit, Switch or Merge stands.
+An op keeps its place when every edge that changes comes from the same loop as before, and when what comes in by all of
+its edges together is as deep in branches as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, MERGE, NEXT, SWITCH, Contexts
+from tfgraphwidget.graph.edges import CONTROL, Mask
+from tfgraphwidget.graph.index import GraphIndex
+
+Tensor = tuple[int, int]
+
+
+class Within:
+    """Where the ops of an index run. Op numbers that it has not are of ops outside of all loops and branches."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index, self.contexts = index, Contexts(index)
+        self._bodies: dict[int, Mask] = {}
+
+    def why_not(
+        self, op: int, changed: Iterable[tuple[Tensor, Tensor]], before: Iterable[Tensor], after: Iterable[Tensor]
+    ) -> str:
+        """Why an op cannot go on where it runs, as one sentence; "" when it can.
+
+        `changed` are (what a data input reads, what it is to read), `before` and `after` all that the op reads and
+        waits for.
+        """
+        before, after = list(before), list(after)
+        place = self._innermost(before)
+        for old, new in changed:
+            why = self._crossing(op, self.loop(self.given(old)), new) or self._special(op, old, new)
+            if not why and self.index.types[op] in MERGE and self.given(old) != self.given(new):
+                why = self._other_branch(op, new)
+            if why:
+                return why
+        waited = {t for t in after if t[1] == CONTROL} - set(before)
+        why = next(filter(None, (self._crossing(op, self.loop(place), t) for t in waited)), "")
+        if why:
+            return why
+        added = [t for t in after if t not in before]
+        why = next(filter(None, (self._opposite(op, place, t) for t in added)), "")
+        if why:
+            return why
+        if self._innermost(after) != place:
+            here = (0, *self.contexts.path(place))
+            deeper = next((t for t in added if self.given(t) not in here), None)
+            return self._other_branch(op, deeper) if deeper else self._leaving(op, place)
+        return self._phase(op, place, before, after)
+
+    def given(self, tensor: Tensor) -> int:
+        """The context that a tensor, or a control edge, comes from."""
+        op, port = tensor
+        if op >= len(self.index):
+            return 0
+        # What a NextIteration hands on goes round: to the contexts it is nowhere.
+        return self.contexts.inside[op] if self.index.types[op] in NEXT else self.contexts.given(op, port)
+
+    def loop(self, context: int) -> int:
+        """The loop that a context lies in; 0 for none."""
+        return self.contexts.frame(reversed(self.contexts.path(context)))
+
+    def _innermost(self, ends: Iterable[Tensor]) -> int:
+        here = 0
+        for end in ends:
+            here = self.contexts.inner(here, self.given(end))
+        return here
+
+    # The ops that make up a loop
+
+    def _special(self, op: int, old: Tensor, new: Tensor) -> str:
+        """Why an op of a loop's own machinery cannot take another tensor, or another op what is for it only."""
+        for kind, what in (
+            (self._goes_round, "goes round to the loop's next iteration"),
+            (self._starts, "is there in the loop's first iteration only"),
+            (self._ends, "is there when the loop is done only"),
+            (self._decides, "decides whether the loop goes on"),
+        ):
+            if kind(new) and not kind(old) and kind != self._decides:
+                return (
+                    f"{self._told(new)} {what}, and {self._name(op)} runs in each; choose another tensor of the loop."
+                )
+            if kind(old) and not kind(new):
+                return (
+                    f"{self._name(op)} takes what {what}, and {self._told(new)} is not such a tensor; choose another."
+                )
+        return ""
+
+    def _type(self, tensor: Tensor) -> str:
+        return self.index.types[tensor[0]] if tensor[0] < len(self.index) else ""
+
+    def _decides(self, tensor: Tensor) -> bool:
+        return self._type(tensor) == "LoopCond"
+
+    def _goes_round(self, tensor: Tensor) -> bool:
+        return self._type(tensor) in NEXT
+
+    def _starts(self, tensor: Tensor) -> bool:
+        """Whether a tensor is the first value of a loop variable."""
+        if self._type(tensor) not in ENTER:
+            return False
+        attr = self.index.nodes[tensor[0]].attr
+        return "is_constant" not in attr or not attr["is_constant"].b
+
+    def _ends(self, tensor: Tensor) -> bool:
+        return tensor[1] == 0 and tensor[0] < len(self.index) and self._ends_loop(tensor[0])
+
+    def _ends_loop(self, op: int) -> bool:
+        """Whether an op is a loop's Switch, which hands values on to the body (1) or to an Exit (0)."""
+        decides = self.contexts.slot(op, 1) if self.index.types[op] in SWITCH else None
+        return decides is not None and self.index.types[decides[0]] == "LoopCond"
+
+    def _phase(self, op: int, place: int, before: list[Tensor], after: list[Tensor]) -> str:
+        """Why an op would run in the body of its loop, or with its condition, other than before."""
+        loop = self.loop(place)
+        if not loop or self._in_body(loop, before) == self._in_body(loop, after):
+            return ""
+        name = self.contexts.key[loop]
+        return (
+            f"{self._name(op)} runs in the body of while loop {name!r} and would run with its condition too, once more "
+            "than the body; let it read another tensor of the body."
+            if self._in_body(loop, before)
+            else f"{self._name(op)} runs with the condition of while loop {name!r}, and the body comes after it; let "
+            "it read what the condition reads."
+        )
+
+    def _in_body(self, loop: int, ends: Iterable[Tensor]) -> bool:
+        if loop not in self._bodies:
+            switches = [i for i, kind in enumerate(self.index.types) if kind in SWITCH and self._ends_loop(i)]
+            mine = [(i, 1) for i in switches if self.loop(self.contexts.inside[i]) == loop]
+            round_ = [(i, traversal.ANY_PORT) for i, kind in enumerate(self.index.types) if kind in NEXT]
+            first = traversal.readers_of(self.index, mine)
+            self._bodies[loop] = traversal.forward(self.index, first, stop=round_)
+        body = self._bodies[loop]
+        known = [t for t in ends if t[0] < len(self.index)]
+        return any(body[op] or (port == 1 and self._ends_loop(op)) for op, port in known)
+
+    # Sentences
+
+    def _crossing(self, op: int, loop: int, new: Tensor) -> str:
+        """Why an op of one loop cannot read or wait for what comes from another; 0 is outside of all."""
+        other = self.loop(self.given(new))
+        if other == loop:
+            return ""
+        if new[0] >= len(self.index):
+            return (
+                f"{self._name(op)} runs inside while loop {self.contexts.key[loop]!r}, where no placeholder can be "
+                "fed; cut outside of it."
+            )
+        if other in self.contexts.path(loop) or not other:
+            return (
+                f"{self._told(new)} lies outside while loop {self.contexts.key[loop]!r}, and {self._name(op)} inside; "
+                + self._brought_in(loop, new)
+            )
+        return (
+            f"{self._told(new)} lies inside while loop {self.contexts.key[other]!r}, and {self._name(op)} outside; "
+            + self._result(other, new)
+        )
+
+    def _brought_in(self, loop: int, new: Tensor) -> str:
+        """The way out for what is to be read inside."""
+        readers = traversal.readers_of(self.index, [new]).tolist() if new[0] < len(self.index) else []
+        enters = (i for i in readers if self.index.types[i] in ENTER and self.contexts.inside[i] == loop)
+        enter = next((i for i in enters if not self._starts((i, 0))), None)
+        return f"read {self._told((enter, 0))} instead." if enter is not None else "read a tensor of the loop instead."
+
+    def _result(self, loop: int, new: Tensor) -> str:
+        """The way out for what is to be read outside."""
+        exits = [i for i, kind in enumerate(self.index.types) if kind in EXIT and self.contexts.inside[i] == loop]
+        behind = traversal.forward(self.index, [new[0]])
+        best = min(exits, key=lambda i: (not behind[i], i), default=None)
+        if best is None:
+            return "choose another."
+        verb, port = ("wait for", CONTROL) if new[1] == CONTROL else ("read", 0)
+        return f"{verb} the loop's result {self._told((best, port))} instead."
+
+    def _opposite(self, op: int, place: int, new: Tensor) -> str:
+        """The refusal of what comes only if the branch that an op runs in is not taken."""
+        of = self.contexts
+        mine = {of.key[c]: c for c in of.path(place)}
+        theirs = (c for c in of.path(self.given(new)) if of.key[c] in mine)
+        wrong = next((c for c in theirs if of.branch[mine[of.key[c]]] != of.branch[c]), None)
+        if wrong is None:
+            return ""
+        return (
+            f"{self._told(new)} is there only if {self._branch(wrong)}, and {self._name(op)} runs only if "
+            f"{self._branch(mine[of.key[wrong]])}; choose a tensor of the same branch."
+        )
+
+    def _other_branch(self, op: int, new: Tensor) -> str:
+        """The refusal of what comes only if a branch is taken that the op does not run in."""
+        context = self.given(new)
+        around = [c for c in self.contexts.path(context) if not isinstance(self.contexts.key[c], str)]
+        if not around:
+            return (
+                f"{self._told(new)} is there whatever branch is taken, and {self._name(op)} takes what comes from one; "
+                "choose a tensor of the same branch."
+            )
+        key = self.contexts.key[around[-1]]
+        merges = self.contexts.closes.get((self.contexts.parent[around[-1]], key), [])
+        way = f"read the conditional's result {self._told((merges[0], 0))}" if merges else "choose another tensor"
+        return (
+            f"{self._told(new)} is there only if {self._branch(around[-1])}, and {self._name(op)} runs elsewhere; "
+            f"{way} instead."
+        )
+
+    def _leaving(self, op: int, place: int) -> str:
+        """The refusal for an op that nothing would hold in its loop or branch any more."""
+        key = self.contexts.key[place]
+        where = f"inside while loop {key!r}" if isinstance(key, str) else f"only if {self._branch(place)}"
+        return (
+            f"{self._name(op)} runs {where}, and nothing else that it reads or waits for would keep it there; let it "
+            "go on reading or waiting for an op from there."
+        )
+
+    def _branch(self, context: int) -> str:
+        predicate, branch = self.contexts.key[context], self.contexts.branch[context]
+        assert not isinstance(predicate, str)
+        text = ("false", "true")[branch] if branch in (0, 1) else str(branch)
+        return f"{self._told(predicate)} is {text}"
+
+    def _name(self, op: int) -> str:
+        return repr(self.index.names[op])
+
+    def _told(self, tensor: Tensor) -> str:
+        op, port = tensor
+        if op >= len(self.index):
+            return "a new placeholder"
+        return repr(f"^{self.index.names[op]}" if port == CONTROL else f"{self.index.names[op]}:{port}")
+
+
+def within(index: GraphIndex) -> Within:
+    """Where the ops of an index run; found out once, and kept with the index, as long as that is."""
+    found = index.__dict__.get("within")
+    if not isinstance(found, Within):
+        found = index.__dict__["within"] = Within(index)
+    return found
+
+
+def may_run_within(index: GraphIndex, ops: Iterable[int]) -> bool:
+    """Whether any of these ops depends on a v1 loop or conditional, and so may run in one."""
+    kinds, codes = index.kinds
+    special = [code for code, kind in enumerate(kinds) if kind in ENTER or kind in SWITCH]
+    if not special:
+        return False
+    found: Mask = traversal.backward(index, list(ops)) & np.isin(codes, special)
+    return bool(found.any())

@@ -1,0 +1,122 @@
+"""Ends: what the names in a command mean, as tensors, ops and parts of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sized
+
+from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.endpoints import check_ports
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import listed, split_tensor
+
+Names = str | tuple[str, ...]
+"""A name, or several."""
+
+Ops = tuple[str, ...] | Selection
+"""Ops and name scopes by name, or a selection."""
+
+
+def many(names: Names) -> tuple[str, ...]:
+    """Names as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def tensors(index: GraphIndex, name: str) -> list[Tensor]:
+    """The tensor of a name, all tensors of an op's, the control edges of "^op".
+
+    Raises UnknownName.
+    """
+    if name[:1] == "^" and name not in index.ids:
+        return [(index.op(name[1:]), CONTROL)]
+    check_ports(index, [name])
+    port = None if name in index.ids else split_tensor(name)[1]
+    op = index.op(name)
+    return [(op, k) for k in range(len(index.dtypes(op)))] if port is None else [(op, port)]
+
+
+def paired(
+    index: GraphIndex, ones: Names, others: Names, said: tuple[str, str] | None = None
+) -> list[tuple[Tensor, Tensor]]:
+    """The tensors of `ones` with those of `others`, one by one; `said` is what a sentence calls the two.
+
+    Raises UnknownName, and GraphEditError when they are not equally many, or one is named twice.
+    """
+    sides = [[t for name in many(names) for t in tensors(index, name)] for names in (ones, others)]
+    a, b = said or (listed(many(ones)) or "nothing", listed(many(others)) or "nothing")
+    if len(sides[0]) != len(sides[1]):
+        counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
+        raise GraphEditError(
+            f"{a} is {counts[0]} and {b} is {counts[1]}, so they make no pairs; name as many on both sides "
+            "('op:0' is a tensor, '^op' the control edges of an op).",
+            _ops(index, (*sides[0], *sides[1])),
+        )
+    if len(set(sides[0])) < len(sides[0]):
+        twice = next(t for k, t in enumerate(sides[0]) if t in sides[0][:k])
+        raise GraphEditError(
+            f"{index.names[twice[0]]!r} is named twice in {a}; name each tensor once.", _ops(index, [twice])
+        )
+    pairs = list(zip(*sides, strict=True))
+    for old, new in pairs:
+        if (old[1] == CONTROL) != (new[1] == CONTROL):
+            raise GraphEditError(
+                f"{a} and {b} pair a tensor with control edges; write '^op' on both sides, or on none.",
+                _ops(index, [old, new]),
+            )
+    return pairs
+
+
+def _ops(index: GraphIndex, found: Iterable[Tensor]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(index.names[op] for op, _ in found))
+
+
+def is_scope(index: GraphIndex, name: str) -> bool:
+    """Whether a name means a name scope: "a/", or "a" where no op has that name."""
+    return name not in index.ids and name.rstrip("/") in index.scopes.ids
+
+
+def members(index: GraphIndex, given: Ops) -> frozenset[int]:
+    """The numbers of the ops meant; UnknownName for a name that is neither an op's nor a scope's."""
+    if isinstance(given, Selection):
+        return given.on(index).ids
+    found = set()
+    for name in given:
+        if is_scope(index, name):
+            found.update(index.scopes.ops(index.scopes.scope(name)).tolist())
+        else:
+            found.add(index.op(name))
+    return frozenset(found)
+
+
+def part(index: GraphIndex, what: str | Selection) -> Selection:
+    """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op."""
+    chosen = what.on(index) if isinstance(what, Selection) else None
+    ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
+    if not ops:
+        raise GraphEditError(f"{what!r} holds no ops; select some.")
+    return Selection.of(index, sorted(ops), "" if chosen is None else chosen.expression)
+
+
+def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:
+    """The tensors that an op, a scope or a selection gives, in graph order; of a selection of tensors these."""
+    if isinstance(what, Selection) and not what.on(index).ids:
+        return what.on(index).tensors
+    if isinstance(what, str) and what in index.ids:
+        op = index.ids[what]
+        return tuple(f"{what}:{port}" for port in range(len(index.dtypes(op))))
+    return part(index, what).outputs
+
+
+def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
+    """The inputs of an op one by one; of a scope or a selection, for each tensor that comes in, who reads it inside."""
+    if isinstance(what, str) and what in index.ids:
+        op = index.ids[what]
+        return [[(op, k)] for k in range(len(index.inputs.row(op)))]
+    return list(Border(index, part(index, what).mask).entering.values())
+
+
+def counted(things: Sized, what: str) -> str:
+    """How many there are, as text: "1 input", "2 inputs"."""
+    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

@@ -1,0 +1,351 @@
+"""Reroute and Swap: those that read one tensor read another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.rewire import adapters, validation
+from tfgraphwidget.edits.rewire.adapters import Mend
+from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
+from tfgraphwidget.edits.rewire.operands import (
+    Names,
+    Ops,
+    counted,
+    is_scope,
+    many,
+    members,
+    outputs_of,
+    paired,
+    part,
+    slots_of,
+    tensors,
+)
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import listed, split_tensor
+
+# Rewire: what the commands that move edges have in common: collect, mend, check, and only then a patch.
+
+
+class Rewire(ABC):
+    """A command that moves edges.
+
+    `mend` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
+    their order; the rest get free ones.
+    """
+
+    mend: Mend = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def adds(self) -> bool:
+        """Whether it may add ops."""
+        return bool(self.mend)
+
+    @abstractmethod
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
+        return self._checked(index).patch()
+
+    def settled(self, index: GraphIndex) -> Any:
+        """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
+        if self.names or not index.reserved or not self.adds:
+            return self
+        wires = self._checked(index)
+        return _with(self, names=tuple(wires.called)) if wires.called != wires.plain else self
+
+    def mends(self, index: GraphIndex) -> tuple[Any, ...]:
+        """Commands that may do the same where this one is refused for what the ends of edges are."""
+        try:
+            wires = self.wires(index)
+        except GraphEditError:
+            return ()
+        return () if self.mend else tuple(_with(self, mend=kind) for kind in adapters.possible(wires))
+
+    def _checked(self, index: GraphIndex) -> Wires:
+        wires = self.wires(index)
+        if self.mend:
+            adapters.mend(wires, self.mend)
+        validation.check(wires)
+        return wires
+
+
+def _with(command: Any, **fields: Any) -> Any:
+    return replace(cast("Any", command), **fields)
+
+
+Side = Literal["inputs", "outputs", "both"]
+Pairs = list[tuple[Tensor, Tensor]]
+
+
+class _ByReaders(Rewire):
+    """Moves what the readers of some tensors read; `only` or `never` these ops."""
+
+    only: Ops
+    never: Ops
+
+    def _may(self, index: GraphIndex) -> Callable[[int], bool]:
+        """Whether an op may be changed."""
+        only = members(index, self.only) if isinstance(self.only, Selection) or self.only else None
+        never = members(index, self.never)
+        return lambda op: op not in never and (only is None or op in only)
+
+    def _what_they_read(self) -> bool:
+        """Whether named ops themselves are changed, so that to leave one out would be another edit."""
+        return False
+
+    def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
+        among = "" if self.only == self.never == () else " among the ops that only= and never= leave"
+        return GraphEditError(
+            f"Nobody{among} reads {listed(list(ends))}, so there is no edge to move; name a tensor that is read, or "
+            "'^op' for those that wait for an op.",
+            dict.fromkeys(ops),
+        )
+
+    def mends(self, index: GraphIndex) -> tuple[Any, ...]:
+        """Also the same, less the readers that the new tensors depend on."""
+        try:
+            wires = self.wires(index)
+        except GraphEditError:
+            return ()
+        if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(wires):
+            return super().mends(index)
+        waits = wires.waits_changed()
+        moved = {slot[0] for slot, _, _ in wires.moves()} | set(waits)
+        sources = {new[0] for _, _, new in wires.moves()}.union(*waits.values())
+        before = traversal.backward(index, sorted(sources))
+        looped = tuple(index.names[op] for op in sorted(moved) if before[op])
+        return (*super().mends(index), replace(cast("Any", self), never=(*self.never, *looped)))
+
+
+def _move(wires: Wires, pairs: Pairs, may: Callable[[int], bool]) -> None:
+    """Let the readers of the first of each pair read the second, and who waits for the one wait for the other."""
+    instead = {old[0]: new[0] for old, new in pairs if old[1] == CONTROL}
+    for old, new in pairs:
+        if old[1] != CONTROL:
+            wires.reads.update((slot, new) for slot in wires.readers(old) if may(slot[0]))
+            continue
+        for op in filter(may, wires.waiters(old[0])):
+            wires.waits[op] = tuple(dict.fromkeys(instead.get(waited, waited) for waited in wires.controls(op)))
+
+
+@dataclass(frozen=True)
+class Reroute(_ByReaders):
+    """Let whoever reads the tensors `old` read `to` instead, pair by pair and all at once.
+
+    An op's name stands for its tensors, "^op" for its control edges: whoever waits for the one op waits for the other
+    then. `only` and `never` are the ops that may and may not be changed: ops, scopes, or a selection. `mend` puts an op
+    between where dtypes or static shapes differ.
+    """
+
+    old: Names
+    to: Names
+    only: Ops = ()
+    never: Ops = ()
+    mend: Mend = ""
+    names: tuple[str, ...] = ()
+
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+        wires, pairs = Wires(index, self.names), paired(index, self.old, self.to)
+        _move(wires, pairs, self._may(index))
+        if not wires.reads and not wires.waits:
+            raise self._nobody((wires.told(old) for old, _ in pairs), (wires.name(op) for (op, _), _ in pairs))
+        return wires
+
+
+@dataclass(frozen=True)
+class Swap(_ByReaders):
+    """Let two tensors exchange their readers; or two ops, scopes or selections what they read, or their readers.
+
+    Of these, `what` says which ends: "outputs" (who reads the ones from outside both reads the others), "inputs" (what
+    they read), or "both". Inputs and outputs go pairwise in their order. `only` and `never` are as in Reroute.
+    """
+
+    a: str | Selection
+    b: str | Selection
+    what: Side = "outputs"
+    only: Ops = ()
+    never: Ops = ()
+    mend: Mend = ""
+    names: tuple[str, ...] = ()
+
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+        wires, may = Wires(index, self.names), self._may(index)
+        if self._of_tensors(index):
+            _move(wires, _both_ways(paired(index, str(self.a), str(self.b))), may)
+        else:
+            self._exchange(wires, may)
+        if not wires.reads and not wires.waits:
+            ops = (end for end in (self.a, self.b) if isinstance(end, str) and end in index.ids)
+            raise self._nobody((str(self.a), str(self.b)), ops)
+        return wires
+
+    def _what_they_read(self) -> bool:
+        return self.what != "outputs"
+
+    def _of_tensors(self, index: GraphIndex) -> bool:
+        """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors are asked for."""
+        if self.what not in get_args(Side):
+            raise GraphEditError(f"what={self.what!r} is not known; it is one of 'inputs', 'outputs', 'both'.")
+        sides = [side for side in (self.a, self.b) if isinstance(side, str) and side not in index.ids]
+        are = [side for side in sides if side[:1] == "^" or split_tensor(side)[1] is not None]
+        if are and (len(are) < 2 or self.what != "outputs"):
+            raise GraphEditError(
+                f"{self.a!r} and {self.b!r} cannot exchange {self.what}: a tensor has readers only; name two tensors "
+                "or two ops."
+            )
+        return bool(are)
+
+    def _exchange(self, wires: Wires, may: Callable[[int], bool]) -> None:
+        """Of two parts."""
+        index = wires.index
+        parts = part(index, self.a).ids, part(index, self.b).ids
+        if parts[0] & parts[1]:
+            name = index.names[min(parts[0] & parts[1])]
+            raise GraphEditError(f"Op {name!r} is in {self.a!r} and in {self.b!r}; give parts that share none.", [name])
+        if self.what != "inputs":
+            said = f"what {self.a!r} gives", f"what {self.b!r} gives"
+            pairs = paired(index, outputs_of(index, self.a), outputs_of(index, self.b), said)
+            _move(wires, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
+        if self.what != "outputs":
+            a, b = slots_of(index, self.a), slots_of(index, self.b)
+            if len(a) != len(b):
+                raise GraphEditError(
+                    f"{self.a!r} has {counted(a, 'input')} and {self.b!r} has {counted(b, 'input')}, so they cannot "
+                    "exchange them; give parts with equally many.",
+                    [index.names[min(ops)] for ops in parts],
+                )
+            for ones, others in zip(a, b, strict=True):
+                of = wires.now(ones[0]), wires.now(others[0])
+                wires.reads.update((slot, of[1]) for slot in ones if may(slot[0]))
+                wires.reads.update((slot, of[0]) for slot in others if may(slot[0]))
+
+
+def _both_ways(pairs: Pairs) -> Pairs:
+    return [*pairs, *((b, a) for a, b in pairs)]
+
+
+# Connect: an op or a part of the graph reads other tensors.
+
+
+@dataclass(frozen=True)
+class Connect(Rewire):
+    """Let an op, a scope or a selection read other tensors: what `source` gives.
+
+    `source` is a tensor, several, or an op, a scope or a selection for all its outputs. `target` is an op, of which
+    input `k` is meant, or all inputs, or the only one that fits; or a selection, whose inputs are taken in their order.
+    """
+
+    source: Names | Selection
+    target: str | Selection
+    k: int | None = None
+    mend: Mend = ""
+    names: tuple[str, ...] = ()
+
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+        wires = Wires(index, self.names)
+        given = [t for name in self._given(index) for t in tensors(index, name)]
+        if any(port == CONTROL for _, port in given):
+            raise GraphEditError(
+                f"{self._said(self.source)} is a control edge, which no input reads; let {self._said(self.target)} "
+                "wait for the op: editor.add_control_inputs(op, ops)."
+            )
+        slots = self._slots(index, wires, given)
+        if len(given) != len(slots):
+            raise GraphEditError(
+                f"{self._said(self.source)} gives {counted(given, 'tensor')} and {self._said(self.target)} takes "
+                f"{counted(slots, 'input')}; connect equally many, or one tensor to one input by k=.",
+                dict.fromkeys(index.names[op] for op in (*(t[0] for t in given), *(s[0][0] for s in slots))),
+            )
+        for tensor, inputs in zip(given, slots, strict=True):
+            wires.reads.update(dict.fromkeys(inputs, tensor))
+        return wires
+
+    def _given(self, index: GraphIndex) -> tuple[str, ...]:
+        if isinstance(self.source, Selection):
+            return outputs_of(index, self.source)
+        named = ((outputs_of(index, name) if is_scope(index, name) else (name,)) for name in many(self.source))
+        return tuple(name for names in named for name in names)
+
+    def _slots(self, index: GraphIndex, wires: Wires, given: list[Tensor]) -> list[list[Slot]]:
+        target = self.target
+        if isinstance(target, str) and target not in index.ids and split_tensor(target)[1] is not None:
+            raise GraphEditError(
+                f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is to read: name the "
+                f"op, or let the readers of {target!r} read another tensor: editor.reroute({target!r}, to=…).",
+                [split_tensor(target)[0]],
+            )
+        slots = slots_of(index, target)
+        if self.k is not None:
+            if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
+                raise GraphEditError(
+                    f"There is no input {self.k} of {self._said(target)}, which has {counted(slots, 'input')}; name an "
+                    "op and count its inputs from 0."
+                )
+            return [slots[self.k]]
+        if len(given) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
+            fitting = [s for s in slots if not validation.misfit(wires, s[0], wires.now(s[0]), given[0])]
+            return fitting if len(fitting) == 1 else slots
+        return slots
+
+    def _said(self, end: Names | Selection) -> str:
+        return repr(end) if isinstance(end, Selection) else listed(many(end))
+
+
+# AddControlInputs and RemoveControlInputs: an op waits for others, or no longer.
+
+
+@dataclass(frozen=True)
+class _Waiting(Rewire):
+    op: str
+    ops: tuple[str, ...]
+
+    def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[Wires, int, list[int]]:
+        """The op and those that it waits for, or not; GraphEditError when that is so of none, or not of all."""
+        wires, op = Wires(index), index.op(self.op)
+        ops = list(dict.fromkeys(index.op(name) for name in self.ops))
+        held = wires.controls(op)
+        wrong = [index.names[other] for other in ops if (other in held) != there]
+        if wrong or not ops:
+            told = f"does not wait for {listed(wrong)}" if there else f"waits for {listed(wrong)} already"
+            known = listed([index.names[other] for other in held]) or "nothing"
+            raise GraphEditError(
+                f"{self.op!r} {told if wrong else 'is to wait for no op'}; it waits for {known}, so name others.",
+                [index.names[op], *wrong],
+            )
+        return wires, op, ops
+
+
+@dataclass(frozen=True)
+class AddControlInputs(_Waiting):
+    """Let `op` wait for `ops` too, each of which it does not wait for yet: they run before it whenever it runs."""
+
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+        wires, op, ops = self._numbers(index, there=False)
+        wires.waits[op] = (*wires.controls(op), *ops)
+        return wires
+
+
+@dataclass(frozen=True)
+class RemoveControlInputs(_Waiting):
+    """Let `op` no longer wait for `ops`, for each of which it does wait."""
+
+    def wires(self, index: GraphIndex) -> Wires:
+        """The edges to move, not checked yet."""
+        wires, op, ops = self._numbers(index, there=True)
+        wires.waits[op] = tuple(other for other in wires.controls(op) if other not in ops)
+        return wires

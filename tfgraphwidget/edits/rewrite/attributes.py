@@ -1,0 +1,320 @@
+"""Attributes of ops, set to other values: checked against what the op's type takes, and against what reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.rewire.edge_moves import Wires
+from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.names import colocated_with, did_you_mean, free_name, listed
+
+
+@dataclass(frozen=True)
+class SetAttr:
+    """Give an op's attribute another value: a number, a text, a dtype's name, a shape, or a list of these.
+
+    Of an op that TensorFlow does not know, an attribute that it has takes values of the kind that it holds.
+    """
+
+    op: str
+    name: str
+    value: Any = field(metadata={"always": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
+        op = index.op(self.op)
+        described, leading = self._described(index, op), Leading(index)
+        node = leading.node(op)
+        value = node.attr[self.name]
+        kind = _kind(value, self.value) if described is None else described.type
+        value.Clear()
+        if not _write(value, kind, self.value, index):
+            raise GraphEditError(
+                f"{shown(self.value)} does not suit attribute {self.name!r} of op {self.op!r}, which is a "
+                f"{_called(kind)}; give one.",
+                [self.op],
+            )
+        if described is not None:
+            _check_allowed(self, described, value)
+        _check_ends(index, op, node)
+        changed = leading.changed(f"has {self.name}={self.value!r}", self.op)
+        return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
+
+    def _described(self, index: GraphIndex, op: int) -> Any:
+        """What TensorFlow says of the attribute; None for one that only the op itself has."""
+        kind, held = index.types[op], frozenset(index.nodes[op].attr)
+        definition = index.typing.definition(kind)
+        known = {attr.name: attr for attr in definition.attr} if definition is not None else {}
+        if self.name in known:
+            return known[self.name]
+        if self.name in held and self.name not in _OWN:
+            return None
+        hint = did_you_mean(self.name, known or [name for name in held if name not in _OWN])
+        if definition is None and not hint:
+            hint = " TensorFlow does not know the type; load its library first (tf.load_op_library)."
+        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
+
+
+_OWN = ("_class", "_output_shapes")
+"""Attributes that TensorFlow itself writes, from colocation and static shapes."""
+_UNKNOWN = "TensorFlow does not know {!r}, so nobody has checked that it takes this value."
+_HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
+
+
+def _kind(value: Any, given: Any) -> str:
+    """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
+    held = str(value.WhichOneof("value"))
+    if held != "list":
+        return _HELD.get(held, held)
+    inner = next((_HELD.get(field.name, field.name) for field, _ in value.list.ListFields()), "")
+    one = given[0] if isinstance(given, tuple | list) and given else ""
+    kinds = {bool: "bool", int: "int", float: "float", str: "string", bytes: "string"}
+    return f"list({inner or kinds.get(type(one), 'shape')})"
+
+
+_WORDS = {"type": "dtype (its name)", "func": "function of the graph's library (its name)", "string": "text"}
+
+
+def _called(kind: str) -> str:
+    inner = kind.removeprefix("list(").removesuffix(")")
+    word = _WORDS.get(inner, inner)
+    return f"list, each entry a {word}" if kind != inner else word
+
+
+def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
+    """Write what was given into an AttrValue of that kind; whether it suits."""
+    inner = kind[5:-1] if kind.startswith("list(") else kind
+    if inner not in _KINDS or (inner != kind and not isinstance(given, tuple | list)):
+        return False
+    suits, write = _KINDS[inner]
+    if inner == kind:
+        if suits(given, index):
+            write(value, given, index)
+        return suits(given, index)
+    value.list.SetInParent()
+    for item in given:
+        if not suits(item, index):
+            return False
+        one = type(value)()
+        write(one, item, index)
+        held = one.WhichOneof("value")
+        getattr(value.list, held).extend([getattr(one, held)])
+    return True
+
+
+def _is_number(given: Any, kinds: tuple[type, ...]) -> bool:
+    fits = isinstance(given, float) or (isinstance(given, int) and -(2**63) <= given < 2**63)  # what a NodeDef can hold
+    return fits and isinstance(given, kinds) and not isinstance(given, bool)
+
+
+def _is_shape(given: Any, index: GraphIndex) -> bool:  # noqa: ARG001
+    sizes = given if isinstance(given, tuple | list) else ()
+    return (given is None or isinstance(given, tuple | list)) and all(
+        size is None or (_is_number(size, (int,)) and size >= 0) for size in sizes
+    )
+
+
+def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: ARG001
+    value.shape.SetInParent()
+    if given is None:
+        value.shape.unknown_rank = True
+    for size in given or ():
+        value.shape.dim.add(size=-1 if size is None else size)
+
+
+_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[[Any, Any, GraphIndex], None]]
+_KINDS: dict[str, _Kind] = {
+    "bool": (lambda given, _: isinstance(given, bool), lambda value, given, _: setattr(value, "b", given)),
+    "int": (lambda given, _: _is_number(given, (int,)), lambda value, given, _: setattr(value, "i", given)),
+    "float": (lambda given, _: _is_number(given, (int, float)), lambda value, given, _: setattr(value, "f", given)),
+    "string": (
+        lambda given, _: isinstance(given, str | bytes),
+        lambda value, given, _: setattr(value, "s", given.encode() if isinstance(given, str) else given),
+    ),
+    "type": (
+        lambda given, index: isinstance(given, str) and index.typing.number(given) > 0,
+        lambda value, given, index: setattr(value, "type", index.typing.number(given)),
+    ),
+    "shape": (_is_shape, _write_shape),
+    "func": (
+        lambda given, index: given in index.functions,
+        lambda value, given, _: setattr(value.func, "name", given),
+    ),
+}
+
+
+def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
+    """Raise when the OpDef does not allow a value."""
+    allowed = told.allowed_values.list
+    known = list(allowed.s) or list(allowed.type)
+    kind = value.WhichOneof("value")
+    given = list(value.list.s) or list(value.list.type) if kind == "list" else [value.s if kind == "s" else value.type]
+    if known and not set(given) <= set(known):
+        words = [item.decode(errors="replace") for item in allowed.s]
+        some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."
+        raise GraphEditError(
+            f"{command.value!r} is not allowed for attribute {command.name!r} of op {command.op!r}{some}", [command.op]
+        )
+    number = len(command.value) if kind == "list" else value.i
+    if told.has_minimum and number < told.minimum:
+        what = "entries" if kind == "list" else "least"
+        raise GraphEditError(
+            f"Attribute {command.name!r} of op {command.op!r} needs {told.minimum} at {what}, and {number} was given.",
+            [command.op],
+        )
+
+
+def _check_ends(index: GraphIndex, op: int, node: Any) -> None:
+    """Raise when the op could no longer read what it reads, or its readers it."""
+    name, wires = index.names[op], Wires(index)
+    wanted, ends = slots(index, node), wires.inputs(op)
+    if wanted is None:  # of a type that TensorFlow does not know
+        return
+    if len(wanted) != len(ends):
+        raise GraphEditError(
+            f"Op {name!r} would take {len(wanted)} tensors, and reads {len(ends)}; make a new op of its type and "
+            "editor.replace this one.",
+            [name],
+        )
+    for slot, source in zip(wanted, ends, strict=True):
+        given, read = wires.dtype(source).removesuffix("_ref"), wires.told(source)
+        if slot.dtype and given and slot.dtype != index.typing.number(given):
+            raise GraphEditError(
+                f"Op {name!r} reads {read!r}, which is {given}, and would take another dtype; cast that first: "
+                f'editor.insert({read!r}, "Cast", dtype=…).',
+                [name, index.names[source[0]]],
+            )
+    before, after = index.dtypes(op), index.typing.dtypes(node)
+    for reader in sorted(set(index.consumer_lists[op])):
+        for source in wires.inputs(reader):
+            now = after[source[1]] if source[1] < len(after) else "gone"
+            if source[0] == op and before[source[1]] != now:
+                raise GraphEditError(
+                    f"{wires.told(source)!r} is {before[source[1]]} and would be {now}, and op "
+                    f"{index.names[reader]!r} reads it; let it read another tensor first (editor.reroute).",
+                    [name, index.names[reader]],
+                )
+
+
+# Setting: devices of ops, and values that tensors have for ever. For attributes see `attributes`.
+
+# As TensorFlow writes devices: any of the parts may be left out, in this order.
+_DEVICE = re.compile(
+    r"(/job:[A-Za-z]\w*)?(/replica:\d+)?(/task:\d+)?(/(device:)?[A-Za-z]\w*:(\d+|\*))?", re.ASCII
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """Put the ops `what` on a device, "" for wherever TensorFlow likes; what must stand beside them moves along."""
+
+    what: Chosen
+    device: str = field(metadata={"always": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError for what is no device."""
+        if not _DEVICE.fullmatch(self.device):
+            raise GraphEditError(
+                f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', '/job:worker/task:1', "
+                'or "" for any.'
+            )
+        meant = set(chosen(index, self.what))
+        along = _beside(index, meant) - meant
+        leading = Leading(index)
+        for op in meant | along:
+            leading.node(op).device = self.device
+        moved = [edited.name for edited in leading.edited() if index.ids[edited.name] in along]
+        note = f"{listed(moved)} must stand beside them and {'moves' if len(moved) == 1 else 'move'} along."
+        names = [index.names[op] for op in sorted(meant)]
+        if not names:
+            raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
+        changed = leading.changed(f"is on {self.device!r}" if self.device else "is on no device", names[0])
+        return Patch(changed=changed, notes=(note,) if moved else ())
+
+
+def _beside(index: GraphIndex, ops: Iterable[int]) -> set[int]:
+    """Some ops, and all that must stand on one device with them (colocation)."""
+    near: dict[int, list[int]] = {}
+    for op, node in enumerate(index.nodes):
+        for name in colocated_with(node):
+            if name in index.ids:
+                near.setdefault(op, []).append(index.ids[name])
+                near.setdefault(index.ids[name], []).append(op)
+    found = set(ops)
+    stack = list(found)
+    while stack:
+        for op in near.get(stack.pop(), []):
+            if op not in found:
+                found.add(op)
+                stack.append(op)
+    return found
+
+
+@dataclass(frozen=True)
+class SetConstant:
+    """Let the tensor of a constant or a placeholder have a value for ever; a placeholder's readers read a new constant.
+
+    `proto` is the TensorProto of the value.
+    """
+
+    tensor: str
+    value: Any = field(metadata={"always": True})
+    proto: Any = field(default=None, compare=False, repr=False, metadata={"aside": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
+        if self.proto is None:
+            raise GraphEditError("The value is no TensorProto yet; hand this command to editor.edit, which makes it.")
+        op, port = tensor(index, self.tensor)
+        name, kind, leading = index.names[op], index.types[op], Leading(index)
+        if kind == "Const":
+            leading.node(op).attr["value"].tensor.CopyFrom(self.proto)
+            return Patch(changed=leading.changed("holds that value", name))
+        if not is_placeholder(kind):
+            raise GraphEditError(
+                f"Op {name!r} is a {kind}, which computes its value; name a constant or a placeholder, or let its "
+                "readers read another tensor: editor.replace.",
+                [name],
+            )
+        taken = {held.lower() for held in (*index.names, *index.scopes.names)} | index.reserved
+        node = type(index.nodes[op])(name=free_name(f"{name}/value", taken), op="Const")
+        node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
+        node.attr["value"].tensor.CopyFrom(self.proto)
+        for reader in readers(index, (op, port)):
+            leading.lead(reader, (op, port), f"{node.name}:0")
+        return Patch(add=Change(nodes=(node,)), changed=leading.edited(), given=((f"{name}:0", f"{node.name}:0"),))
+
+
+# Trainable: which variables an optimiser takes when nobody names any.
+
+_KEY = "trainable_variables"
+
+
+@dataclass(frozen=True)
+class Trainable:
+    """Make the collection of trainable variables hold just these, by the names of their handles."""
+
+    variables: tuple[str, ...] = field(metadata={"positional": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch of the collection; GraphEditError for what no collection holds as a variable."""
+        known = index.defined_variables
+        unknown = [name for name in self.variables if name not in known]
+        if unknown:
+            raise GraphEditError(
+                f"{unknown[0]!r} is no tf.Variable of this graph's collections, so no optimiser can take it; clone it, "
+                "or add it to tf.compat.v1.GraphKeys.GLOBAL_VARIABLES.",
+                unknown,
+            )
+        # All go and all come, so that taking it back gives the old order too.
+        now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
+        wanted = tuple((_KEY, Member("variable", f"{name}:0")) for name in self.variables)
+        return Patch(add=Change(members=wanted), remove=Change(members=now))

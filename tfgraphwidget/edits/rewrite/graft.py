@@ -1,0 +1,161 @@
+"""Grafting: what a Python function made in a graph of its own becomes a part of another one.
+
+The function was called on placeholders (see `runtime.live.traced_ops`); here these become the tensors that they stood for. In a
+v1 loop or conditional an op without inputs would run outside of it, once and always, and what reads it would wait for
+ever; so there such ops wait for the tensor that the function was called on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tfgraphwidget.edits import control_flow_contexts
+from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.clone.scopes import check_free
+from tfgraphwidget.edits.patch import Change
+from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
+from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.control_flow_contexts import EXIT, SWITCH
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.names import as_input, split_input, split_tensor
+
+_HERE = "here"
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a function made: the index of its graph, the placeholders that it was called on, the tensors that it gave.
+
+    `alive` is what must not be forgotten as long as the ops may run: Python functions that they call.
+    """
+
+    index: GraphIndex
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    alive: Any = field(default=None, repr=False)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it made variables, tables or other ops that hold state."""
+        return bool(self.index.variable_defs or self.index.collections.get("table_initializer"))
+
+    def dtype(self, output: int) -> str:
+        """The dtype of one of the outputs."""
+        op, port = tensor(self.index, self.outputs[output])
+        return self.index.dtypes(op)[port]
+
+
+@dataclass(frozen=True)
+class Graft:
+    """What comes to a graph, and the names there of the tensors that the function gave.
+
+    `notes` say what could not come along, a sentence each.
+    """
+
+    change: Change
+    outputs: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def grafted(made: Made, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
+    """The ops of `made` under the scope `into` of `index`, called on the tensors `given`. Raises NameTaken."""
+    check_free(index, into)  # a clone from another graph might go to the root
+    pairs = [split_tensor(of) for of in given]
+    stands = {name: (op, port or 0) for name, (op, port) in zip(made.inputs, pairs, strict=True)}
+    everything = Selection.of(made.index, range(len(made.index)), "editor.ops()")
+    patch = Clone(into=into, selection=everything, graph=made, init="none").plan(made.index, index)
+    instead = {f"{into}/{name}": end for name, end in stands.items()}
+    nodes = tuple(_reading(node, instead) for node in patch.add.nodes if node.name not in instead)
+    members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
+    names = {node.name: node.name for node in nodes}
+    names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
+    told = control_flow_contexts.renamed(patch.add.contexts, names, {})
+    change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
+    dropped = patch.preview.dropped if patch.preview else ()
+    outputs = tuple(_output(name, stands, into) for name in made.outputs)
+    return Graft(_within(index, made, change, given, into), outputs, dropped)
+
+
+def _reading(node: Any, instead: Mapping[str, tuple[str, int]]) -> Any:
+    """A NodeDef that reads tensors of the graph in place of placeholders."""
+    for k, text in enumerate(node.input):
+        op, port = split_input(text)
+        if op in instead:
+            name, of = instead[op]
+            node.input[k] = as_input(name, port if port < 0 else of)
+    return node
+
+
+def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
+    op, port = split_tensor(name)
+    op, port = stands.get(op, (f"{into}/{op}", port or 0))
+    return f"{op}:{port}"
+
+
+def _within(index: GraphIndex, made: Made, change: Change, given: Sequence[str], into: str) -> Change:
+    """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
+    tensors = [tensor(index, name) for name in given]
+    if not change.nodes or not may_run_within(index, [op for op, _ in tensors]):
+        return change
+    told = within(index)
+    inside = [(told.given(of), of) for of in tensors if told.given(of)]
+    if not inside:
+        return change
+    if made.has_state:
+        state = [*(v.handle for v in made.index.variable_defs), "a table"][0]
+        name = index.names[inside[0][1][0]]
+        raise GraphEditError(
+            f"The function makes state ({state}), which cannot be initialised inside of a loop or branch, where "
+            f"{name!r} lies; let it read state that editor.grow makes outside, or choose a tensor outside.",
+            [name],
+        )
+    deepest, of = max(inside, key=lambda pair: len(told.contexts.path(pair[0])))
+    path = (0, *told.contexts.path(deepest))
+    for context, other in inside:
+        if context not in path:
+            names = [index.names[of[0]], index.names[other[0]]]
+            raise GraphEditError(
+                f"{names[0]!r} and {names[1]!r} lie in different loops or branches, so no function can be called on "
+                "both; choose tensors of one.",
+                names,
+            )
+    nodes = _anchored(index, change.nodes, of, into)
+    values = [name for node in nodes for name in _values(index, node)]
+    leaves = index.types[of[0]] in EXIT
+    joined = control_flow_contexts.joining(
+        index.beside.contexts(), f"{index.names[of[0]]}:{of[1]}", values, leaves=leaves
+    )
+    return replace(change, nodes=nodes, contexts=joined + change.contexts)
+
+
+def _values(index: GraphIndex, node: Any) -> list[str]:
+    """What a control flow context calls an op: its tensors, or the op where it has none."""
+    return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
+
+
+def _anchored(index: GraphIndex, nodes: tuple[Any, ...], of: Tensor, into: str) -> tuple[Any, ...]:
+    """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
+
+    A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
+    lets them: constants in a function that is inlined would otherwise run outside.
+    """
+    roots = [node for node in nodes if not node.input or node.op in _CALLS]
+    if not roots:
+        return nodes
+    op, port = of
+    made: tuple[Any, ...] = ()
+    anchor = index.names[op]
+    if index.types[op] in SWITCH:
+        taken = {node.name for node in nodes}
+        anchor = next(name for k in range(len(nodes) + 1) if (name := f"{into}/{_HERE}{k or ''}") not in taken)
+        here = type(index.nodes[op])(name=anchor, op="Identity", input=[as_input(index.names[op], port)])
+        here.attr["T"].type = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
+        made = (here,)
+    for node in roots:
+        node.input.append(f"^{anchor}")
+    return (*made, *nodes)

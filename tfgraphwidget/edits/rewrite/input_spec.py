@@ -1,0 +1,182 @@
+"""ReplaceInput: a placeholder takes another dtype or shape, and what the graph has written down of its sizes follows.
+
+Its name stays, since that is what people feed. Which static shapes follow is asked of TensorFlow (`infer`); where
+constants still hold an old size (`sizes`) they are told of, or rewritten: by the new number, by -1 where a Reshape or a
+Slice takes one, else by the size that the input has when the graph runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tfgraphwidget.edits.patch import Change, Patch, patched
+from tfgraphwidget.edits.rewire.edge_moves import Tensor
+from tfgraphwidget.edits.rewrite.consumers import Leading, readers, tensor
+from tfgraphwidget.edits.rewrite.insert import Spec, respecify
+from tfgraphwidget.edits.rewrite.shape_constants import Fixing
+from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.names import free_name, listed, split_input
+
+Infer = Callable[[GraphIndex, Patch], Patch]
+_SAME: Literal["same"] = "same"
+_ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class ReplaceInput:
+    """Let the placeholder `tensor` take another static `shape` ("same" for that it has) or `dtype` ("" for the same).
+
+    Its readers go on reading it, with `mend="Cast"` through a Cast to the old dtype. With `fix` constants that hold an
+    old size are rewritten. `infer` tells static shapes.
+    """
+
+    tensor: str
+    shape: Shape | Literal["same"] = _SAME
+    dtype: str = ""
+    fix: bool = False
+    mend: Literal["", "Cast"] = ""
+    infer: Infer | None = field(default=None, compare=False, repr=False, metadata={"aside": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch, with the `constants` that hold an old size.
+
+        Raises GraphEditError for what is no placeholder, and where an op cannot take what follows.
+        """
+        op, _ = tensor(index, self.tensor)
+        old: Spec = index.shape(op, 0), index.dtypes(op)[0]
+        spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
+        leading = Leading(index)
+        respecify(index, leading.node(op), spec)
+        cast = self._cast(index, op, (old[1], spec[1]), leading)
+        patch = Patch(
+            Change(nodes=cast), changed=leading.changed(f"is {spec[1]} {shape_text(spec[0])}", index.names[op])
+        )
+        if self.infer is None or old[0] is None:
+            return patch
+        return _Resizing(self, self.infer, index, op, _sizes(old[0], spec[0])).run(patch)
+
+    def _cast(self, index: GraphIndex, op: int, dtypes: tuple[str, str], leading: Leading) -> tuple[Any, ...]:
+        """A Cast from the new dtype of the placeholder to the old one, for its readers; none where that is the same."""
+        name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
+        if old == new or not reading:
+            return ()
+        if self.mend != "Cast":
+            first = index.names[reading[0]]
+            raise GraphEditError(
+                f"Op {first!r} reads {name!r} as {old}, and it is to be {new}; keep the dtype.",
+                [first, name],
+                [replace(self, mend="Cast")],
+            )
+        taken = {held.lower() for held in (*index.names, *index.scopes.names)} | index.reserved
+        node = type(index.nodes[op])(name=free_name(f"{name}/Cast", taken), op="Cast", input=[name])
+        node.attr["SrcT"].type, node.attr["DstT"].type = map(index.typing.number, (new, old))
+        node.attr["Truncate"].b = False
+        for reader in reading:
+            leading.lead(reader, (op, 0), f"{node.name}:0")
+        return (node,)
+
+
+def _sizes(old: Shape, new: Shape) -> tuple[tuple[int, int, int | None], ...]:
+    """(position, old size, new size) of each dimension that was known and is another."""
+    now = new if new is not None and len(new) == len(old or ()) else (None,) * len(old or ())
+    pairs = enumerate(zip(old or (), now, strict=True))
+    return tuple((k, was, size) for k, (was, size) in pairs if was is not None and was != size)
+
+
+@dataclass(frozen=True)
+class _Resizing:
+    """Finds the constants that follow a new shape, round by round: what one is rewritten to tells more shapes."""
+
+    command: ReplaceInput
+    infer: Infer
+    index: GraphIndex
+    op: int
+    sizes: tuple[tuple[int, int, int | None], ...]
+
+    def run(self, patch: Patch) -> Patch:
+        """The patch with the constants, rewritten if that was asked for."""
+        found: dict[Encoded, None] = {}
+        fixed: dict[Encoded, None] = {}
+        for _ in range(_ROUNDS):
+            shapes, refusal = self._shapes(patch)
+            moved = Moved(shapes, self.index.names[self.op], self.sizes)
+            new = [one for one in encoded(self._after(patch), moved) if one not in found]
+            found |= dict.fromkeys(new)
+            mending = [one for one in new if one.proposed is not None] if self.command.fix else []
+            if not mending:
+                break
+            fixed |= dict.fromkeys(mending)
+            patch = Fixing(self.index, self.op, patch).fixed(mending)
+        left = tuple(one for one in found if one not in fixed)
+        if refusal is not None:
+            raise self._explained(refusal, left)
+        return replace(patch, constants=tuple(found), notes=(*patch.notes, *_notes(left, fixed)))
+
+    def _after(self, patch: Patch) -> GraphIndex:
+        """The graph after the patch, with the static shapes of before."""
+        return patched(self.index, replace(patch, shapes=()))
+
+    def _shapes(self, patch: Patch) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
+        """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
+        index, refusal = self.index, None
+        try:
+            told = self.infer(index, patch)
+        except GraphEditError as error:
+            refusal, told = error, self._up_to(error, patch)
+        ids = self._after(patch).ids
+        shapes: dict[Tensor, tuple[Shape, Shape]] = {
+            (ids[s.op], s.port): (s.before, s.after) for s in told.shapes if s.op in ids and s.before is not None
+        }
+        return shapes, refusal
+
+    def _up_to(self, refusal: GraphEditError, patch: Patch) -> Patch:
+        """What is inferred of the part of the graph that does not need the ops that refuse."""
+        index = self.index
+        while refusal.ops and refusal.ops[0] in index.ids:
+            gone = traversal.forward(index, [index.ids[refusal.ops[0]]])
+            index = index.without(frozenset(index.names[i] for i in np.flatnonzero(gone).tolist()))
+            kept = index.ids.keys() | {node.name for node in patch.add.nodes}
+            changed = tuple(edited for edited in patch.changed if edited.name in index.ids)
+            nodes = tuple(n for n in patch.add.nodes if all(split_input(text)[0] in kept for text in n.input))
+            patch = replace(patch, add=Change(nodes=nodes), changed=changed)
+            try:
+                return self.infer(index, patch)
+            except GraphEditError as error:
+                refusal = error
+        return Patch()
+
+    def _explained(self, refusal: GraphEditError, left: tuple[Encoded, ...]) -> GraphEditError:
+        """The refusal, which names constants that hold an old size."""
+        if not left:
+            return refusal
+        names = listed(list(dict.fromkeys(one.op for one in left)))
+        mends = [replace(self.command, fix=True)] if not self.command.fix else []
+        way = "fix=True rewrites what can be" if mends else "can be rewritten by editor.set_constant"
+        return GraphEditError(
+            f"{refusal.why.rstrip('.').partition('; choose')[0]}; {names} still "
+            f"{'hold' if ' and ' in names else 'holds'} the old size; {way}.",
+            (*dict.fromkeys(one.op for one in left), *refusal.ops),
+            mends,
+        )
+
+
+def _notes(left: Iterable[Encoded], fixed: Mapping[Encoded, None]) -> Iterable[str]:
+    for one in left:
+        way = f"make it {_told(one.proposed)}" if one.proposed is not None else "nobody knows what it should hold"
+        yield f"{one.op!r} still holds the old size, {_told(one.value)}, for {one.reader!r}; {way}."
+    for one in fixed:
+        yield f"{one.op!r} held the old size, {_told(one.value)}, for {one.reader!r}, and is {_told(one.proposed)} now."
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)

@@ -1,0 +1,197 @@
+"""Remove: ops leave the graph, and with them what nobody needs any more.
+
+What waited for a removed op waits for what that waited for, so that the order in which things happen stays. What
+stood beside it (colocation) stands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tfgraphwidget.edits import queue_runners
+from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import control_flow, traversal
+from tfgraphwidget.graph.control_flow_contexts import EXIT
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.initializers import from_outside
+from tfgraphwidget.graph.resources import keyed
+from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.names import colocated_with, listed, split_tensor
+
+_COLOCATED = "_class"
+
+
+@dataclass(frozen=True)
+class Remove:
+    """Take the ops `what` out of the graph; with `readers` whatever depends on their tensors too.
+
+    With `prune` goes what only they needed: constants, reads of variables, branches that end in them. Not what holds
+    state, does something beside computing, or is in a collection; nor what would leave an input without any reader: of
+    the way from an input to a removed op all stays. `ends` are tensors that callers are given.
+    """
+
+    what: Chosen
+    prune: bool = True
+    readers: bool = False
+    ends: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch; GraphEditError when an op that stays would lose what it reads."""
+        gone = set(chosen(index, self.what))
+        if not gone:
+            raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
+        if self.readers:
+            gone = set(np.flatnonzero(traversal.forward(index, gone, controls=False)).tolist())
+        self._check_unread(index, gone)
+        if self.prune:
+            gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in self.ends})
+        _check_variables(index, gone)
+        leading = Leading(index)
+        _let_wait(index, gone, leading)
+        alone = _stand_alone(index, gone, leading)
+        lost = leaving(index, gone)
+        names = {node.name for node in lost.nodes}
+        touched = tuple(pair for pair in index.beside.runners() if not names.isdisjoint(queue_runners.named(pair[1])))
+        stay = {name: name for _, runner in touched for name in queue_runners.named(runner) if name not in names}
+        dangling = [name for name in self.ends if split_tensor(name)[0] in names]
+        return Patch(
+            add=Change(runners=queue_runners.renamed(touched, stay)),
+            remove=replace(lost, runners=touched),
+            changed=leading.edited(),
+            fed=tuple((name, "") for name in dangling),
+            given=tuple((name, "") for name in dangling),
+            notes=(*alone, *_ends_lost(dangling)),
+        )
+
+    def _check_unread(self, index: GraphIndex, gone: set[int]) -> None:
+        for op in sorted(gone):
+            for reader in index.consumer_lists[op]:
+                if reader in gone:
+                    continue
+                a, b = index.names[reader], index.names[op]
+                raise GraphEditError(
+                    f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor first "
+                    "(editor.reroute, editor.bypass), or remove all that depends on it too.",
+                    [a, b],
+                    [replace(self, readers=True)],
+                )
+
+
+def _no_longer_needed(index: GraphIndex, gone: set[int], ends: set[str]) -> set[int]:
+    """What fed, or was waited for by, ops that go and no others."""
+    kept = _kept(index, ends)
+    found = _fed_only(index, gone, kept)
+    outside = from_outside(index)
+    while True:
+        after = gone | found
+        # An input that nobody would read any more: the way from it to what goes is what people call the model.
+        read = {source for op in after for source in index.input_lists[op]} - after
+        unread = [op for op in read if outside[op] and after.issuperset(index.consumer_lists[op])]
+        way = traversal.forward(index, [op for op in unread if not gone.issuperset(index.consumer_lists[op])])
+        spared = {op for op in found if way[op]}
+        if not spared:
+            return found
+        kept[sorted(spared)] = True
+        found = _fed_only(index, gone, kept)
+
+
+def _fed_only(index: GraphIndex, gone: set[int], kept: Mask) -> set[int]:
+    found: set[int] = set()
+    stack = [source for op in gone for source in index.input_lists[op] + index.control_lists[op]]
+    while stack:
+        op = stack.pop()
+        if op in gone or op in found or kept[op]:
+            continue
+        users = index.consumer_lists[op] + index.waiting_lists[op]
+        if all(user in gone or user in found for user in users):
+            found.add(op)
+            stack += index.input_lists[op] + index.control_lists[op]
+    return found
+
+
+def _kept(index: GraphIndex, ends: set[str]) -> Mask:
+    """The ops that go only when a person says so."""
+    kept = keyed(index) | from_outside(index)
+    held = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
+    named = held | ends | {name for node in index.nodes for name in colocated_with(node)}
+    kept[[index.ids[name] for name in named if name in index.ids]] = True
+    for variable in definitions(index, handles(index)).values():
+        kept[sorted(own_ops(index, variable))] = True
+    kept[[op for op, kind in enumerate(index.types) if kind in EXIT]] = True
+    kept[list(side_effects(index, range(len(index))))] = True
+    return kept
+
+
+def _check_variables(index: GraphIndex, gone: set[int]) -> None:
+    """A variable goes whole or not at all: its tf.Variable names these ops."""
+    for variable in index.variable_defs:
+        if index.ids.get(variable.handle) in gone:
+            continue
+        for name in (variable.initializer, variable.snapshot):
+            op = split_tensor(name or "")[0]
+            if op in index.ids and index.ids[op] in gone:
+                raise GraphEditError(
+                    f"Op {op!r} is a part of variable {variable.handle!r}, which stays; remove the variable with all "
+                    "that reads it, or leave this op.",
+                    [op, variable.handle],
+                )
+
+
+def _let_wait(index: GraphIndex, gone: set[int], leading: Leading) -> None:
+    """What waited for what goes now waits for what that waited for."""
+    for op in sorted(gone):
+        for waiting in set(index.waiting_lists[op]) - gone:
+            before = _waited_for(index, op, gone)
+            node = leading.node(waiting)
+            kept = [text for text in node.input if text != f"^{index.names[op]}"]
+            more = [f"^{index.names[b]}" for b in before if f"^{index.names[b]}" not in kept]
+            node.input[:] = [*kept, *more]
+            if not node.input and control_flow.around(index, waiting):
+                name = index.names[op]
+                raise GraphEditError(
+                    f"Op {node.name!r} runs in its loop or conditional only because it waits for {name!r}; remove it "
+                    "too, or leave that.",
+                    [node.name, name],
+                )
+
+
+def _waited_for(index: GraphIndex, op: int, gone: set[int]) -> list[int]:
+    """What an op waited for, in the end, of what stays."""
+    found: dict[int, None] = {}
+    seen, stack = {op}, [op]
+    while stack:
+        for before in index.control_lists[stack.pop()]:
+            if before not in gone:
+                found[before] = None
+            elif before not in seen:
+                seen.add(before)
+                stack.append(before)
+    return sorted(found)
+
+
+def _stand_alone(index: GraphIndex, gone: set[int], leading: Leading) -> tuple[str, ...]:
+    """What stood beside what goes stands alone; a sentence of it."""
+    names, alone = {index.names[op] for op in gone}, []
+    for op, node in enumerate(index.nodes):
+        if op in gone or names.isdisjoint(colocated_with(node)):
+            continue
+        values = leading.node(op).attr[_COLOCATED].list.s
+        values[:] = [v for v in values if v.removeprefix(b"loc:@").decode(errors="replace") not in names]
+        if not values:
+            del leading.node(op).attr[_COLOCATED]
+        alone.append(node.name)
+    is_one = len(alone) == 1
+    stand = "stands" if is_one else "stand"
+    return (f"{listed(alone)} {stand} on no other op's device any more.",) if alone else ()
+
+
+def _ends_lost(names: Iterable[str]) -> tuple[str, ...]:
+    names = tuple(names)
+    return (f"{listed(names)} is no longer an input or output of a signature.",) if names else ()

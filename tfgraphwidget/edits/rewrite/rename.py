@@ -1,0 +1,250 @@
+"""Rename: an op, a whole name scope, or an end of a signature gets another name.
+
+An op under a new name is a new op to TensorFlow: it is added, the old one goes, and who reads it reads the new one. Its
+state stays: what TensorFlow finds by the op's own name is given that name as its key
+(test_tensorflow_facts.py::test_a_renamed_op_finds_its_state_by_the_key_it_had).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits.clone.node_copier import Copying
+from tfgraphwidget.edits.clone.scopes import LONGEST
+from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.rewrite.consumers import Leading
+from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph.resources import keyed, kind_of, shared_name
+from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES
+from tfgraphwidget.names import (
+    as_input,
+    did_you_mean,
+    enclosing_scopes,
+    free_name,
+    is_scope_name,
+    listed,
+    split_input,
+    split_tensor,
+)
+
+_KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
+
+
+@dataclass(frozen=True)
+class Rename:
+    """Give the op or name scope `old` the name `new`; or, as "signature:key", an end of a signature.
+
+    A variable takes the ops along that are named after it.
+    """
+
+    old: str
+    new: str
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
+        if len(self.new) > LONGEST:
+            raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
+        names = self._names(index)
+        _check_free(index, names)
+        _check_whole(index, names)
+        gone = leaving(index, [index.ids[old] for old in names])
+        made = tuple(_named(node, names, index) for node in gone.nodes)
+        held = index.beside.runners()
+        touched = tuple(pair for pair in held if not names.keys().isdisjoint(queue_runners.named(pair[1])))
+        every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.named(runner)}
+        members, renamed = _members(index, names)
+        variables = tuple(Copying(names).variable(v, "") for v in gone.variables)
+        held_in = index.beside.contexts() if gone.contexts else ()
+        # A context goes on being called as the frame of its loop, which stays.
+        told = control_flow_contexts.renamed(
+            held_in, names, {name: name for name in control_flow_contexts.called(held_in)}
+        )
+        pairs = tuple(names.items())
+        return Patch(
+            add=Change(made, renamed, variables, told, queue_runners.renamed(touched, every), copies=pairs),
+            remove=replace(gone, members=members, runners=touched),
+            scopes=_scopes(index, self.old, self.new, names),
+            changed=_changed(index, names),
+            notes=_emptied(index, names),
+            fed=pairs,
+            given=pairs,
+            renamed=pairs,
+        )
+
+    def _names(self, index: GraphIndex) -> dict[str, str]:
+        """Old name -> new name of each op, in graph order."""
+        old, new = self.old.rstrip("/"), self.new.rstrip("/")
+        scopes = index.scopes
+        if not is_scope_name(new):
+            raise NameTaken(
+                f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin with a letter or "
+                "digit."
+            )
+        if self.old in index.ids:
+            op = index.ids[self.old]
+            along = {op}
+            if index.types[op] in HANDLES and old in scopes.ids:
+                along |= set(scopes.ops(scopes.ids[old]).tolist())
+        elif old in scopes.ids and old:
+            along = set(scopes.ops(scopes.ids[old]).tolist())
+        else:
+            hint = did_you_mean(self.old, [*index.names, *scopes.names])
+            raise UnknownName(f"This graph has no op or name scope {self.old!r}.{hint}")
+        if old == new:
+            raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
+        return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
+
+
+@dataclass(frozen=True)
+class RenameKey:
+    """What renaming an end of a signature is, once it is known to be one: `key` of `signature` becomes `new`."""
+
+    signature: str
+    key: str
+    new: str
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch, which changes no op."""
+        return Patch(keys=((self.signature, self.key, self.new),))
+
+    def spoken(self) -> Rename:
+        """The call that a person writes for it."""
+        return Rename(f"{self.signature}:{self.key}", self.new)
+
+
+def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
+    stay = [name for name in index.names if name not in names]
+    ops = {name.lower() for name in stay}
+    scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
+    for old, new in names.items():
+        low = new.lower()
+        if low not in ops and low not in scopes and low not in index.reserved:
+            continue
+        taken = ops | scopes | index.reserved
+        why = (
+            "is taken in this graph"
+            if low in ops or low in scopes
+            else ("was the name of an op that an edit has removed, and is taken until that is undone")
+        )
+        raise NameTaken(f"{new!r} {why}; {free_name(new, taken)!r} is free.", [old])
+
+
+def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
+    """Variables and v1 control flow contexts are renamed whole or not at all: Python objects name their parts."""
+    for variable in index.variable_defs:
+        if variable.handle in names:
+            continue
+        for name in (variable.initializer, variable.snapshot, variable.initial_value):
+            op = split_tensor(name or "")[0]
+            if op in names:
+                raise GraphEditError(
+                    f"Op {op!r} is a part of variable {variable.handle!r}; rename the variable, and its parts with it: "
+                    f"editor.rename({variable.handle!r}, …).",
+                    [op, variable.handle],
+                )
+    if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
+        return
+    for context in index.beside.contexts():
+        _check_context(index, context, names)
+
+
+def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) -> None:
+    hangs = {split_tensor(name)[0] for name in control_flow_contexts.structure(context)}
+    touched = hangs & names.keys()
+    if touched:
+        held = {split_tensor(name)[0] for name in context.values_def.values} - {
+            split_tensor(name)[0] for name in context.values_def.external_values
+        }
+        left = sorted(((hangs | held) & index.ids.keys()) - names.keys())  # hidden ops have contexts too
+        if left:
+            scope = context.context_name.rpartition("/")[0]
+            # The gradient of a loop has ops in it, under names of its own.
+            is_apart = all(not name.startswith(f"{scope}/") for name in left)
+            way = (
+                'save it as a file without contexts (".pb") and rename that' if is_apart else f"rename all of {scope!r}"
+            )
+            raise GraphEditError(
+                f"Op {min(touched)!r} holds {context.context_name!r} together, of which {left[0]!r} would keep its "
+                f"name; {way}.",
+                [min(touched), left[0]],
+            )
+    for inner in control_flow_contexts.nested(context):
+        _check_context(index, inner, names)
+
+
+def _named(node: Any, names: Mapping[str, str], index: GraphIndex) -> Any:
+    """An op's NodeDef under its new name, and naming others by theirs; its state is found where it was."""
+    new = type(node)()
+    new.CopyFrom(node)
+    new.name = names[node.name]
+    _refer(new, names)
+    if keyed(index)[index.ids[node.name]] and not shared_name(node) and _goes_by_name(node):
+        new.attr[_KEY].s = node.name.encode()
+    return new
+
+
+def _goes_by_name(node: Any) -> bool:
+    """Whether an op's state without a key is found by the op's name; other state nobody can find but the op itself."""
+    by_name = _BY_NAME in node.attr and node.attr[_BY_NAME].b
+    return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
+
+
+def _emptied(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for state that a session does not find under another name. Of variables all without a key are one."""
+    ops = [index.ids[name] for name in names if keyed(index)[index.ids[name]]]
+    nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
+    lost = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
+    holds = "holds" if len(lost) == 1 else "hold"
+    return (f"{listed(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",) if lost else ()
+
+
+def _refer(node: Any, names: Mapping[str, str]) -> None:
+    for k, text in enumerate(node.input):
+        op, port = split_input(text)
+        if op in names:
+            node.input[k] = as_input(names[op], port)
+    if _COLOCATED in node.attr:
+        values = node.attr[_COLOCATED].list.s
+        values[:] = [_colocated(value, names) for value in values]
+
+
+def _colocated(value: bytes, names: Mapping[str, str]) -> bytes:
+    name = value.removeprefix(_COLOCATE).decode(errors="surrogateescape")
+    known = value.startswith(_COLOCATE) and name in names
+    return _COLOCATE + names[name].encode() if known else value
+
+
+def _changed(index: GraphIndex, names: Mapping[str, str]) -> tuple[Any, ...]:
+    """Who stays and names what is renamed."""
+    leading = Leading(index)
+    beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]
+    near = (index.consumer_lists[index.ids[n]] + index.waiting_lists[index.ids[n]] for n in names)
+    for op in {*beside, *(reader for row in near for reader in row)}:
+        if index.names[op] not in names:
+            _refer(leading.node(op), names)
+    return leading.edited()
+
+
+def _members(
+    index: GraphIndex, names: Mapping[str, str]
+) -> tuple[tuple[tuple[str, Member], ...], tuple[tuple[str, Member], ...]]:
+    """All entries of the collections that hold something renamed, before and after: their order stays."""
+    before: list[tuple[str, Member]] = []
+    after: list[tuple[str, Member]] = []
+    copying = Copying(names)
+    for key, held in index.collections.items():
+        if any(split_tensor(member.name)[0] in names for member in held):
+            before += [(key, member) for member in held]
+            after += [(key, Member(member.kind, copying.member(member.name))) for member in held]
+    return tuple(before), tuple(after)
+
+
+def _scopes(index: GraphIndex, old: str, new: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The name scope that comes to be, if it does."""
+    is_scope = len(names) > 1 or old not in index.ids
+    return (new.rstrip("/"),) if is_scope and new.rstrip("/") not in index.scopes.ids else ()

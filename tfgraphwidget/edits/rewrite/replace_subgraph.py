@@ -1,0 +1,165 @@
+"""Replace: a part of the graph by what a Python function makes, or by another part.
+
+Who read the old outputs reads the new ones. The old ops stay, for who wants to compare, or go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tfgraphwidget.edits.patch import Edited, Patch, patched
+from tfgraphwidget.edits.rewire.edge_moves import Wires
+from tfgraphwidget.edits.rewire.validation import check
+from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, check_dtype, chosen, readers, tensor
+from tfgraphwidget.edits.rewrite.graft import Made, grafted
+from tfgraphwidget.edits.rewrite.insert import whole
+from tfgraphwidget.edits.rewrite.remove import Remove
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow_contexts import NEXT
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.subgraph import Part
+from tfgraphwidget.names import listed
+
+
+@dataclass(frozen=True)
+class Replace:
+    """Let those who read outputs of the ops `what` read in their place what `by` gives.
+
+    `by` is a function, which is called on the inputs of `what` and makes its ops in the scope `into`; or other ops of
+    the graph, whose inputs and outputs take the place of those of `what` in their order, or as `ends` says: (old, new)
+    tensors. With `remove` the ops `what` go. `made` is what the function made, `results` are tensors that callers get.
+    """
+
+    what: Chosen
+    by: Any = field(metadata={"spoken": True})
+    into: str = ""
+    ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    remove: bool = False
+    made: Made | None = field(default=None, compare=False, repr=False, metadata={"aside": True})
+    results: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
+
+    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+        """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
+        part = self.part(index)
+        is_part = isinstance(self.by, Selection | tuple)
+        patch = self._by_part(index, part) if is_part else self._by_function(index, part)
+        if not self.remove:
+            return patch
+        kept = tuple(name for name in self.results if name not in dict(patch.given))
+        rest = Remove(part.ops, prune=True, ends=kept).plan(patched(index, patch))
+        return _both(index, patch, rest)
+
+    def part(self, index: GraphIndex) -> Part:
+        """The ops to be replaced, with their inputs and outputs."""
+        ops = chosen(index, self.what)
+        if not ops:
+            raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
+        return Selection.of(index, ops, "")
+
+    def outputs(self, index: GraphIndex, part: Part, count: int) -> tuple[str, ...]:
+        """The outputs that `count` new tensors take the place of: all, or those that somebody reads."""
+        results = set(self.results)
+        read = tuple(
+            n for n in part.outputs if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))
+        )
+        for names in (read, part.outputs):
+            if len(names) == count:
+                return names
+        raise GraphEditError(
+            f"{count} tensor{'s' * (count != 1)} cannot take the place of the {len(read) or len(part.outputs)} that "
+            f"come out ({listed(read or part.outputs)}); let the function give one for each.",
+            part.ops[:1],
+        )
+
+    def _by_function(self, index: GraphIndex, part: Part) -> Patch:
+        made = whole(self.made)
+        outputs = self.outputs(index, part, len(made.outputs))
+        graft = grafted(made, index, part.inputs, self.into)
+        leading = Leading(index)
+        for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
+            of = tensor(index, old)
+            reading = [op for op in readers(index, of) if op not in part.ids]
+            check_dtype(index, reading, of, new, made.dtype(k))
+            _check_way(index, part, reading)
+            for reader in reading:
+                leading.lead(reader, of, new)
+        return Patch(
+            add=graft.change,
+            scopes=(self.into,),
+            changed=leading.edited(),
+            notes=graft.notes,
+            given=tuple(zip(outputs, graft.outputs, strict=True)),
+        )
+
+    def _by_part(self, index: GraphIndex, part: Part) -> Patch:
+        other = Selection.of(index, chosen(index, self.by), "")
+        if not part.ids.isdisjoint(other.ids):
+            raise GraphEditError("The ops share some with those that are to replace them; choose others.", part.ops[:1])
+        pairs = self.ends or (
+            *_paired("input", part.inputs, other.inputs),
+            *_paired("output", part.outputs, other.outputs),
+        )
+        wires = Wires(index)
+        given = []
+        for old, new in pairs:
+            a, b = tensor(index, old), tensor(index, new)
+            if a[0] in part.ids:
+                given.append((old, new))
+                slots = [slot for slot in wires.readers(a) if slot[0] not in part.ids | other.ids]
+                wires.reads |= dict.fromkeys(slots, b)
+            else:
+                wires.reads |= {slot: a for slot in wires.readers(b) if slot[0] in other.ids}
+        check(wires)
+        patch = wires.patch() if wires.moves() else Patch()
+        return replace(patch, given=tuple(given))
+
+
+def _paired(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
+    if len(old) != len(new):
+        raise GraphEditError(
+            f"{len(old)} {what}s ({listed(old)}) and {len(new)} to take their place ({listed(new)}) make no pairs; say "
+            "which is for which: ends={old: new}."
+        )
+    return zip(old, new, strict=True)
+
+
+def _check_way(index: GraphIndex, part: Part, reading: Iterable[int]) -> None:
+    """Raise when what comes out of the part goes into it again: no function can stand for both halves."""
+    round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
+    behind = traversal.forward(index, [op for op in reading if not round_[op]], within=~(part.mask | round_))
+    for name in part.inputs:
+        op, _ = tensor(index, name)
+        if behind[op]:
+            raise GraphEditError(
+                f"{name!r} goes into the selection and depends on what comes out of it; select what lies between too.",
+                [index.names[op], *part.ops[:1]],
+            )
+
+
+def _both(index: GraphIndex, first: Patch, then: Patch) -> Patch:
+    """Two patches one after the other as one, where the second only changes, adds and removes ops of `index`."""
+    changed = {edited.name: edited for edited in first.changed}
+    added = {node.name: node for node in first.add.nodes}
+    for edited in then.changed:
+        if edited.name in added:
+            added[edited.name] = edited.after
+        else:
+            before = changed[edited.name].before if edited.name in changed else edited.before
+            changed[edited.name] = Edited(before, edited.after)
+    gone = {node.name for node in then.remove.nodes}
+    left = tuple(changed[name] for name in sorted(changed.keys() - gone, key=index.ids.__getitem__))
+    nodes = tuple(node for node in added.values() if node.name not in gone)
+    lost = tuple(index.nodes[index.ids[node.name]] for node in then.remove.nodes if node.name in index.ids)
+    return replace(
+        first,
+        add=replace(first.add, nodes=nodes, runners=then.add.runners),
+        remove=replace(then.remove, nodes=lost),
+        changed=left,
+        notes=(*first.notes, *then.notes),
+        given=(*first.given, *then.given),
+        fed=(*first.fed, *then.fed),
+    )

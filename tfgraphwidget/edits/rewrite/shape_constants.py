@@ -1,0 +1,147 @@
+"""Fixing: constants that hold an old size, rewritten in the patch that made it old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from tfgraphwidget.edits.patch import Edited, Patch, patched
+from tfgraphwidget.edits.rewrite import stale_shapes
+from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import free_name
+
+
+class Fixing:
+    """Rewrites constants in a patch."""
+
+    def __init__(self, index: GraphIndex, op: int, patch: Patch) -> None:
+        self.index, self.op, self.patch = index, op, patch
+        self.after = patched(index, replace(patch, shapes=()))
+        self.nodes: dict[str, Any] = {}
+        self.made: list[Any] = []
+        names = (*self.after.names, *self.after.scopes.names)
+        self.taken = {name.lower() for name in names} | self.after.reserved
+
+    def fixed(self, found: Iterable[Encoded]) -> Patch:
+        """The patch with these rewritten."""
+        for one in found:
+            at = self._place(one)
+            if one.proposed is None or at is None:
+                continue
+            new = one.proposed[at] if isinstance(one.proposed, tuple) else one.proposed
+            if isinstance(new, int):
+                self._rewrite(one, new)
+            else:
+                self._compute(one)
+        return self._joined()
+
+    def _place(self, one: Encoded) -> int | None:
+        """Where in the value the size stands."""
+        if isinstance(one.value, int) or one.at is None:
+            return one.at
+        held = stale_shapes.held_by(self.after, self.after.nodes[self.after.ids[one.op]]) or []
+        return one.at if len(held) == len(one.value) else None
+
+    def _node(self, name: str) -> Any:
+        if name not in self.nodes:
+            node = self.nodes[name] = type(self.after.nodes[0])()
+            node.CopyFrom(self.after.nodes[self.after.ids[name]])
+        return self.nodes[name]
+
+    def _rewrite(self, one: Encoded, new: int) -> None:
+        """In the constant itself when nobody else reads it, else in one beside it."""
+        op = self.after.ids[one.op]
+        name = one.op
+        if len(set(self.after.consumer_lists[op])) > 1:
+            name = self._beside(one)
+        node = self._node(name) if name in self.after.ids else next(n for n in self.made if n.name == name)
+        held = stale_shapes.held_by(self.after, node) or []
+        held[one.at or 0] = new
+        stale_shapes.write(self.after, node, held)
+
+    def _beside(self, one: Encoded) -> str:
+        """A copy of the constant for one reader alone."""
+        node = type(self.after.nodes[0])()
+        node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
+        node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
+        self.made.append(node)
+        reader = self._node(one.reader)
+        reader.input[:] = [node.name if text == one.op else text for text in reader.input]
+        return str(node.name)
+
+    def _free(self, wanted: str) -> str:
+        name = free_name(wanted, self.taken)
+        self.taken.add(name.lower())
+        return name
+
+    def _add(self, name: str, op_type: str, inputs: Iterable[str], **attributes: int) -> str:
+        node = type(self.after.nodes[0])(name=self._free(name), op=op_type, input=inputs)
+        for key, value in attributes.items():
+            if key in ("T", "out_type", "Index"):
+                node.attr[key].type = value
+            else:
+                node.attr[key].i = value
+        self.made.append(node)
+        return str(node.name)
+
+    def _constant(self, name: str, held: list[int], *, scalar: bool = False) -> str:
+        int32 = self.index.typing.number("int32")
+        self.made.append(stale_shapes.constant(self.after.nodes[0], self._free(name), held, int32, scalar=scalar))
+        return str(self.made[-1].name)
+
+    def _compute(self, one: Encoded) -> None:
+        """Let the reader take a size that is computed from the input when the graph runs."""
+        scope, int32 = f"{one.reader}/sizes", self.index.typing.number("int32")
+        source = self.index.names[self.op]
+        dtype = self.index.typing.number(self.after.dtypes(self.after.ids[source])[0])
+        shape = self._add(f"{scope}/Shape", "Shape", [source], T=dtype, out_type=int32)
+        ends = [
+            self._constant(f"{scope}/{part}", [k]) for part, k in (("begin", one.position), ("end", one.position + 1))
+        ]
+        step = self._constant(f"{scope}/strides", [1])
+        masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"), 0)
+        sliced = [shape, *ends, step]
+        size = self._add(f"{scope}/size", "StridedSlice", sliced, T=int32, Index=int32, shrink_axis_mask=1, **masks)
+        if one.times != 1:
+            times = self._constant(f"{scope}/times", [one.times], scalar=True)
+            size = self._add(f"{scope}/Mul", "Mul", [size, times], T=int32)
+        self._take(one, size, scope)
+
+    def _take(self, one: Encoded, size: str, scope: str) -> None:
+        """Let the reader take the size in place of the number that the constant holds."""
+        int32 = self.index.typing.number("int32")
+        node = self._node(one.reader)
+        if isinstance(one.value, tuple):
+            parts = [
+                size if k == one.at else self._constant(f"{scope}/{k}", [value], scalar=True)
+                for k, value in enumerate(one.value)
+            ]
+            size = self._add(f"{scope}/Pack", "Pack", parts, T=int32, N=len(parts), axis=0)
+        held = self.after.nodes[self.after.ids[one.op]].attr["value"].tensor
+        if held.dtype != int32:
+            size = self._cast(f"{scope}/Cast", size, held.dtype)
+        data = [k for k, text in enumerate(node.input) if text[:1] != "^"]
+        node.input[data[one.slot]] = size
+
+    def _cast(self, name: str, size: str, dtype: int) -> str:
+        node = type(self.after.nodes[0])(name=self._free(name), op="Cast", input=[size])
+        node.attr["SrcT"].type, node.attr["DstT"].type = self.index.typing.number("int32"), dtype
+        node.attr["Truncate"].b = False
+        self.made.append(node)
+        return str(node.name)
+
+    def _joined(self) -> Patch:
+        """What was made and changed, together with the patch."""
+        ids = self.index.ids
+        changed = {edited.name: edited for edited in self.patch.changed}
+        for name, node in self.nodes.items():
+            if name in ids:
+                changed[name] = Edited(self.index.nodes[ids[name]], node)
+        added = tuple(self.nodes.get(node.name, node) for node in self.patch.add.nodes)
+        return replace(
+            self.patch,
+            add=replace(self.patch.add, nodes=(*added, *self.made)),
+            changed=tuple(sorted(changed.values(), key=lambda edited: ids[edited.name])),
+        )

@@ -1,0 +1,383 @@
+"""Sizes: constants that still hold what a dimension was before an input was given another shape.
+
+What the new shape makes of all others is known by inference; here it is compared with what constants say. A Reshape to
+[32, 10] of what is now (None, 10) is accepted by TensorFlow, and fails when it runs on 12 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.edits.rewire.edge_moves import Tensor, Wires
+from tfgraphwidget.graph import control_flow
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape
+
+# Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
+# vector of sizes is often put together from several constants (`tf.stack([32, tf.shape(x)[1]])`), so it is read
+# entry by entry.
+
+_MOST = 64
+_DEEPEST = 20
+_SAME = frozenset({"Identity", "Cast", "Enter", "Snapshot", "StopGradient"})
+
+
+class Entry(NamedTuple):
+    """One size: its value, the op of the constant that holds it, and its place there; None where it is computed."""
+
+    value: int | None
+    constant: int = -1
+    at: int = 0
+
+
+def entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Entry] | None:
+    """The sizes in a vector, or the one that a scalar is; None when nobody knows how many there are."""
+    op, _ = tensor
+    kind, node = index.types[op], index.nodes[op]
+    if kind == "Const":
+        held = held_by(index, node)
+        return None if held is None else [Entry(value, op, at) for at, value in enumerate(held)]
+    read = Wires(index).inputs(op)
+    if depth < _DEEPEST and kind in _SAME and read:
+        return entries(index, read[0], depth + 1)
+    if depth < _DEEPEST and kind in ("Pack", "ConcatV2"):
+        parts = [entries(index, one, depth + 1) for one in (read if kind == "Pack" else read[:-1])]
+        if all(part is not None for part in parts):
+            return [entry for part in parts for entry in part or ()]
+    shape = index.shape(*tensor)
+    if shape is None or None in shape or len(shape) > 1 or prod(size or 0 for size in shape) > _MOST:
+        return None
+    return [Entry(None)] * prod(size or 0 for size in shape)
+
+
+def held_by(index: GraphIndex, node: Any) -> list[int] | None:
+    """The whole numbers in a Const of rank 0 or 1; None for other ones, or many."""
+    tensor = node.attr["value"].tensor
+    sizes = [dim.size for dim in tensor.tensor_shape.dim]
+    count = prod(sizes)
+    dtypes = {
+        index.typing.number("int32"): (tensor.int_val, "<i4"),
+        index.typing.number("int64"): (tensor.int64_val, "<i8"),
+    }
+    if tensor.dtype not in dtypes or len(sizes) > 1 or count > _MOST:
+        return None
+    values, kind = dtypes[tensor.dtype]
+    if tensor.tensor_content:
+        return [int(value) for value in np.frombuffer(tensor.tensor_content, kind)]
+    held = list(values) or [0]
+    return (held + [held[-1]] * count)[:count]
+
+
+def write(index: GraphIndex, node: Any, numbers: Sequence[int]) -> None:
+    """Let a Const hold other whole numbers, as many as before and of the same dtype."""
+    tensor = node.attr["value"].tensor
+    tensor.ClearField("tensor_content")
+    values = tensor.int_val if tensor.dtype == index.typing.number("int32") else tensor.int64_val
+    values[:] = numbers
+
+
+def constant(like: Any, name: str, numbers: Sequence[int], dtype: int, *, scalar: bool = False) -> Any:
+    """A Const of whole numbers of a dtype (its number: that of int32)."""
+    node = type(like)(name=name, op="Const")
+    node.attr["dtype"].type = dtype
+    tensor = node.attr["value"].tensor
+    tensor.dtype = dtype
+    tensor.tensor_shape.SetInParent()
+    if not scalar:
+        tensor.tensor_shape.dim.add(size=len(numbers))
+    tensor.int_val[:] = numbers
+    return node
+
+
+# Sizes that constants hold, and what they should be once an input has another shape; see `encoded`.
+
+
+class Encoded(NamedTuple):
+    """A constant that holds a size which is another one now, `value`, and takes it to the op `reader`.
+
+    `proposed` is what it should hold, with a text where that is known only when the graph runs; None when nobody knows.
+    `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
+    time the size is `times` that of dimension `position` of the input.
+    """
+
+    op: str
+    value: int | tuple[int, ...]
+    proposed: int | str | tuple[int | str, ...] | None
+    reader: str
+    at: int | None = None
+    slot: int = 0
+    position: int = 0
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a new shape of an input makes of static shapes: (op, port) -> (before, after), both as far as known.
+
+    `name` is the input's, `sizes` are (position, old size, new size) of its dimensions.
+    """
+
+    shapes: Mapping[Tensor, tuple[Shape, Shape]]
+    name: str
+    sizes: tuple[tuple[int, int, int | None], ...]
+
+    def dimensions(self, tensor: Tensor) -> list[tuple[int, int, int | None]]:
+        """(position, size before, size now) of each dimension of a tensor that was known and is another."""
+        before, after = self.shapes.get(tensor, (None, None))
+        if before is None or after is None or len(before) != len(after):
+            return []
+        pairs = enumerate(zip(before, after, strict=True))
+        return [(k, was, now) for k, (was, now) in pairs if was is not None and was != now]
+
+
+class Taken:
+    """An op that takes sizes."""
+
+    def __init__(self, index: GraphIndex, moved: Moved, op: int) -> None:
+        self.index, self.moved, self.op = index, moved, op
+        self.read = Wires(index).inputs(op)
+
+    def sizes(self, slot: int) -> list[Entry]:
+        """The sizes at an input; [] when nobody knows."""
+        return (entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
+
+    def encoded(
+        self, slot: int, all_: list[Entry], k: int, proposed: int | str | None, position: int = 0, times: int = 1
+    ) -> Encoded:
+        """The k-th of the sizes at an input is an old one."""
+        index, entry = self.index, all_[k]
+        mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
+        value = tuple(held for _, held in mine)
+        scalar = index.shape(entry.constant, 0) == ()
+        new = None if proposed is None else tuple(proposed if at == entry.at else held for at, held in mine)
+        name, reader = index.names[entry.constant], index.names[self.op]
+        if scalar:
+            return Encoded(name, value[0], new and new[0], reader, entry.at, slot, position, times)
+        return Encoded(name, value, new, reader, entry.at, slot, position, times)
+
+    def scaled(self, value: int, was: int, now: int | None) -> int | None:
+        """What a multiple of an old size is now; None when it is not known."""
+        return value // was * now if now is not None and value % was == 0 else None
+
+    def known(self, slot: int, all_: list[Entry], k: int, was: int, now: int | None) -> Encoded:
+        """An old size that has to be given as a number, or be computed when the graph runs."""
+        value = all_[k].value or 0
+        number = self.scaled(value, was, now)
+        of = [(p, old) for p, old, _ in self.moved.sizes if old and value % old == 0]
+        of = [(p, old) for p, old in of if old == was] or of
+        # In a loop the size of what lies outside cannot be read; several parts are not put together again.
+        one_part = all(entry.constant == all_[k].constant for entry in all_)
+        if number is not None or len(of) != 1 or not one_part or control_flow.around(self.index, self.op):
+            return self.encoded(slot, all_, k, number)
+        position, old = of[0]
+        text = f'tf.shape("{self.moved.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
+        return self.encoded(slot, all_, k, text, position, value // old)
+
+
+_END = (1 << 31) - 1
+# What makes a tensor from nothing but its shape: the input that says it.
+_MAKERS = {
+    "BroadcastTo": 1,
+    "Empty": 0,
+    "Fill": 0,
+    "RandomStandardNormal": 0,
+    "RandomUniform": 0,
+    "RandomUniformInt": 0,
+    "Range": 1,
+    "StatelessRandomNormalV2": 0,
+    "StatelessRandomUniformV2": 0,
+    "TruncatedNormal": 0,
+}
+# Their inputs have the same sizes.
+_BESIDE = frozenset(
+    {
+        *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "Div", "DivNoNan", "Equal", "FloorDiv", "FloorMod", "Greater"),
+        *("GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul", "NotEqual"),
+        *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
+    }
+)
+# What they read has the same sizes at other places, or some more that are 1.
+_TURNS = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+_STEPS = 1000
+
+
+def encoded(index: GraphIndex, moved: Moved) -> list[Encoded]:
+    """The constants of `index` that hold an old size, in graph order of those who take them.
+
+    `index` is the graph as it is after the edit, with the static shapes of before.
+    """
+    readers = {reader for op, _ in moved.shapes for reader in index.consumer_lists[op]}
+    found: list[Encoded] = []
+    for op in sorted(readers | {i for i, kind in enumerate(index.types) if kind in _MAKERS}):
+        rule = _RULES.get(index.types[op])
+        found += rule(Taken(index, moved, op)) if rule is not None and op in readers else ()
+        found += _made(Taken(index, moved, op)) if index.types[op] in _MAKERS else ()
+    return list(dict.fromkeys(found))
+
+
+def _reshape(taken: Taken) -> Iterator[Encoded]:
+    """The dimensions of the target that stand for one which is another now, unless one of them is -1 or computed."""
+    target = taken.sizes(1)
+    before, after = taken.moved.shapes.get(taken.read[0], (None, None))
+    if not target or before is None or after is None:
+        return
+    had = [-1 if e.value is None else e.value for e in target]
+    if None not in after and -1 not in had and prod(n or 0 for n in after) == prod(had):
+        return
+    resolved = _resolved(before, had, taken.index.shape(taken.op, 0))
+    if resolved is None:
+        yield from _reshape_in_part(taken, target, before)
+        return
+    groups = list(_groups([n or 0 for n in before], resolved))
+    for position, was, now in taken.moved.dimensions(taken.read[0]):
+        group = next((there for here, there in groups if position in here), range(0))
+        if any(had[k] == -1 for k in group):
+            continue
+        k = next((k for k in group if had[k] == was), next((k for k in group if had[k] % was == 0 and had[k]), None))
+        if k is None:
+            continue
+        new = taken.scaled(had[k], was, now)
+        if new is None and not any(e.value == -1 for e in target):
+            new = -1
+        yield taken.known(1, target, k, was, now) if new is None else taken.encoded(1, target, k, new)
+
+
+def _resolved(before: Shape, had: list[int], out: Shape) -> list[int] | None:
+    """The sizes of a target without -1 in it, as they were before; None where they are not known."""
+    if before is None or None in before:
+        return None
+    if had.count(-1) > 1:
+        return None if out is None or None in out or len(out) != len(had) else [n or 0 for n in out]
+    whole, known = prod(n or 0 for n in before), prod(n for n in had if n != -1)
+    return [(whole // known if known else 0) if n == -1 else n for n in had]
+
+
+def _reshape_in_part(taken: Taken, target: list[Entry], before: tuple[int | None, ...]) -> Iterator[Encoded]:
+    """The same where not all dimensions were known: those that come first and stay."""
+    had = [e.value for e in target]
+    for k, was, now in taken.moved.dimensions(taken.read[0]):
+        if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
+            yield taken.encoded(1, target, k, -1) if -1 not in had else taken.known(1, target, k, was, now)
+
+
+def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]]:
+    """The dimensions of a shape and of what it is reshaped to that stand for each other, as few together as can be.
+
+    >>> list(_groups([32, 4, 10], [128, 10]))
+    [(range(0, 2), range(0, 1)), (range(2, 3), range(1, 2))]
+    """
+    i = j = 0
+    while i < len(before) or j < len(after):
+        first = i, j
+        a = b = 1
+        if i < len(before):
+            a, i = before[i], i + 1
+        if j < len(after):
+            b, j = after[j], j + 1
+        while a != b and (i < len(before) or j < len(after)):
+            if (a < b and i < len(before)) or j >= len(after):
+                a, i = a * before[i], i + 1
+            else:
+                b, j = b * after[j], j + 1
+        yield range(first[0], i), range(first[1], j)
+
+
+def _broadcast(taken: Taken) -> Iterator[Encoded]:
+    target = taken.sizes(1)
+    rank = len(taken.index.shape(*taken.read[0]) or ())
+    for position, was, now in taken.moved.dimensions(taken.read[0]):
+        k = position + len(target) - rank
+        if 0 <= k < len(target) and target[k].value == was != 1:
+            yield taken.known(1, target, k, was, now)
+
+
+def _slice(taken: Taken) -> Iterator[Encoded]:
+    """A slice up to the old end; -1 is the end, whatever it is."""
+    begin, size = taken.sizes(1), taken.sizes(2)
+    for k, was, _ in taken.moved.dimensions(taken.read[0]):
+        if k < min(len(begin), len(size)) and (begin[k].value or 0) + (size[k].value or 0) == was and size[k].value:
+            yield taken.encoded(2, size, k, -1)
+
+
+def _strided(taken: Taken) -> Iterator[Encoded]:
+    attr = taken.index.nodes[taken.op].attr
+    if any(attr[name].i for name in ("ellipsis_mask", "new_axis_mask")):
+        return
+    end = taken.sizes(2)
+    for k, was, now in taken.moved.dimensions(taken.read[0]):
+        free = (attr["end_mask"].i | attr["shrink_axis_mask"].i) >> k & 1
+        if k < len(end) and end[k].value == was and not free:
+            yield taken.encoded(2, end, k, _END if now is None else now)
+
+
+def _transposed(taken: Taken) -> Iterator[Encoded]:
+    """The shape that a transposed convolution is to give."""
+    target = taken.sizes(0)
+    for k, was, now in taken.moved.dimensions(taken.read[2]):
+        if k < len(target) and (target[k].value or 0) % was == 0 and target[k].value:
+            yield taken.known(0, target, k, was, now)
+
+
+def _made(taken: Taken) -> Iterator[Encoded]:
+    """What an op makes of sizes alone, where it meets something whose size is another now."""
+    slot = _MAKERS[taken.index.types[taken.op]]
+    sizes, shape = taken.sizes(slot), taken.index.shape(taken.op, 0)
+    if shape is None or None in shape or len(sizes) != max(len(shape), 1) or (taken.op, 0) in taken.moved.shapes:
+        return
+    for k, entry in enumerate(sizes):
+        met = next(_met(taken, k, entry.value), None) if entry.value not in (None, 1) else None
+        if met is not None:
+            yield taken.known(slot, sizes, k, *met)
+
+
+def _beside(taken: Taken) -> Iterator[Encoded]:
+    """A constant, as large as another input was before; nobody knows what it should hold."""
+    index, axis = taken.index, -1
+    if taken.index.types[taken.op] == "ConcatV2":
+        axis = next((e.value for e in taken.sizes(len(taken.read) - 1) if e.value is not None), -1)
+    for other in taken.read:
+        for position, was, _ in taken.moved.dimensions(other):
+            for op, port in taken.read:
+                shape = index.shape(op, port) if index.types[op] == "Const" else None
+                k = position + len(shape or ()) - len(index.shape(*other) or ())
+                if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
+                    yield Encoded(index.names[op], tuple(n or 0 for n in shape), None, index.names[taken.op])
+
+
+def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | None]]:
+    """(size before, size now) of dimensions that meet dimension `k` of what an op makes, handed on as it is."""
+    index, wires = taken.index, Wires(taken.index)
+    seen, stack = {taken.op}, [(taken.op, k)]
+    while stack and len(seen) < _STEPS:
+        op, at = stack.pop()
+        shape = index.shape(op, 0) or ()
+        for reader in index.consumer_lists[op]:
+            if reader in seen:
+                continue
+            seen.add(reader)
+            for other in wires.inputs(reader) if index.types[reader] in _BESIDE else ():
+                shift = len(shape) - len(index.shape(*other) or ())
+                met = (m for m in taken.moved.dimensions(other) if m[0] + shift == at and m[1] == size)
+                yield from ((was, now) for _, was, now in met)
+            out = index.shape(reader, 0)
+            if out is None or (reader, 0) in taken.moved.shapes:
+                continue
+            if out == shape:
+                stack.append((reader, at))
+            elif index.types[reader] in _TURNS and out.count(size) == 1:
+                stack.append((reader, out.index(size)))
+
+
+_RULES: dict[str, Callable[[Taken], Iterator[Encoded]]] = {
+    **dict.fromkeys(_BESIDE, _beside),
+    "BroadcastTo": _broadcast,
+    "Conv2DBackpropInput": _transposed,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "StridedSlice": _strided,
+}

@@ -1,0 +1,271 @@
+"""The insides of all containers of a graph: what a page without a kernel puts together while scopes are opened.
+
+A drawing is laid out bottom-up by scope (`layout`), so the inside of a container depends on the rest only by the sizes
+of what is open in it. Here each is drawn once with its children closed, relative to its own corner, and those of the
+present view once more as they are seen; `labextension/src/page/compose.ts` grows the former to the sizes that it needs.
+
+Each level of the outline is seen at once, with all above it open: what the editor draws there, badges and bookkeeping
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.edges import no_collections
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.op_facts import Ints
+from tfgraphwidget.hierarchy.tree import Outline
+from tfgraphwidget.layout.aspect import level_of
+from tfgraphwidget.layout.compound import ROOT_ASPECT, Inside, Layout, Memo
+from tfgraphwidget.layout.frame import Frame
+from tfgraphwidget.layout.free_form.pinning import pinned_items
+from tfgraphwidget.layout.geometry import Placed
+from tfgraphwidget.scene.coloring.scales import Known, tinted
+from tfgraphwidget.visible.measure import set_badges, sizes
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import BADGE, OP, OPEN, Visible, visible
+
+if TYPE_CHECKING:
+    from tfgraphwidget.scene.scene import Scene
+
+Floats = npt.NDArray[np.float64]
+_ASPECT = 1.4
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The insides of some containers, in the drawing's x and y (see Frame), all of one Visible.
+
+    `visible` is what is seen there, `items` the containers' numbers in it, `placed` their insides, `size` (n, 2) the
+    width and height of each item, `badges` the same of badges as on the screen. `saved`: as they are seen in the
+    editor, with what is open in them.
+    """
+
+    visible: Visible
+    frame: Frame
+    items: list[int]
+    placed: list[Placed]
+    size: Floats
+    badges: Floats
+    pinned: frozenset[str] = frozenset()
+    saved: bool = False
+
+
+class _Alone(Inside):
+    """Draws containers one by one."""
+
+    def alone(self, item: int, aspect: float) -> Placed:
+        """The inside of an open scope, its open children left as small as they are here."""
+        key, structure = self._structure(item)
+        return self._drawn(item, key, structure, level_of(aspect))
+
+
+def levels(index: GraphIndex, shown: Shown, layout: Layout | None = None) -> Iterator[Drawn]:
+    """The insides of all containers with their children closed, a level of the outline at a time."""
+    outline, memo = outline_of(index, fold=shown.fold)[0], dict[Any, Any]()
+    opened: frozenset[str] = frozenset()
+    for depth, nodes in enumerate(outline.levels):
+        opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
+        seen = visible(index, replace(shown, opened=opened, pinned={}))
+        frame = Frame(seen, right=shown.direction == "right" and layout is None)
+        size = sizes(seen)
+        with no_collections():
+            inside = _Alone(seen, frame, size, memo, layout, {})
+            root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
+            items = np.flatnonzero((seen.kind == OPEN) & (seen.depth == depth)).tolist()
+            placed = [inside.alone(item, _ASPECT if item else root) for item in items]
+        yield Drawn(seen, frame, items, placed, inside.size, size)
+
+
+def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, memo: Memo | None = None) -> Drawn:
+    """The insides of the containers that are open, as they are seen; `memo` as for `layout.place`."""
+    seen = visible(index, shown)
+    frame = Frame(seen, right=shown.direction == "right" and layout is None)
+    with no_collections():
+        size = sizes(seen)
+        inside = Inside(seen, frame, size, {} if memo is None else memo, layout, shown.pinned)
+        placed = inside.placed()
+    return Drawn(
+        seen,
+        frame,
+        np.flatnonzero(seen.kind == OPEN).tolist(),
+        placed,
+        inside.size,
+        size,
+        frozenset(shown.pinned),
+        saved=True,
+    )
+
+
+# The insides of containers as columns of numbers: what `labextension/src/page/pieces.ts` reads.  All arrays are
+# flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that they refer to. Coordinates are pixels in
+# the drawing's x and y (see Frame), relative to the upper left corner of the container's inside.  Per inside:
+# `inside_node` (i4, of the outline), `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1),
+# `inside_size` (f4, 2), `inside_port` (f4, 2: x of the lines from above and to below, NaN for none),
+# `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
+# node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,
+# `child_aside`, `child_door`, `child_loop`, `child_pinned`, `child_part` (u1), `child_count`, `child_variables`,
+# `child_label` (u4), `child_aux` (u1: a badge at its readers where these can be seen), `child_badge` (u4, one
+# more). Per badge: `badge_op` (i4), `badge_text`, `badge_count`, `badge_variables` (u4), `badge_family` (u1),
+# `badge_box` (f4, 4, on the screen, from its reader's corner). Per line: `line_source`, `line_target` (i4: child of
+# the inside, -1 for the border), `line_tensors` (u4), `line_back` (u1), `line_bytes` (f4), `line_label` (u4),
+# `line_route` (u4, one more: where its points begin); `route` (f4, 2). Per way to colour, k: `child_tint_k`,
+# `badge_tint_k` (u1), `child_note_k`, `badge_note_k` (u4).
+
+
+Arrays = dict[str, npt.NDArray[Any]]
+_STEP = 8.0  # places are rounded to so many parts of a pixel: that halves what they come to once they are compressed
+
+
+class Texts:
+    """Texts by number, each once; the first is ""."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {"": 0}
+
+    def code(self, text: str) -> int:
+        """The number of a text."""
+        return self._number.setdefault(text, len(self._number))
+
+    def codes(self, texts: Iterable[str]) -> npt.NDArray[np.uint32]:
+        """The numbers of some texts."""
+        return np.array([self.code(text) for text in texts], dtype=np.uint32)
+
+    @property
+    def all(self) -> list[str]:
+        """All texts, in the order of their numbers."""
+        return list(self._number)
+
+
+def pieces(
+    index: GraphIndex, outline: Outline, insides: Iterable[Drawn], texts: Texts, ways: Sequence[Known] = ()
+) -> Arrays:
+    """The arrays of all insides one after the other; see the module's first lines."""
+    rows = [_Rows(index, outline, drawn, texts, ways) for drawn in insides]
+    found: dict[str, list[npt.NDArray[Any]]] = {}
+    for row in rows:
+        for name, array in row.arrays.items():
+            found.setdefault(name, []).append(array)
+    arrays = {name: np.concatenate(parts) for name, parts in found.items()}
+    for name in ("inside_child", "inside_line", "child_badge", "line_route"):
+        arrays[name] = np.concatenate([[0], np.cumsum(arrays[name])]).astype(np.uint32)
+    seen = {op for row in rows if not row.drawn.saved for op in row.drawn.visible.badge_op.tolist()}
+    ops = -1 - arrays["child_is"]
+    arrays["child_aux"] = np.isin(ops, np.fromiter(seen, np.int64, len(seen))).astype(np.uint8)
+    return arrays
+
+
+class _Rows:
+    """The arrays of the insides of one Drawn; what becomes offsets are counts as yet."""
+
+    def __init__(self, index: GraphIndex, outline: Outline, drawn: Drawn, texts: Texts, ways: Sequence[Known]) -> None:
+        self.index, self.outline, self.drawn, self.texts = index, outline, drawn, texts
+        seen = drawn.visible
+        mine = np.zeros(len(seen), dtype=bool)
+        mine[drawn.items] = True
+        around = np.maximum(seen.parent, 0)
+        self.child = np.flatnonzero(mine[around] & (seen.parent >= 0))
+        held = np.zeros(len(seen), dtype=bool)
+        held[self.child] = True
+        self.badge = np.flatnonzero((seen.kind == BADGE) & held[around])
+        self.line = np.flatnonzero(mine[seen.container]) if len(seen.source) else np.zeros(0, dtype=np.intp)
+        self.arrays: Arrays = {**self._insides(), **self._children(), **self._badges(), **self._lines()}
+        for k, known in enumerate(ways):
+            self._colour(k, known)
+
+    def _insides(self) -> Arrays:
+        seen, items, placed = self.drawn.visible, self.drawn.items, self.drawn.placed
+        names, ids = seen.names, self.outline.ids
+        port = [(np.nan if p.enter is None else p.enter, np.nan if p.leave is None else p.leave) for p in placed]
+        per_item = np.bincount(seen.parent[self.child], minlength=len(seen))
+        per_line = np.bincount(seen.container[self.line], minlength=len(seen))
+        return {
+            "inside_node": np.array([ids[names[item]] if item else 0 for item in items], dtype=np.int32),
+            "inside_saved": np.full(len(items), self.drawn.saved, dtype=np.uint8),
+            "inside_loop": seen.loop[items].astype(np.uint8),
+            "inside_size": _rounded([(p.width, p.height) for p in placed], 2),
+            "inside_port": _rounded(port, 2),
+            "inside_child": per_item[items],
+            "inside_line": per_line[items],
+        }
+
+    def _children(self) -> Arrays:
+        seen, rows = self.drawn.visible, self.child
+        names = [seen.names[row] for row in rows.tolist()]
+        is_op = seen.kind[rows] == OP
+        ids, nodes = self.index.ids, self.outline.ids
+        told = zip(names, is_op.tolist(), strict=True)
+        pinned = pinned_items(seen, dict.fromkeys(self.drawn.pinned, (0.0, 0.0)))
+        corner = np.concatenate([np.zeros((0, 2)), *(placed.corner for placed in self.drawn.placed)])
+        columns = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint8) for name in _FLAGS}
+        counts = {f"child_{name}": getattr(seen, name)[rows].astype(np.uint32) for name in ("count", "variables")}
+        return {
+            "child_is": np.array([-1 - ids[name] if op else nodes[name] for name, op in told], dtype=np.int32),
+            "child_box": _rounded(np.concatenate([corner, self.drawn.size[rows]], axis=1), 4),
+            "child_open": (seen.kind[rows] == OPEN).astype(np.uint8),
+            "child_label": self.texts.codes(seen.labels[row] for row in rows.tolist()),
+            "child_pinned": np.isin(rows, list(pinned)).astype(np.uint8) * np.uint8(self.drawn.saved),
+            "child_badge": np.bincount(seen.parent[self.badge], minlength=len(seen))[rows],
+            **columns,
+            **counts,
+        }
+
+    def _badges(self) -> Arrays:
+        seen, rows = self.drawn.visible, self.badge
+        box = np.zeros((len(seen), 4))
+        box[:, 2:] = self.drawn.size[:, ::-1] if self.drawn.frame.right else self.drawn.size
+        set_badges(seen, box)
+        # The badges' own sizes are as on the screen whichever way the drawing runs.
+        box[rows, 2:] = self.drawn.badges[rows]
+        return {
+            "badge_op": np.array([self.index.ids[seen.names[row]] for row in rows.tolist()], dtype=np.int32),
+            "badge_text": self.texts.codes(seen.labels[row] for row in rows.tolist()),
+            "badge_count": seen.count[rows].astype(np.uint32),
+            "badge_variables": seen.variables[rows].astype(np.uint32),
+            "badge_family": seen.family[rows].astype(np.uint8),
+            "badge_box": _rounded(box[rows], 4),
+        }
+
+    def _lines(self) -> Arrays:
+        seen, rows, placed = self.drawn.visible, self.line, self.drawn.placed
+        first = seen.child_start[seen.container[rows]]
+        ends = {
+            f"line_{name}": _inner(end[rows], seen.container[rows], first)
+            for name, end in (("source", seen.source), ("target", seen.target))
+        }
+        none = np.zeros((0, 2))
+        return {
+            **ends,
+            "line_tensors": seen.tensors[rows].astype(np.uint32),
+            "line_back": seen.back[rows].astype(np.uint8),
+            "line_bytes": seen.bytes[rows].astype(np.float32),
+            "line_label": self.texts.codes(seen.edge_labels[row] for row in rows.tolist()),
+            "line_route": np.concatenate([p.points for p in placed] or [np.zeros(0, dtype=np.int64)]),
+            "route": _rounded(np.concatenate([p.route for p in placed] or [none]), 2),
+        }
+
+    def _colour(self, k: int, known: Known) -> None:
+        # All that is looked at is what a Scene and a Visible have in common.
+        tint, notes = tinted(cast("Scene", self.drawn.visible), known)
+        for kind, rows in (("child", self.child), ("badge", self.badge)):
+            self.arrays[f"{kind}_tint_{k}"] = tint[rows]
+            self.arrays[f"{kind}_note_{k}"] = self.texts.codes(notes[row] for row in rows.tolist())
+
+
+_FLAGS = ("family", "aside", "door", "part", "loop")
+
+
+def _inner(end: Ints, container: Ints, first: Ints) -> Ints:
+    return np.where(end == container, -1, end - first).astype(np.int32)
+
+
+def _rounded(places: Any, width: int) -> npt.NDArray[np.float32]:
+    """As float32 (n, width), to parts of a pixel."""
+    return (np.round(np.asarray(places, dtype=np.float64) * _STEP) / _STEP).astype(np.float32).reshape(-1, width)

@@ -1,0 +1,138 @@
+"""What fills the state of a part of a graph that is no variable: tables, iterators. Queues nothing can fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.state.exported_subgraph import PLACEHOLDERS
+from tfgraphwidget.graph.boundary import needed
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.initializers import TABLE, initializers
+from tfgraphwidget.graph.resources import by_key, kind_of, users
+from tfgraphwidget.names import free_name
+
+_EXPORT = "LookupTableExportV2"
+_FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})
+
+
+@dataclass(frozen=True)
+class Content:
+    """`starters` are ops of the index that fill state, tables before iterators; `nodes` NodeDefs that fill more.
+
+    `imports` are those of `nodes` that are to be run.
+    """
+
+    starters: tuple[str, ...]
+    nodes: tuple[Any, ...]
+    imports: tuple[str, ...]
+
+    @property
+    def all_starters(self) -> tuple[str, ...]:
+        """All that is to be run once the variables have values."""
+        return (*self.imports, *self.starters)
+
+
+def content(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], Sequence[Any]]) -> Content:
+    """What fills the state that some ops hold, and that which these need in turn; `run` reads tensors in a session.
+
+    Raises GraphEditError for what cannot be filled where the graph will be loaded.
+    """
+    starters: dict[str, None] = {}
+    exports: dict[str, int] = {}
+    while True:
+        before = len(starters) + len(exports)
+        for key, ops in by_key(index).items():
+            if need[ops].any():
+                _fill(index, key[0], need, ops, starters, exports)
+        need = need | needed(index, (), starters)
+        if len(starters) + len(exports) == before:
+            break
+    _check_closed(index, starters)
+    order = sorted(starters, key=lambda name: any(_kind(index, i) == "iterator" for i in _handles(index, name)))
+    nodes, imports = _imports(index, exports, run)
+    return Content(tuple(order), nodes, imports)
+
+
+def _kind(index: GraphIndex, op: int) -> str:
+    return kind_of(index.types[op])
+
+
+def _handles(index: GraphIndex, starter: str) -> list[int]:
+    return index.input_lists[index.ids[starter]]
+
+
+def _fill(
+    index: GraphIndex,
+    kind: str,
+    need: Mask,
+    ops: Sequence[int],
+    starters: dict[str, None],
+    exports: dict[str, int],
+) -> None:
+    """Find what fills one state, which all of `ops` hold."""
+    wanted = [i for i in ops if need[i]]
+    fills = dict.fromkeys(index.names[i] for op in ops for i in initializers(index, op))
+    first = index.names[wanted[0]]
+    if fills:
+        starters.update(fills)
+    elif kind == TABLE:
+        export = next((i for op in ops for i in users(index, op) if index.types[i] == _EXPORT), None)
+        if export is None:
+            raise GraphEditError(
+                f"Nothing in the graph fills hash table {first!r}, nor reads all of it, so it would be empty where the "
+                "model is loaded; give what is looked up in it as an input.",
+                [first],
+            )
+        exports[first] = export
+    elif kind in _FILLED_BY_RUNNING or (kind == "iterator" and index.types[wanted[0]] != "OneShotIterator"):
+        taken = [i for op in wanted for i in users(index, op) if need[i] and index.dtypes(i)]
+        out = f"{index.names[taken[0]]}:0" if taken else f"{first}:0"
+        raise GraphEditError(
+            f"The outputs need {kind} {first!r}, which only a running session fills; give what comes out of it as an "
+            f"input: inputs=[{out!r}].",
+            [first],
+        )
+
+
+def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) -> None:
+    for name in starters:
+        for op in np.flatnonzero(needed(index, (), [name])).tolist():
+            if index.types[op] in PLACEHOLDERS:
+                raise GraphEditError(
+                    f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
+                    "nobody feeds where the model is loaded; give what is taken out of there as an input.",
+                    [name, index.names[op]],
+                )
+
+
+def _imports(
+    index: GraphIndex, exports: dict[str, int], run: Callable[[Sequence[str]], Sequence[Any]]
+) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """NodeDefs that give tables the contents that they have in the session, and which of them to run."""
+    if not exports:
+        return (), ()
+    read = run([f"{index.names[op]}:{port}" for op in exports.values() for port in (0, 1)])
+    taken = {name.lower() for name in index.names}
+    nodes: list[Any] = []
+    imports = []
+    for k, (table, op) in enumerate(exports.items()):
+        node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", taken), op="LookupTableImportV2")
+        dtypes = [index.nodes[op].attr[key].type for key in ("Tkeys", "Tvalues")]
+        node.attr["Tin"].type, node.attr["Tout"].type = dtypes
+        node.input.append(table)
+        for name, value, dtype in zip(("keys", "values"), read[2 * k : 2 * k + 2], dtypes, strict=True):
+            const = tf.compat.v1.NodeDef(name=f"{node.name}/{name}", op="Const")
+            const.attr["dtype"].type = dtype
+            const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value, tf.as_dtype(dtype), np.shape(value)))
+            node.input.append(const.name)
+            nodes.append(const)
+        nodes.append(node)
+        imports.append(node.name)
+    return tuple(nodes), tuple(imports)

@@ -1,0 +1,126 @@
+"""What lies between two boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from tfgraphwidget.errors import NoPath
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow import control_flow
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.endpoints import pairs
+from tfgraphwidget.graph.expressions import call
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.initializers import from_outside
+from tfgraphwidget.graph.resources import held_by, keyed, of_type
+from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.names import listed, split_tensor
+
+
+@remade
+def between(index: GraphIndex, inputs: Iterable[str], outputs: Iterable[str]) -> Selection:
+    """The ops on a path from an input to an output, and the parameters that those ops read.
+
+    An input names a tensor, or an op for all its tensors; its op stays outside. An output's op lies inside.
+    Parameters are whatever the path needs that is computed from no value from outside: variables, hash tables,
+    constants, what is computed from them. A branch that is computed from another placeholder stays outside, and so does
+    one from a queue or an iterator; its tensor comes in. But a queue or an iterator that an op on the path itself reads
+    from or writes to is a parameter. Of a parameter that only waits for an op outside the control input stays outside.
+    Without inputs: all that the outputs need, queues and iterators too, less the placeholders.
+    An input that no op on a path reads has no part in it; `unused` names such inputs.
+    Raises UnknownName, and NoPath with both names when an output is on no path.
+    """
+    inputs, outputs = tuple(inputs), tuple(outputs)
+    if not outputs:
+        raise NoPath("A part of the graph needs an output boundary; name at least one op or tensor in outputs.")
+    cut = pairs(index, inputs)
+    walked = needed(index, inputs, outputs)
+    expression = call("between", [list(inputs), list(outputs)])
+    if not cut:
+        return Selection(index, walked & ~of_type(index, is_placeholder), expression)
+    path = walked & traversal.forward(index, traversal.readers_of(index, cut))
+    for name in outputs:
+        if not path[index.op(name)]:
+            raise _no_path(index, list(inputs), [name])
+    return Selection(index, path | _parameters(index, path, walked & ~path, [op for op, _ in cut]), expression)
+
+
+def needed(index: GraphIndex, inputs: Collection[str], outputs: Collection[str]) -> Mask:
+    """Ops that the outputs need, without crossing the inputs' tensors; control inputs are followed too."""
+    return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
+
+
+def unused(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:
+    """Those of some inputs that no op of a part reads."""
+    inputs = tuple(inputs)
+    read = (traversal.readers_of(index, [tensor]) for tensor in pairs(index, inputs))
+    return tuple(name for name, readers in zip(inputs, read, strict=True) if not part[readers].any())
+
+
+def left_out(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[str, ...]:
+    """The notice for inputs that a part has no use for; none without any."""
+    if not inputs:
+        return ()
+    which, are = ("Input", "is") if len(inputs) == 1 else ("Inputs", "are")
+    return (f"{which} {listed(inputs)} {are} left out: {listed(outputs)} can be computed without.",)
+
+
+@remade
+def paths(index: GraphIndex, first: str, last: str) -> Selection:
+    """All ops on any path of tensors or control edges from one op or tensor to another, both ends included.
+
+    Raises UnknownName, and NoPath when there is none.
+    """
+    (a, port), b = pairs(index, [first])[0], index.op(last)
+    after = [a] if port == traversal.ANY_PORT else traversal.readers_of(index, [(a, port)])
+    found = traversal.forward(index, after) & traversal.backward(index, [b])
+    if a != b and not found.any():
+        raise _no_path(index, [first], [last])
+    return Selection(index, found | traversal.mask_of(index, [a]), call("paths", [first, last]))
+
+
+@remade
+def path(index: GraphIndex, first: str, last: str) -> Selection:
+    """The ops of one shortest path; see `paths`."""
+    found = traversal.shortest(index, pairs(index, [first])[0], index.op(last))
+    if not found:
+        raise _no_path(index, [first], [last])
+    return Selection.of(index, found, call("path", [first, last]))
+
+
+def _parameters(index: GraphIndex, path: Mask, rest: Mask, inputs: Collection[int]) -> Mask:
+    """Ops of `rest` that the path reads or waits for, and that are computed from nothing that comes from outside.
+
+    They may wait for an op outside, as all that is built under `tf.control_dependencies` does: then only that control
+    input comes from outside. What path and parameters wait for belongs to them if it needs nothing from outside at all,
+    but to wait for `inputs`: an update of a variable that runs before each read would otherwise go on updating the
+    original's.
+    """
+    outside = rest & from_outside(index)
+    if (outside & keyed(index)).any():
+        outside &= of_type(index, is_placeholder) | ~held_by(index, path)
+    free = rest & ~traversal.forward(index, np.flatnonzero(outside), within=rest, controls=False)
+    read = traversal.mask_of(index, index.inputs.values[path[index.inputs.owner]])
+    found = traversal.backward(index, np.flatnonzero(free & read), within=free, controls=False)
+    waiting = (path | found)[index.controls.owner]
+    waited = traversal.mask_of(index, index.controls.values[waiting])
+    outside[list(inputs)] = False
+    free &= ~traversal.forward(index, np.flatnonzero(outside), within=rest)
+    # What is in a loop's body waits for its pivot; `whole` brings that along where the loop is taken.
+    free[[op for block in control_flow(index) for op in block.ops]] = False
+    return found | traversal.backward(index, np.flatnonzero(free & waited), within=free)
+
+
+def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath:
+    """The refusal; it looks whether the two ends were only given the wrong way round."""
+    sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
+    behind = traversal.forward(index, traversal.readers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs]))
+    swapped = behind[[index.op(n) for n in inputs]].any()
+    mend = (
+        "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
+    )
+    ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
+    return NoPath(f"No path leads from {sources} to {ends}; {mend}.", ops)

@@ -1,0 +1,53 @@
+"""Doors: the functions that an op calls, as its NodeDef says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from tfgraphwidget.graph.extras import Beside
+
+
+class Door(NamedTuple):
+    """One function of an op; `label` is what the op uses it as: "f", "cond", "body", "branches[1]"."""
+
+    label: str
+    function: str
+
+
+def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
+    """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition,
+    and what an If does before what it does else.
+
+    An op whose type is a function's name calls that one (a TensorFlow 1 Defun).
+    """
+    if not functions:
+        return ()
+    found = [Door("", node.op)] if node.op in functions else []
+    for label, value in node.attr.items():
+        kind = value.WhichOneof("value")
+        if kind == "func":
+            found.append(Door(label, value.func.name))
+        elif kind == "list":
+            found += [Door(f"{label}[{k}]", held.name) for k, held in enumerate(value.list.func)]
+    known = (door for door in found if door.function in functions)
+    return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
+
+
+def calls(functions: Collection[str], library: Beside, nodes: Iterable[Any]) -> dict[str, None]:
+    """The functions that NodeDefs call, and those that these call, their gradients included; callers first.
+
+    `functions` are the names of those that `library` holds.
+    """
+    found: dict[str, None] = {}
+    stack = list(nodes) if functions else []
+    while stack:
+        wanted = [door.function for door in doors(stack.pop(), functions)]
+        while wanted:
+            name = wanted.pop()
+            if name not in found:
+                found[name] = None
+                stack += library.function(name).node_def
+                gradient = library.gradient(name)
+                wanted += [gradient] if gradient else []
+    return found

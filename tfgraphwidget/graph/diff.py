@@ -1,0 +1,278 @@
+"""Difference: what one graph has that another has not, op by op, and what is another in ops that both have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.graph.attributes import NAMES, Attributes
+from tfgraphwidget.graph.edges import Mask, no_collections
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_matching import paired
+from tfgraphwidget.graph.resources import key_of, keyed
+from tfgraphwidget.graph.table import frame
+from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.names import colocated_with
+from tfgraphwidget.progress import counted
+
+COLUMNS = ("change", "op", "was", "what", "before", "after")
+_MOST = 12  # lines of each kind that are printed
+_KEY, _BESIDE = "shared_name", "_class"
+
+
+class Detail(NamedTuple):
+    """One thing that is another in an op: "type", "device", "input 0", "control input", "attr strides"."""
+
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before or not self.after:
+            return f"{self.what} {'+' if self.after else '-'} {self.after or self.before}"
+        return f"{self.what} {self.before} → {self.after}"
+
+
+class Changed(NamedTuple):
+    """An op that both graphs have; `was` is its name before."""
+
+    name: str
+    was: str
+    details: tuple[Detail, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'; '.join(map(str, self.details))}"
+
+
+class Functions(NamedTuple):
+    """Names of functions in the libraries; those renamed as (before, after)."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+_NONE = Functions()
+
+
+@dataclass(frozen=True, repr=False)
+class Difference:
+    """What became of a graph: names of ops, in graph order.
+
+    `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
+    too are among the `changed`. False when there is no difference; its length is the number of ops that differ.
+    `between` says in words what it leads from and to, where that is known; it is printed first.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[Changed, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    functions: Functions = _NONE
+    between: tuple[str, str] | None = field(default=None, compare=False)
+
+    def __bool__(self) -> bool:
+        return bool(len(self) or any(self.functions))
+
+    def __len__(self) -> int:
+        both = {change.name for change in self.changed} | {after for _, after in self.renamed}
+        return len(self.added) + len(self.removed) + len(both)
+
+    def ops(self, index: GraphIndex) -> dict[str, Mask]:
+        """For each of "added", "removed" and "changed" (renamed too) one bool per op of either graph."""
+        both = [name for change in self.changed for name in (change.name, change.was)]
+        both += [name for pair in self.renamed for name in pair]
+        kinds = {"added": self.added, "removed": self.removed, "changed": both}
+        return {kind: mask_of(index, (index.ids[n] for n in names if n in index.ids)) for kind, names in kinds.items()}
+
+    def rows(self) -> list[dict[str, str]]:
+        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, and each function."""
+        names = Functions._fields
+        told = [("added", name, "", "op", "", "") for name in self.added]
+        told += [("removed", name, name, "op", "", "") for name in self.removed]
+        told += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
+        told += [("changed", c.name, c.was, d.what, d.before, d.after) for c in self.changed for d in c.details]
+        for kind, held in zip(names[:3], self.functions[:3], strict=True):
+            told += [(kind, str(name), "", "function", "", "") for name in held]
+        told += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        return [dict(zip(COLUMNS, row, strict=True)) for row in told]
+
+    def table(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        return frame(self.rows(), COLUMNS)
+
+    def __repr__(self) -> str:
+        if not self:
+            return "No difference."
+        held: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+            ("op added", self.added, self.added),
+            ("op removed", self.removed, self.removed),
+            ("op changed", self.changed, self.changed),
+            ("op renamed", self.renamed, _moves(self.renamed)),
+            *(
+                (f"function {kind}", names, names)
+                for kind, names in zip(Functions._fields, self.functions, strict=True)
+            ),
+        ]
+        first = [f"{' → '.join(self.between)}:"] if self.between else []
+        rest = (line for title, found, items in held if found for line in _listed(title, len(found), items))
+        return "\n".join((*first, *rest))
+
+
+def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Renamings as people see them: a scope that was renamed is one."""
+    count: Counter[tuple[str, str]] = Counter()
+    for before, after in renamed:
+        here, there = before.split("/"), after.split("/")
+        while len(here) > 1 and len(there) > 1 and here[-1] == there[-1]:
+            here, there = here[:-1], there[:-1]
+        count["/".join(here), "/".join(there)] += 1
+    return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
+
+
+def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
+    kind, _, done = title.partition(" ")
+    yield f"{count:,} {kind}{'s' if count > 1 else ''} {done}"
+    for item in items[:_MOST]:
+        yield f"    {' → '.join(item) if type(item) is tuple else item}"
+    if len(items) > _MOST:
+        yield f"    and {len(items) - _MOST:,} more"
+
+
+def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str] | None = None) -> Difference:
+    """What `after` is, seen from `before`; `renamed` are names before -> after that are known, of any ops.
+
+    An attribute at its default is none, the order of control inputs does not matter, and a function is what it does.
+    """
+    if before is after:
+        return Difference()
+    with no_collections():
+        return _Comparison(before, after, renamed or {}).told()
+
+
+class _Comparison:
+    """Two indexes, and which op of the one is which of the other."""
+
+    def __init__(self, before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> None:
+        self.before, self.after = before, after
+        self.attributes = Attributes(before), Attributes(after)
+        self.pair: list[int] = paired(before, after, self.attributes, renamed).tolist()
+        held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
+        self.renamed = {was: name for was, name in held if was != name}
+
+    def told(self) -> Difference:
+        """All of it."""
+        there = set(self.pair)
+        return Difference(
+            added=tuple(name for j, name in enumerate(self.after.names) if j not in there),
+            removed=tuple(name for name, j in zip(self.before.names, self.pair, strict=True) if j < 0),
+            changed=tuple(self._changed()),
+            renamed=tuple(sorted(self.renamed.items(), key=lambda pair: self.after.ids[pair[1]])),
+            functions=self._functions(),
+        )
+
+    def _changed(self) -> Iterator[Changed]:
+        """The ops that both have and that are not the same, in the order of `after`."""
+        for j, i in counted(sorted((j, i) for i, j in enumerate(self.pair) if j >= 0), "Comparing"):
+            a, b = self.before.nodes[i], self.after.nodes[j]
+            if a is b or (a.name == b.name and a == b):
+                continue
+            details = tuple(self._details(i, j, a, b))
+            if details:
+                yield Changed(self.after.names[j], self.before.names[i], details)
+
+    def _details(self, i: int, j: int, a: Any, b: Any) -> Iterator[Detail]:
+        for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
+            if one != other:
+                yield Detail(what, one, other)
+        if i in self._read_others:
+            yield from self._inputs(i, j)
+        yield from self._controls(i, j)
+        one, other = self.attributes
+        same = one.kind(i) == other.kind(j)
+        names = NAMES if same else one.meant(a).keys() | other.meant(b).keys()
+        for name in sorted(name for name in names if name in a.attr or name in b.attr):
+            yield from self._attribute(name, i, j)
+
+    @cached_property
+    def _read_others(self) -> frozenset[int]:
+        """The ops of `before` that read other tensors in `after`."""
+        here, there, pair = self.before.inputs, self.after.inputs, np.array([*self.pair, -1], np.int32)
+        count, theirs = np.diff(here.start), np.diff(there.start)
+        both = pair[:-1] >= 0
+        others = both & (count != np.where(both, np.append(theirs, 0)[pair[:-1]], 0))
+        owner = here.owner
+        compared = (both & ~others)[owner]
+        at = np.arange(len(owner), dtype=np.int32)[compared]
+        to = there.start[pair[owner[at]]] + at - here.start[owner[at]]
+        differ = (pair[here.values[at]] != there.values[to]) | (self.before.ports[at] != self.after.ports[to])
+        others[owner[at[differ]]] = True
+        return frozenset(np.flatnonzero(others).tolist())
+
+    def _inputs(self, i: int, j: int) -> Iterator[Detail]:
+        here, there = _read(self.before, i), _read(self.after, j)
+        for slot in range(max(len(here), len(there))):
+            was, now = (side[slot] if slot < len(side) else None for side in (here, there))
+            if was is None or now is None or (self.pair[was[0]], was[1]) != now:
+                yield Detail(f"input {slot}", _named(self.before, was), _named(self.after, now))
+
+    def _controls(self, i: int, j: int) -> Iterator[Detail]:
+        waits, now_waits = self.before.control_lists[i], self.after.control_lists[j]
+        kept = {self.pair[op] for op in waits}
+        for op in dict.fromkeys(waits):
+            if self.pair[op] not in now_waits:
+                yield Detail("control input", self.before.names[op], "")
+        for op in dict.fromkeys(now_waits):
+            if op not in kept:
+                yield Detail("control input", "", self.after.names[op])
+
+    def _attribute(self, name: str, i: int, j: int) -> Iterator[Detail]:
+        one, other = self.attributes
+        a, b = self.before.nodes[i], self.after.nodes[j]
+        if one.value(a, name) != other.value(b, name) and not self._means_the_same(name, i, j):
+            before, after = one.text(a, name), other.text(b, name)
+            yield Detail(f"attr {name}", before, after if before != after else f"{after}, another")
+
+    def _means_the_same(self, name: str, i: int, j: int) -> bool:
+        """Whether an attribute that names ops, or is a name, names the same in both."""
+        if name == _BESIDE:
+            was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
+            return was == set(colocated_with(self.after.nodes[j]))
+        keeps = name == _KEY and keyed(self.before)[i] and keyed(self.after)[j]
+        return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
+
+    def _functions(self) -> Functions:
+        """What became of the libraries."""
+        one, other = self.attributes
+        before, after = self.before.functions, self.after.functions
+        both = frozenset() if self.before.beside is self.after.beside else before & after
+        digests = [_by_digest(names, told) for names, told in ((before - after, one), (after - before, other))]
+        renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
+        return Functions(
+            added=tuple(sorted(after - before - set(renamed.values()))),
+            removed=tuple(sorted(before - after - renamed.keys())),
+            changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
+            renamed=tuple(sorted(renamed.items())),
+        )
+
+
+def _by_digest(names: Iterable[str], told: Attributes) -> dict[bytes, str]:
+    """The functions of which there is no other that does the same, by what they do."""
+    digests = {name: told.function(name) for name in names}
+    count = Counter(digests.values())
+    return {digest: name for name, digest in digests.items() if count[digest] == 1}
+
+
+def _read(index: GraphIndex, op: int) -> list[tuple[int, int]]:
+    start = index.inputs.start
+    return list(zip(index.input_lists[op], index.ports[start[op] : start[op + 1]].tolist(), strict=True))
+
+
+def _named(index: GraphIndex, tensor: tuple[int, int] | None) -> str:
+    return "" if tensor is None else f"{index.names[tensor[0]]}:{tensor[1]}"

@@ -1,0 +1,172 @@
+"""Which ops give a state that is no variable its content, and so, what a part of a graph can own.
+
+What initialises (a hash table from constants, an iterator from its dataset) needs nothing that a person feeds; what
+goes on filling (a queue from files) is run by queue runners, or by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+import numpy as np
+
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.cached_per_index import remembered
+from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
+from tfgraphwidget.graph.edges import Mask, frozen
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
+from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, is_placeholder
+from tfgraphwidget.names import split_tensor
+
+TABLE = "hash table"
+_TABLE_INITIALIZERS = "table_initializer"
+_INITIALIZES = re.compile(r"InitializeTable\w*")
+_IMPORTS = re.compile(r"LookupTableImport\w*")
+_NOTHING = re.compile(r"(?!)")
+# By the kind of the state.
+_FILLS = {
+    "queue": re.compile(r"QueueEnqueue\w*"),
+    "barrier": re.compile(r"BarrierInsertMany"),
+    "accumulator": re.compile(r"\w*AccumulatorApplyGradient"),
+    "iterator": re.compile(r"MakeIterator|MultiDeviceIteratorInit"),
+    "summary writer": re.compile(r"CreateSummary\w+Writer"),
+    **dict.fromkeys(("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING),
+}
+_FILLED_BY_HAND = frozenset({"barrier", "accumulator", "staging area", "map of sparse tensors"})
+_WITHOUT_CONTENT = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
+_ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
+
+
+class Filling:
+    """Who fills the states of an index; the queue runners are read once."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self._runs: dict[str, set[int]] | None = None
+
+    def ops(self, handle: int) -> list[int]:
+        """The ops that fill a state that is no variable, in graph order; a runner's closing ops too."""
+        kind = kind_of(self.index.types[handle])
+        if kind not in _FILLS or kind == TABLE:
+            return initializers(self.index, handle)
+        by_hand = (i for i in users(self.index, handle) if _FILLS[kind].fullmatch(self.index.types[i]))
+        return sorted(self._run_by_runners(handle) if kind == "queue" else ()) or list(by_hand)
+
+    def starts_empty(self, handle: int) -> bool:
+        """Whether a copy of a state lacks what the original holds until somebody fills it: no op that runs by itself.
+
+        Variables are not asked for. A table that has initialisers, or an iterator, starts as the original did.
+        """
+        kind = kind_of(self.index.types[handle])
+        if kind == "queue":
+            return not self._run_by_runners(handle)
+        if kind in _FILLED_BY_HAND:
+            return True
+        known = kind in _FILLS and kind != TABLE
+        by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index, i))
+        return not known and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
+
+    def _run_by_runners(self, queue: int) -> set[int]:
+        if self._runs is None:
+            self._runs = {}
+            for _, runner in self.index.beside.runners():
+                names = (*runner.enqueue_op_name, runner.close_op_name, runner.cancel_op_name)
+                run = {self.index.ids.get(split_tensor(name)[0], -1) for name in names}
+                self._runs.setdefault(split_tensor(runner.queue_name)[0], set()).update(run - {-1})
+        return self._runs.get(self.index.names[queue], set())
+
+
+def initializers(index: GraphIndex, handle: int) -> list[int]:
+    """The ops that give a state its first content and can be run at any time, in graph order.
+
+    A state of a kind that nobody here has heard of is initialised by what only writes to it, from constants.
+    """
+    listed, kind, found = _listed(index), kind_of(index.types[handle]), []
+    for i in users(index, handle):
+        sure = kind == TABLE and (i in listed or _INITIALIZES.fullmatch(index.types[i]))
+        if sure or (_may_initialize(index, i, handle, kind) and _is_free(index, i, handle)):
+            found.append(i)
+    return found
+
+
+@remembered
+def _listed(index: GraphIndex) -> frozenset[int]:
+    """The ops that a graph's own list has for initialising its tables."""
+    names = (split_tensor(member.name)[0] for member in index.collections.get(_TABLE_INITIALIZERS, ()))
+    return frozenset(index.ids[name] for name in names if name in index.ids)
+
+
+def _may_initialize(index: GraphIndex, op: int, handle: int, kind: str) -> bool:
+    """Whether an op initialises a state if it needs nothing from outside: else it may as well be a Saver's restore."""
+    op_type = index.types[op]
+    if kind == TABLE:
+        return _IMPORTS.fullmatch(op_type) is not None
+    if kind in _FILLS:
+        return kind == "iterator" and _FILLS[kind].fullmatch(op_type) is not None
+    gives = index.dtypes(handle)
+    is_handle = bool(gives) and (gives[0] == "resource" or gives[0].endswith("_ref"))
+    return is_handle and not index.dtypes(op) and not _ENDS.fullmatch(op_type)
+
+
+def _is_free(index: GraphIndex, op: int, handle: int) -> bool:
+    """Whether an op needs nothing from outside but its handle; it may read variables and tables."""
+    seen, stack = {op, handle}, [op]
+    while stack:
+        at = stack.pop()
+        own = at == op or kind_of(index.types[at]) == TABLE
+        if (not own and comes_from_outside(index, at)) or index.types[at] in V1_LOOPS:
+            return False
+        before = set(index.input_lists[at] + index.control_lists[at]) - seen
+        seen |= before
+        stack += before
+    return True
+
+
+def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
+    """The ops among `ops` to run for the states among them to have their first content, once variables have theirs.
+
+    In graph order, but tables before iterators. What goes on filling (queues) is not among them, nor what must be fed.
+    """
+    held = [i for i in np.flatnonzero(keyed(index)).tolist() if i in ops and index.types[i] not in HANDLES]
+    held.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
+    found = dict.fromkeys(i for handle in held for i in initializers(index, handle) if i in ops)
+    return tuple(i for i in found if not _must_be_fed(index, i))
+
+
+def _must_be_fed(index: GraphIndex, op: int) -> bool:
+    """Whether an op needs, or only waits for, a placeholder that has no default."""
+    fed = of_type(index, lambda kind: is_placeholder(kind) and kind != "PlaceholderWithDefault")
+    return bool(fed.any() and (traversal.backward(index, [op]) & fed).any())
+
+
+@remembered
+def from_outside(index: GraphIndex) -> Mask:
+    """The ops that bring in values which a part of the graph does not own: `comes_from_outside`.
+
+    But hash tables are parameters, as variables are.
+    """
+    kinds, code = index.kinds
+    first = np.zeros(len(kinds), dtype=np.int64)
+    first[code[::-1]] = np.arange(len(code))[::-1]
+    # One answer for all ops of a type, but for types that TensorFlow does not know: there each NodeDef may differ.
+    found: Mask = np.array([comes_from_outside(index, i) for i in first.tolist()], dtype=bool)[code]
+    unknown = [k for k, kind in enumerate(kinds) if index.typing.definition(kind) is None]
+    for i in np.flatnonzero(np.isin(code, unknown)).tolist():
+        found[i] = comes_from_outside(index, i)
+    found &= ~of_type(index, lambda kind: kind_of(kind) == TABLE)
+    frozen(found)
+    return found
+
+
+@remembered
+def computed_from_outside(index: GraphIndex) -> Mask:
+    """The ops that are `from_outside`, and all that is computed from them.
+
+    An op that only waits for one of them, by a control input, is not among them: a variable's read or a constant under
+    `tf.control_dependencies` is what it would be without.
+    """
+    found = traversal.forward(index, np.flatnonzero(from_outside(index)), controls=False)
+    frozen(found)
+    return found

@@ -1,0 +1,300 @@
+"""Whole loops and conditionals: what a copy must take along so that none of v1 control flow is cut in half.
+
+Half a loop cannot run: its Merges wait for NextIterations that nobody copied, its Exits for a LoopCond. So a part that
+takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what invariants
+enter there, may stay inside: TensorFlow itself adds ops to a body like that.
+
+Loops pass values on by way of stacks and TensorArrays, which live for one step: a gradient loop pops what its forward
+loop pushed. An edge shows their handle only. Original and copy must not share one, and who reads one needs all that
+fill it, so that a gradient loop brings its forward loop along.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow import Conditional, Loop, control_flow
+from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, MERGE, NEXT, SWITCH
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.initializers import computed_from_outside
+
+Tensor = tuple[int, int]
+
+_STACK = frozenset({"Stack", "StackV2"})
+_ARRAY = frozenset({"TensorArray", "TensorArrayV2", "TensorArrayV3"})
+_ARRAY_GRADIENT = frozenset({"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"})
+_HANDLES = _STACK | _ARRAY | _ARRAY_GRADIENT
+_FILLING = ("StackPush", "TensorArrayWrite", "TensorArrayScatter", "TensorArrayUnpack", "TensorArraySplit")
+# What hands a tensor on as it is.
+_PASSING = ENTER | EXIT | NEXT | SWITCH | MERGE | {"Identity", "RefIdentity"}
+
+
+def whole(
+    index: GraphIndex, ops: Collection[int], cut: Collection[Tensor] = (), *, grow: bool = True
+) -> frozenset[int]:
+    """`ops` with all of each v1 loop and conditional that they take a part of, and what these keep for one step.
+
+    What `grow` adds brings the variables and constants along that it reads. Without `grow` only the handles of stacks
+    and TensorArrays are added. Ops that lie in one body only stay there. `cut` are the tensors (op, port) that come in
+    from outside. Raises NotClonable, which names the loop or conditional, when one of them lies inside what must be
+    taken whole, and without `grow` when `ops` hold only a part of it.
+    """
+    flow = _Flow(index)
+    if not flow.blocks and not flow.state:
+        return frozenset(ops)
+    found = frozenset(ops)
+    while True:
+        grown = flow.grown(found)
+        if not grow:
+            flow.check_held(found, grown)
+            break
+        more = grown | flow.parameters(grown - found, grown, cut) | flow.deciding(grown)
+        if more == found:
+            break
+        found = more
+    flow.check_cut(grown, cut)
+    return grown
+
+
+def all_of(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
+    """`ops` with all of each loop and conditional that holds one of them, the outermost ones too."""
+    flow = _Flow(index)
+    grown = flow.grown(frozenset(ops), stay=False)
+    return grown | flow.deciding(grown)
+
+
+def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
+    """The frame names of the while loops whose own variables enter among `ops`, in graph order; each once.
+
+    An invariant that enters a loop which is not copied is not one: its copy enters the original's frame.
+    """
+    entering = (index.nodes[i].attr for i in sorted(ops) if index.types[i] in ENTER)
+    return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
+
+
+def _varies(attributes: Any) -> bool:
+    return "is_constant" not in attributes or not attributes["is_constant"].b
+
+
+class _Flow:
+    """The loops and conditionals of a graph, and the stacks and TensorArrays.
+
+    `owner` is the innermost block of an op, as its number; `invariants` are the Enters of what does not vary. `handle`
+    is the stack or TensorArray that an op reads, `state` tells which handles are one: gradients of one TensorArray
+    under one name. `filling` and `other` are a state's readers.
+    """
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self.blocks = control_flow(index)
+        number = {id(block): k for k, block in enumerate(self.blocks)}
+        self.outer = [-1 if b.outer is None else number[id(b.outer)] for b in self.blocks]
+        self.owner = {op: k for k, block in enumerate(self.blocks) for op in block.ops}
+        entering = (op for block in self.blocks if isinstance(block, Loop) for op in block.enters)
+        self.invariants = frozenset(op for op in entering if not _varies(index.nodes[op].attr))
+        self.handle: dict[int, int] = {}
+        self.state: dict[int, int] = {}
+        self.filling: defaultdict[int, list[int]] = defaultdict(list)
+        self.other: defaultdict[int, list[int]] = defaultdict(list)
+        if not _HANDLES.isdisjoint(index.kinds[0]):
+            self._read_states()
+
+    def grown(self, ops: frozenset[int], *, stay: bool = True) -> frozenset[int]:
+        """`ops`, grown until no block is cut and no stack or TensorArray is shared; `stay` leaves bodies alone."""
+        found = set(ops)
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for k in self.taken(found, stay=stay):
+                found |= self.blocks[k].ops
+            self._add_states(found)
+        return frozenset(found)
+
+    def taken(self, ops: Collection[int], *, stay: bool = True) -> list[int]:
+        """The blocks that `ops` take a part of, those left out whose bodies they only lie in; outermost first."""
+        touched = {k for k, block in enumerate(self.blocks) if not block.ops.isdisjoint(ops)}
+        around = set(self._path(self._home(ops))) if stay and touched else set()
+        return sorted(touched - around)
+
+    def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
+        """Raise when more is needed than handles, and the numbers that these are made of."""
+        types = self.index.types
+        missing = {op for op in grown - ops if op in self.owner or types[op] not in _HANDLES | {"Const"}}
+        for k in self.taken(grown):
+            lacking = sorted(missing & self.blocks[k].ops)
+            if lacking:
+                names = self.index.names
+                raise NotClonable(
+                    f"The selection holds only a part of {_called(self.blocks[k])}: {names[lacking[0]]!r} is missing, "
+                    f"for one; {self._way_out(k)}.",
+                    [names[op] for op in lacking],
+                )
+        if missing:
+            self._refuse_unfilled(min(missing))
+
+    def _refuse_unfilled(self, op: int) -> None:
+        name = self.index.names[op]
+        raise NotClonable(
+            f"The selection reads a TensorArray that {name!r} fills, which it does not hold; add .whole() to it.",
+            [name],
+        )
+
+    def check_cut(self, ops: frozenset[int], cut: Collection[Tensor]) -> None:
+        """Raise when an input lies inside a block that is taken, or takes the place of what fills a TensorArray."""
+        taken = set(self.taken(ops)) if cut else set()
+        for op, port in cut:
+            names = self.index.names
+            for k in reversed([k for k in self._path(self.owner.get(op, -1)) if k in taken]):
+                if op not in _leaving(self.blocks[k]):
+                    raise NotClonable(
+                        f"Input {self._tensor(op, port)!r} lies inside {_called(self.blocks[k])}, which can only be "
+                        f"copied whole; {self._way_out(k)}.",
+                        [names[op]],
+                    )
+            for reader, slot in self._readers(op, port) if self.state else ():
+                flows = slot > 0 and slot == len(self.index.input_lists[reader]) - 1
+                if flows and reader in ops and self.index.types[reader].startswith("TensorArray"):
+                    raise NotClonable(
+                        f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its TensorArray is full, "
+                        "and the copy has one of its own; choose an input before the TensorArray is filled.",
+                        [names[op], names[reader]],
+                    )
+
+    def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
+        """What the added ops read, as in `between`: from `cut` on, or what depends on no value from outside."""
+        if not added:
+            return frozenset()
+        free = ~computed_from_outside(self.index)
+        # What a loop carries along and the outputs do not need, too, must come from the copy's inputs.
+        path = traversal.forward(self.index, traversal.readers_of(self.index, cut))
+        path &= traversal.backward(self.index, added, stop=cut)
+        within = free | path
+        home = self._home(grown)
+        within[list(self.blocks[home].ops if home >= 0 else ())] = False
+        return frozenset(traversal.backward(self.index, added, stop=cut, within=within).nonzero()[0].tolist())
+
+    def deciding(self, grown: frozenset[int]) -> set[int]:
+        """The "pred_id" of each conditional that is taken: its own name for the predicate."""
+        found: set[int] = set()
+        for k in self.taken(grown):
+            block = self.blocks[k]
+            given = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
+            named = (op for op in given[1:] if self.index.types[op] == "Identity")
+            found.update(op for op in named if self.index.names[op].startswith(f"{block.name}/"))
+        return found
+
+    def _path(self, k: int) -> list[int]:
+        """A block and those around it, innermost first."""
+        found = []
+        while k >= 0:
+            found.append(k)
+            k = self.outer[k]
+        return found
+
+    def _home(self, ops: Collection[int]) -> int:
+        """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these.
+
+        A variable that enters brings along what initialises it: so what lies in no block at all does not count then.
+        """
+        entering = self.invariants.intersection(ops)
+        feeding: set[int] = set()
+        if entering:
+            within = traversal.mask_of(self.index, ops)
+            feeding = set(traversal.backward(self.index, entering, within=within).nonzero()[0].tolist())
+        rest = frozenset(op for op in ops if op in self.owner or not entering) - feeding
+        if not rest.issubset(self.owner.keys()):
+            return -1
+        paths = {self.owner[op] for op in rest}
+        shared = [set(self._path(k)) for k in paths]
+        around = [k for k in self._path(next(iter(paths), -1)) if all(k in path for path in shared)]
+        for k in reversed(around):  # outermost first
+            block, made = self.blocks[k], self._made_of(k, ops)
+            split = isinstance(block, Conditional) and not any(rest <= branch for branch in block.branches)
+            if split or not made <= entering:
+                return self.outer[k]
+        return around[0] if around else -1
+
+    def _made_of(self, k: int, ops: Collection[int]) -> set[int]:
+        """Those of the ops that make up the block itself."""
+        block = self.blocks[k]
+        own = [*block.switches, *block.merges]
+        if isinstance(block, Loop):
+            own += [*block.enters, *block.next_iterations, *block.exits]
+            own += [] if block.condition is None else [block.condition]
+        return {op for op in own if op in ops}
+
+    def _read_states(self) -> None:
+        """Tell handles apart into states, and who reads each."""
+        types = self.index.types
+        gradients: dict[tuple[int, bytes], int] = {}
+        handles = [i for i, kind in enumerate(types) if kind in _STACK | _ARRAY]
+        self.state.update(zip(handles, handles, strict=True))
+        for handle in handles:
+            state = self.state[handle]
+            for reader in [reader for reader, slot in self._readers(handle, 0) if slot == 0]:
+                self.handle[reader] = handle
+                (self.filling if types[reader].startswith(_FILLING) else self.other)[state].append(reader)
+                if types[reader] in _ARRAY_GRADIENT:
+                    source = self.index.nodes[reader].attr["source"].s
+                    self.state[reader] = gradients.setdefault((state, source), reader)
+                    handles.append(reader)
+
+    def _add_states(self, found: set[int]) -> None:
+        """Add the handles of what the ops read, what fills them, and the constants that these are made of."""
+        handles = [handle for op in found if (handle := self.handle.get(op)) is not None] if self.state else []
+        for handle in dict.fromkeys(handles):
+            state = self.state[handle]
+            if not found.isdisjoint(self.other[state]):
+                found.update(self.filling[state])
+            given = self.index.input_lists[handle]
+            found.update(op for op in given if self.index.types[op] == "Const" and op not in self.owner)
+            found.add(handle)
+
+    def _readers(self, op: int, port: int) -> Iterator[Tensor]:
+        """(reader, slot) of a tensor, seen through what hands it on."""
+        seen = {op}
+        stack = [(op, port)]
+        while stack:
+            at, given = stack.pop()
+            for reader in dict.fromkeys(self.index.consumer_lists[at]):
+                start = self.index.inputs.start[reader]
+                for slot, source in enumerate(self.index.input_lists[reader]):
+                    if source != at or (given >= 0 and self.index.ports[start + slot] != given):
+                        continue
+                    if self.index.types[reader] not in _PASSING:
+                        yield reader, slot
+                    elif (slot == 0 or self.index.types[reader] in MERGE) and reader not in seen:
+                        seen.add(reader)
+                        stack.append((reader, traversal.ANY_PORT))
+
+    def _way_out(self, k: int) -> str:
+        """How to go on: the boundaries that do not cut a block."""
+        block, index = self.blocks[k], self.index
+        entering = block.enters if isinstance(block, Loop) else block.switches
+        starts = [index.inputs.start[op] for op in entering if index.input_lists[op]]
+        given = {(int(index.inputs.values[s]), int(index.ports[s])): None for s in starts}
+        inputs = [self._tensor(*t) for t in given if t[0] not in block.ops and index.types[t[0]] != "Const"]
+        read = [op for op in _leaving(block) if index.consumer_lists[op]]
+        outputs = [self._tensor(op, 0) for op in read or _leaving(block)]
+        kind = "loop" if isinstance(block, Loop) else "conditional"
+        ends = f", or choose boundaries at {_some(inputs)} and {_some(outputs)}" if inputs and outputs else ""
+        return f"take the whole {kind}: add .whole() to the selection{ends}"
+
+    def _tensor(self, op: int, port: int) -> str:
+        return self.index.names[op] + ("" if port < 0 else f":{port}")
+
+
+def _called(block: Loop | Conditional) -> str:
+    return f"{'while loop' if isinstance(block, Loop) else 'conditional'} {block.name!r}"
+
+
+def _leaving(block: Loop | Conditional) -> tuple[int, ...]:
+    return block.exits if isinstance(block, Loop) else block.merges
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

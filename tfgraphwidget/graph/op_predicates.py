@@ -1,0 +1,139 @@
+"""What queries ask of an op beside its name: what it is in a word, and what its attributes say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph import control_flow, selectors
+from tfgraphwidget.graph.attributes import attribute_text
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import attr_value
+from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.graph.variables import HANDLES, is_placeholder
+
+_WHILE = frozenset({"While", "StatelessWhile"})
+
+
+def _loop(index: GraphIndex) -> Mask:
+    held = of_type(index, _WHILE.__contains__)
+    if V1_LOOPS.isdisjoint(index.kinds[0]):
+        return held
+    return held | mask_of(index, {op for loop in control_flow.loops(index) for op in loop.ops})
+
+
+def _door(index: GraphIndex) -> Mask:
+    if not index.functions:
+        return np.zeros(len(index), bool)
+    return np.fromiter((bool(doors(node, index.functions)) for node in index.nodes), bool, len(index))
+
+
+def _stateful(index: GraphIndex) -> Mask:
+    def is_stateful(kind: str) -> bool:
+        definition = index.typing.definition(kind)
+        return definition is not None and bool(definition.is_stateful)
+
+    return of_type(index, is_stateful)
+
+
+TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
+    "variable": lambda index: of_type(index, HANDLES.__contains__),
+    "trainable": lambda index: selectors.trainable(index).mask,
+    "constant": lambda index: of_type(index, "Const".__eq__),
+    "input": lambda index: of_type(index, is_placeholder),
+    "loop": _loop,
+    "door": _door,
+    "stateful": _stateful,
+}
+"""Word behind `is:` -> the ops that are that, one bool each: handles of variables, placeholders, what runs in a while
+loop and ops that are one, ops that call a function, and those whose OpDef says that they are stateful."""
+
+
+class Attributes:
+    """One attribute of an index's ops; where a NodeDef leaves it out, what the OpDef gives."""
+
+    def __init__(self, index: GraphIndex, name: str) -> None:
+        self._index = index
+        self._name = name
+        self._known: dict[str, tuple[str, Any]] = {}
+        self._defined: set[str] = set()
+        self.may_have = of_type(index, self._is_possible)
+
+    def _is_possible(self, op_type: str) -> bool:
+        """Whether ops of a type may have the attribute: what begins with _ any NodeDef may add."""
+        name, _ = self._look_up(op_type)
+        return self._name[:1] == "_" or name in self._defined or self._index.typing.definition(op_type) is None
+
+    def holds(self, op: int, holds: Callable[[Any], object]) -> bool:
+        """Whether an op has the attribute, and its AttrValue is one that `holds`."""
+        node = self._index.nodes[op]
+        name, default = self._known[node.op]
+        held = node.attr.get(name, default)
+        return held is not None and bool(holds(held))
+
+    def _look_up(self, op_type: str) -> tuple[str, Any]:
+        """The attribute's name as the OpDef writes it, and its default or None."""
+        definition = self._index.typing.definition(op_type)
+        defined = [] if definition is None else list(definition.attr)
+        low = self._name.casefold()
+        like = [a for a in defined if a.name == self._name] or [a for a in defined if a.name.casefold() == low]
+        name = like[0].name if like else self._name
+        default = like[0].default_value if like and like[0].HasField("default_value") else None
+        self._known[op_type] = name, default
+        self._defined |= {a.name for a in like}
+        return name, default
+
+
+def value_holds(holds: Callable[[str], object]) -> Callable[[Any], bool]:
+    """Whether an AttrValue's text, or that of one thing in its list, `holds`; the text is as `normal` writes it."""
+
+    def told(value: Any) -> bool:
+        held = attr_value(value)
+        each = [normal(_text(one)) for one in held] if isinstance(held, list) else []
+        whole = f"[{','.join(each)}]" if isinstance(held, list) else normal(_text(held, value))
+        return bool(holds(whole)) or any(holds(one) for one in each)
+
+    return told
+
+
+def _text(held: Any, value: Any = None) -> str:
+    """One attribute's value as a person types it."""
+    if isinstance(held, bytes):
+        return held.decode("utf-8", "backslashreplace")
+    if hasattr(held, "unknown_rank"):
+        sizes = ",".join("?" if dim.size < 0 else str(dim.size) for dim in held.dim)
+        return "unknown" if held.unknown_rank else f"[{sizes}]"
+    if hasattr(held, "name") and hasattr(held, "attr"):
+        return str(held.name)
+    return attribute_text(value) if hasattr(held, "tensor_shape") and value is not None else str(held)
+
+
+_SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
+
+
+def normal(text: str) -> str:
+    """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
+
+    >>> normal("SAME"), normal("(1, 2.0, None)"), normal("?x3"), normal("1e-3")
+    ('same', '[1,2,?]', '[?,3]', '0.001')
+    """
+    low = text.strip().casefold()
+    if _SIZES.fullmatch(low):
+        return f"[{','.join(re.split('[x×]', low))}]"
+    if low[:1] + low[-1:] in ("[]", "()"):
+        parts = [part.strip().strip("\"'") for part in low[1:-1].split(",")]
+        return f"[{','.join('?' if part in ('none', '-1') else _short(part) for part in parts)}]"
+    return _short(low)
+
+
+def _short(word: str) -> str:
+    is_small = len(word) < 40 and _NUMBER.fullmatch(word)
+    return f"{float(word):.6g}" if is_small and not word.isdecimal() else word

@@ -1,0 +1,226 @@
+"""The terms of a query, and which ops fit each; `query` reads them from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import op_predicates
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.name_scopes import Ids
+from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
+from tfgraphwidget.names import did_you_mean
+
+_LONGEST_NAME = 1_000  # characters that a regular expression looks through
+
+
+class Key(NamedTuple):
+    """What can stand before a colon: terms of little cost are asked first; an example for a person to start from."""
+
+    cost: int
+    example: str
+
+
+KEYS = {
+    "name": Key(1, "name:BiasAdd"),
+    "type": Key(0, "type:Conv2D"),
+    "dtype": Key(3, "dtype:float32"),
+    "shape": Key(4, "shape:?x224x224x3"),
+    "attr": Key(2, "attr:padding=SAME"),
+    "device": Key(2, "device:GPU"),
+    "scope": Key(0, "scope:net/block1"),
+    "is": Key(0, "is:variable"),
+}
+WORD = Key(1, "softmax")
+"""A word without a key is found in names and types."""
+
+Holds = Callable[[str], object]
+
+
+class Term(NamedTuple):
+    """One term: `kind` is "plain", "glob" (with *) or "regex"; the key "" is a word."""
+
+    key: str
+    value: str
+    kind: str = "plain"
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Which of some ops fit a term; regular expressions take of one `patience`."""
+
+    index: GraphIndex
+    ops: Ids
+    patience: Patience
+
+    def mask(self, term: Term) -> Mask:
+        """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense."""
+        fits: Callable[[Term], Mask] = getattr(self, f"_{term.key or 'word'}")
+        return fits(term)
+
+    def _word(self, term: Term) -> Mask:
+        kinds, code = self.index.kinds
+        holds = holds_of(term, self.patience)
+        types = np.array([bool(holds(kind)) for kind in kinds], dtype=bool)
+        return self._name(term) | types[code[self.ops]] if len(kinds) else self._name(term)
+
+    def _name(self, term: Term) -> Mask:
+        names, holds = self.index.names, holds_of(term, self.patience)
+        if term.kind == "regex":
+            return self._of(self.patience.kept(self.ops.tolist(), lambda i: holds(names[i])))
+        if term.kind == "plain":  # without a call per name: there may be 100,000
+            low = term.value.casefold()
+            return np.array([low in names[i].casefold() for i in self.ops.tolist()], dtype=bool)
+        return np.fromiter((bool(holds(names[i])) for i in self.ops.tolist()), bool, len(self.ops))
+
+    def _type(self, term: Term) -> Mask:
+        kinds, code = self.index.kinds
+        wanted = self._meant(kinds, term)
+        told = np.array([kind in wanted for kind in kinds], dtype=bool)
+        return told[code[self.ops]] if len(kinds) else np.zeros(0, bool)
+
+    def _dtype(self, term: Term) -> Mask:
+        told = [self._dtypes(i) for i in self.ops.tolist()]
+        plain = {dtype: dtype.removesuffix("_ref") for dtypes in set(told) for dtype in dtypes}
+        wanted = self._meant({*plain, *plain.values()}, term)
+        fits = {dtypes: any(d in wanted or plain[d] in wanted for d in dtypes) for dtypes in set(told)}
+        return np.fromiter((fits[dtypes] for dtypes in told), bool, len(told))
+
+    def _dtypes(self, op: int) -> tuple[str, ...]:
+        # index.dtypes counts readers too, which only an op that TensorFlow does not know needs.
+        return self.index.typing.dtypes(self.index.nodes[op]) or self.index.dtypes(op)
+
+    def _shape(self, term: Term) -> Mask:
+        pattern = shape_of(term.value)
+        shape = self.index.shape
+        fits = (any(suits(shape(i, p), pattern) for p, _ in enumerate(self._dtypes(i))) for i in self.ops.tolist())
+        return np.fromiter(fits, bool, len(self.ops))
+
+    def _attr(self, term: Term) -> Mask:
+        name, sign, value = term.value.partition("=")
+        holds = (lambda _: True) if not sign else op_predicates.value_holds(_matching(value, term, self.patience))
+        attributes = op_predicates.Attributes(self.index, name)
+        some = self.ops[attributes.may_have[self.ops]].tolist()
+        if value[:1] == "/":
+            return self._of(self.patience.kept(some, lambda i: attributes.holds(i, holds)))
+        return self._of([i for i in some if attributes.holds(i, holds)])
+
+    def _device(self, term: Term) -> Mask:
+        told = [str(self.index.nodes[i].device) for i in self.ops.tolist()]
+        wanted = self._meant(set(told), term)
+        return np.fromiter((device in wanted for device in told), bool, len(told))
+
+    def _scope(self, term: Term) -> Mask:
+        tree = self.index.scopes
+        held = np.zeros(len(self.index), bool)
+        names = self._meant(tree.names, term._replace(value=term.value.rstrip("/") or term.value), tails=True)
+        for name in names:
+            scope = tree.ids[name]
+            held[tree.order[tree.start[scope] : tree.stop[scope]]] = True
+        return held[self.ops]
+
+    def _is(self, term: Term) -> Mask:
+        read = op_predicates.TRAITS.get(term.value.lower())
+        if read is None:
+            raise GraphEditError(
+                f"An op can be {', '.join(op_predicates.TRAITS)}, not {term.value[:40]!r}."
+                f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
+            )
+        return read(self.index)[self.ops]
+
+    def _meant(self, values: Iterable[str], term: Term, *, tails: bool = False) -> set[str]:
+        """The values that a term means: those that are just so, or else those that it is a part of.
+
+        With `tails` what stands behind a slash is just so, too.
+        """
+        some = list(values)
+        if term.kind == "regex":
+            return set(self.patience.kept(some, holds_of(term, self.patience)))
+        low = term.value.casefold()
+        if term.kind == "glob":
+            return set(filter(holds_of(term, self.patience), some))
+        parts = {value: folded for value in some if low in (folded := value.casefold())}
+        exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
+        return exact or set(parts)
+
+    def _of(self, found: Sequence[int]) -> Mask:
+        return np.isin(self.ops, np.array(found, dtype=np.int32))
+
+
+def holds_of(term: Term, patience: Patience) -> Holds:
+    """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
+    if term.kind == "regex":
+        search = patience.search(term.value)
+        return lambda text: len(text) <= _LONGEST_NAME and search(text)
+    low = term.value.casefold()
+    if term.kind == "glob":
+        pieces = low.split("*")
+        longest = max(pieces, key=len)
+        return lambda text: longest in text.casefold() and globbed(pieces, text.casefold())
+    return lambda text: low in text.casefold()
+
+
+def _matching(value: str, term: Term, patience: Patience) -> Holds:
+    """Whether the text of an attribute is a value that was typed."""
+    bare = value[1:-1]
+    if len(value) > 2 and value[0] == value[-1] == "/":
+        return holds_of(term._replace(value=bare, kind="regex"), patience)
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    wanted = op_predicates.normal(bare if is_quoted else value)
+    if "*" in wanted and not is_quoted:
+        return holds_of(term._replace(value=wanted, kind="glob"), patience)
+    return lambda text: text == wanted
+
+
+def globbed(pieces: Sequence[str], text: str) -> bool:
+    """Whether a text, or what stands behind one of its slashes, is the pieces with any text between them.
+
+    In time that grows with the text only, however many pieces there are.
+
+    >>> globbed(["conv", ""], "net/conv1"), globbed(["", "add"], "net/add"), globbed(["n", "1", ""], "net/add")
+    (True, True, False)
+    """
+    first, *middle, last = pieces
+    start = 0 if text.startswith(first) else text.find(f"/{first}") + 1
+    if not start and not text.startswith(first):
+        return False
+    at = start + len(first)
+    for piece in middle:
+        at = text.find(piece, at) + len(piece)
+        if at < len(piece):
+            return False
+    return text.endswith(last) and len(text) - len(last) >= at
+
+
+_SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...": ..., "…": ...}
+
+
+def shape_of(text: str) -> ShapePattern:
+    """The pattern of `tensors.suits` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
+
+    >>> shape_of("?x224x3"), shape_of("[None, 10]"), shape_of("scalar")
+    ((None, 224, 3), (None, 10), ())
+    """
+    low = text.strip().lower()
+    if low in ("*", "unknown"):
+        return "*" if low == "*" else None
+    bracketed = low[:1] + low[-1:] in ("[]", "()")
+    inside = "" if low == "scalar" else low[1:-1] if bracketed else low
+    split = inside.split(",") if bracketed else re.split(r"[x×,]", inside)
+    sizes = [size.strip() for size in split]
+    if sizes[-1] == "":
+        sizes.pop()  # "(2,)", or no size at all
+    if not all(size in _SIZES or (size.isascii() and size.isdecimal() and len(size) < 16) for size in sizes):
+        raise GraphEditError(
+            f"{text[:40]!r} is no shape; write shape:?x224x224x3 or shape:[None, 10], with * for any size, "
+            "and once ... for any number of them."
+        )
+    return pattern_of([_SIZES[size] if size in _SIZES else int(size) for size in sizes])

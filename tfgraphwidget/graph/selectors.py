@@ -1,0 +1,223 @@
+"""The ways to say which ops are meant; each gives a Selection. What lies between boundaries is in `between`."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.endpoints import check_ports
+from tfgraphwidget.graph.expressions import call, literal, written
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.selection import Selection, Walk, remade
+from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
+from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.names import did_you_mean, split_tensor
+
+_TRAINABLE = "trainable_variables"
+_SECONDS = 60.0  # for a regular expression
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
+
+
+@remade
+def ops(index: GraphIndex, *names: str) -> Selection:
+    """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it."""
+    tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
+    check_ports(index, tensors)
+    chosen = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
+    return replace(chosen, tensors=tuple(tensors))
+
+
+@remade
+def scope(index: GraphIndex, *names: str) -> Selection:
+    """All ops inside the name scopes, nested scopes included."""
+    held = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
+    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *held]), call("scope", names))
+
+
+@remade
+def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
+    """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute."""
+    try:
+        compiled = re.compile(pattern)
+        if not isinstance(compiled.pattern, str):
+            raise TypeError("names are text, and this is bytes")
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
+    flags = "".join(sign for sign, flag in _FLAGS.items() if compiled.flags & flag)
+    text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
+    patience = Patience(_SECONDS)
+    holds, names = patience.search(text), index.names
+    found = patience.kept(range(len(index)), lambda i: holds(names[i]))
+    if patience.ran_out:
+        raise GraphEditError(
+            f"{compiled.pattern[:60]!r} takes longer than a minute; write a simpler regular expression, "
+            "or editor.where(lambda op: …)."
+        )
+    return Selection.of(index, found, call("matching", [text]))
+
+
+@remade
+def of_type(index: GraphIndex, *types: str) -> Selection:
+    """Ops of the given types, for example "Conv2D"."""
+    kinds, code = index.kinds
+    for wanted in types:
+        if _text(wanted, "op type") not in kinds:
+            raise UnknownName(
+                f"No op here is of type {wanted!r}.{did_you_mean(wanted, kinds)} The types are "
+                f"{', '.join(sorted(kinds))[:200]}."
+            )
+    chosen = np.isin(code, [kinds.index(wanted) for wanted in types])
+    return Selection(index, chosen, call("of_type", types))
+
+
+@remade
+def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
+    """The ops for which a function of an `Op` says true."""
+    if not callable(holds):
+        raise GraphEditError(f"{shown(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
+    found = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
+    text = written(holds)
+    return replace(found, expression=f"editor.where({text})" if text else call("ops", found.ops))
+
+
+def _holds(holds: Callable[[Op], object], op: Op) -> bool:
+    try:
+        return bool(holds(op))
+    except Exception as error:
+        raise GraphEditError(
+            f"The function raised {type(error).__name__} for op {op.name!r}: {error}; let it say of any op whether it "
+            "is meant.",
+            [op.name],
+        ) from error
+
+
+@remade
+def fan_out(index: GraphIndex, at_least: int) -> Selection:
+    """Ops whose tensors are read by so many ops or more."""
+    try:
+        at_least = operator.index(at_least)
+    except TypeError:
+        raise GraphEditError(f"{at_least!r} is no number of ops; write editor.fan_out(3).") from None
+    edges = index.readers
+    owner = edges.owner.astype(np.int64)
+    data = edges.port != CONTROL
+    distinct = np.unique(owner[data] * len(index) + edges.to[data]) // max(len(index), 1)
+    count = np.bincount(distinct, minlength=len(index))
+    return Selection(index, count >= at_least, call("fan_out", [at_least]))
+
+
+@remade
+def trainable(index: GraphIndex) -> Selection:
+    """The handles of the trainable variables: those in the collection of that name, or that say so themselves."""
+    listed = {split_tensor(m.name)[0] for m in index.collections.get(_TRAINABLE, ())}
+    known = {v.handle for v in index.variable_defs if v.trainable}
+    names = listed or known
+    found = (i for i in handles(index) if index.names[i] in names)
+    return Selection.of(index, found, "editor.trainable()")
+
+
+@remade
+def producing(index: GraphIndex, *, dtype: Any = "*", shape: Any = "*") -> Selection:
+    """Ops with an output of such a dtype and static shape.
+
+    `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
+    rank, or one entry for each dimension: its size, None for an unknown one, "*" for any, once ... for any number.
+    """
+    shape, dtype = pattern_of(shape), getattr(dtype, "name", dtype)
+    if not isinstance(dtype, str):
+        raise GraphEditError(f'{shown(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
+
+    def has_one(i: int) -> bool:
+        kinds = enumerate(index.dtypes(i))
+        return any(fnmatch.fnmatchcase(d, dtype) and suits(index.shape(i, port), shape) for port, d in kinds)
+
+    options = [f"dtype={literal(dtype)}"] if dtype != "*" else []
+    options += [f"shape={_shape_written(shape)}"] if shape != "*" else []
+    return Selection.of(index, filter(has_one, range(len(index))), f"editor.producing({', '.join(options)})")
+
+
+def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
+    """The given ops and everything they need; see `Selecting.upstream`."""
+    return _walked(index, "upstream", names, Walk.of(index, **how))
+
+
+def downstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
+    """The given ops and everything that needs them; see `Selecting.downstream`."""
+    return _walked(index, "downstream", names, Walk.of(index, **how))
+
+
+@remade
+def _walked(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -> Selection:
+    walked = ops(index, *names).walked(way, how)
+    return replace(walked, expression=call(way, names, how.written()))
+
+
+@remade
+def enclosed(
+    index: GraphIndex, seeds: Iterable[str], by: Iterable[str], *, inclusive: bool = True, controls: bool = False
+) -> Selection:
+    """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`.
+
+    With `inclusive`, the ops of `by` that it comes up to belong to it. `controls` follows control edges too.
+    Raises GraphEditError when a seed is one of `by`.
+    """
+    seeds, by = tuple(seeds), tuple(by)
+    first, wall = [index.op(n) for n in seeds], traversal.mask_of(index, [index.op(n) for n in by])
+    if wall[first].any():
+        on_wall = next(n for n, i in zip(seeds, first, strict=True) if wall[i])
+        raise GraphEditError(
+            f"{on_wall!r} is a seed and a boundary at once; leave it out of one of the two.", [on_wall]
+        )
+    found = traversal.flood(index, first, wall, controls_in=controls, controls_out=controls)
+    options = [] if inclusive else ["inclusive=False"]
+    options += ["controls=True"] if controls else []
+    text = call("enclosed", [list(seeds), list(by)], options)
+    return Selection(index, found if inclusive else found & ~wall, text)
+
+
+@remade
+def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
+    """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph."""
+    try:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        held_ops, tensors = list(map(str, held["ops"])), list(map(str, held["tensors"]))
+    except FileNotFoundError:
+        raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
+    gone = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
+    if gone:
+        raise UnknownName(
+            f"The selection in {str(path)!r} has op {gone[0]!r}{f' and {len(gone) - 1} more' if gone[1:] else ''}, "
+            f"which this graph has not.{did_you_mean(gone[0], index.names)}"
+        )
+    check_ports(index, tensors)
+    found = ops(index, *held_ops, *tensors)
+    return replace(found, expression=call("load", [str(path)]))
+
+
+def _text(given: object, what: str) -> str:
+    if not isinstance(given, str):
+        raise UnknownName(f"{shown(given)} is no {what}; give its name, several as several arguments.")
+    return given
+
+
+def _shape_written(pattern: ShapePattern) -> str:
+    if pattern is None or isinstance(pattern, str):
+        return repr(pattern)
+    return f"[{', '.join('...' if entry is ... else repr(entry) for entry in pattern)}]"

@@ -1,0 +1,128 @@
+"""Which ops do something beside computing tensors: assign, enqueue, print, write a file, draw random numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.graph.cached_per_index import remembered
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.traversal import mask_of
+
+_RESOURCE = 20  # DataType DT_RESOURCE
+# TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
+# one step (stacks, TensorArrays), or describes a dataset.
+_LOOKS = re.compile(
+    r"ReadVariable\w*|ResourceGather(Nd)?|VariableShape|VarIsInitializedOp|Is\w+Initialized"
+    r"|LookupTable(Find|Size|Export)(V2)?|Queue(Size|IsClosed)(V2)?|Barrier(Ready|Incomplete)Size"
+    r"|\w*AccumulatorNumAccumulated|(Experimental)?(MultiDevice)?Iterator(To|From|GetDevice|GetModelProto)\w*"
+    r"|SerializeIterator|Reader(NumRecordsProduced|NumWorkUnitsCompleted|SerializeState)(V2)?"
+    r"|Stage(Peek|Size)|(Ordered)?Map(Peek|Size|IncompleteSize)"
+    r"|Ref(Identity|Enter|Exit|Merge|NextIteration|Select|Switch)|DebugGradientRefIdentity"
+    r"|Stack\w*|TensorArray\w*|(?!Save)\w*Dataset(V\d)?|Restore(V2|Slice)?|LoadAndRemapMatrix"
+    r"|GuaranteeConst|DeviceIndex|StatelessRandomGetAlg|DestroyTemporaryVariable"
+)
+
+
+def side_effects(index: GraphIndex, ops: Iterable[int]) -> tuple[int, ...]:
+    """The ops among `ops` that do something beside computing tensors, in graph order.
+
+    Drawing random numbers counts: it moves a generator on. What holds a state, or looks at one, does not. A call is
+    judged by the functions that it calls, as far as they are known.
+    """
+    effects = _Effects(index)
+    may = mask_of(index, ops) & of_type(index, effects.may_have)
+    differ = of_type(index, effects.may_differ)
+    for i in np.flatnonzero(may & differ).tolist():
+        may[i] = effects.has(index.nodes[i])
+    return tuple(np.flatnonzero(may).tolist())
+
+
+def writes(index: GraphIndex, ops: Iterable[int]) -> Mask:
+    """Which of the ops `ops` do something to a state whose handle they read: an assign, an enqueue, an insert."""
+    return mask_of(index, (i for i in side_effects(index, ops) if _reads_handle(index, i)))
+
+
+def _reads_handle(index: GraphIndex, op: int) -> bool:
+    start = index.inputs.start[op]
+    for slot, source in enumerate(index.input_lists[op]):
+        dtype = index.dtypes(source)[int(index.ports[start + slot])]
+        if dtype == "resource" or dtype.endswith("_ref"):
+            return True
+    return False
+
+
+@remembered
+def _judgements(index: GraphIndex) -> tuple[dict[str, bool], dict[str, tuple[str, ...]], dict[str, bool]]:  # noqa: ARG001
+    """What is known so far of the op types and functions of an index: an edit asks several times."""
+    return {}, {}, {}
+
+
+class _Effects:
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = index
+        self._by_type, self._calls, self._by_function = _judgements(index)
+
+    def may_have(self, op_type: str) -> bool:
+        """Whether some op of a type may have effects."""
+        if op_type not in self._by_type:
+            self._by_type[op_type], self._calls[op_type] = self._judged(op_type)
+        return self._by_type[op_type] or bool(self._calls[op_type])
+
+    def may_differ(self, op_type: str) -> bool:
+        """Whether of the ops of a type that may have effects some may have none: it depends on what they call."""
+        return self.may_have(op_type) and bool(self._calls[op_type])
+
+    def has(self, node: Any) -> bool:
+        """Whether running a NodeDef does something beside computing tensors."""
+        if not self.may_have(node.op):
+            return False
+        if not self._calls[node.op]:
+            return self._by_type[node.op]
+        called = [name for key in self._calls[node.op] for name in _functions(node, key)]
+        try:
+            return any(self._function(name) for name in called)
+        except KeyError:
+            return self._by_type[node.op]
+
+    def _judged(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether ops of a type have effects, and their attributes that name functions."""
+        definition = self.index.typing.definition(op_type)
+        if op_type in self.index.functions:
+            try:
+                return self._function(op_type), ()
+            except KeyError:
+                return bool(definition is None or definition.is_stateful), ()
+        if definition is None or _LOOKS.fullmatch(op_type):
+            return False, ()
+        refers = [bool(arg.is_ref or arg.type == _RESOURCE) for arg in definition.input_arg]
+        handle = [arg.is_ref or arg.type == _RESOURCE for arg in definition.output_arg[:1]]
+        if any(handle) and not any(refers):
+            return False, ()
+        writes = any(arg.is_ref for arg in definition.input_arg)
+        calls = tuple(attr.name for attr in definition.attr if attr.type in ("func", "list(func)"))
+        return bool(definition.is_stateful or writes), calls
+
+    def _function(self, name: str) -> bool:
+        """Whether a function's body has effects; KeyError when it, or one that it calls, is not known."""
+        if name not in self._by_function:
+            body = self.index.beside.function(name).node_def
+            self._by_function[name] = False  # until told otherwise: a function may call itself
+            try:
+                self._by_function[name] = any(self.has(node) for node in body)
+            except KeyError:
+                del self._by_function[name]
+                raise
+        return self._by_function[name]
+
+
+def _functions(node: Any, key: str) -> Iterator[str]:
+    if key in node.attr:
+        value = node.attr[key]
+        for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
+            yield function.name

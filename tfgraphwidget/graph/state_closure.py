@@ -1,0 +1,245 @@
+"""What makes the state in a part of a graph whole: without it a copy could not be initialised, or never be filled.
+
+The ops between two tensors hold a variable's handle and reads, a table's handle, a queue's dequeue; not the assign,
+the initialiser, the enqueues with their files. Those are found from the handle on, and the handles that they need in
+turn (a batch queue is filled by a reader, from a queue of file names).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.control_flow import control_flow
+from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.initializers import Filling, computed_from_outside, from_outside
+from tfgraphwidget.graph.resources import by_key, held_by, is_reference, key_of, keyed, of_type
+from tfgraphwidget.graph.side_effects import writes
+from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
+from tfgraphwidget.names import split_tensor
+
+_REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
+
+
+def completed(
+    index: GraphIndex,
+    selected: Collection[int],
+    given: Collection[int] = frozenset(),
+    shared: Collection[int] = frozenset(),
+) -> set[int]:
+    """`selected` and what the state in it needs to be whole, less what `shared` holds.
+
+    * Variables: assign, reads, checks, initial values. An initial value that is computed from a placeholder or a queue,
+      or in a v1 loop, is not copied: the new variable's assign then reads the original's initial value.
+    * Hash tables: what initialises them. Queues: what their runners run, without runners what enqueues; barriers and
+      accumulators likewise. Iterators: what makes them, with the dataset. Staging areas: their other ends. A state of
+      another kind: what writes to it from constants. All with what they need; what these need of placeholders is read
+      from the original.
+    * What writes to a variable, or to other state in the part, before an op of the part may run: as an op outside the
+      copy would wait for the original's write. What is computed from placeholders is read from the original.
+    * The regularisation losses on all that, and the update ops (moving averages) that read it, each with the variables
+      that it keeps.
+
+    `given` are the ops whose tensors come in from outside: nothing behind them is taken. `shared` are handles, or ends
+    of staging areas, that a copy shares with the original: see `without_shared`.
+    """
+    walk = _Completing(index, traversal.mask_of(index, given), traversal.mask_of(index, _with_ends(index, shared)))
+    whole = walk.whole(traversal.mask_of(index, without_shared(index, selected, shared)))
+    for key in (_REGULARIZATION, _UPDATES):
+        whole |= walk.whole(walk.belonging(whole, key))
+    return set(np.flatnonzero(whole).tolist())
+
+
+def without_shared(index: GraphIndex, ops: Collection[int], shared: Collection[int]) -> set[int]:
+    """`ops` less some handles, what makes their state whole, and what nothing but that needs."""
+    left = set(ops)
+    if not shared:
+        return left
+    shared = _with_ends(index, shared)
+    variables = definitions(index, [i for i in sorted(shared) if index.types[i] in HANDLES])
+    gone = set(shared).union(*(own_ops(index, variable) for variable in variables.values()))
+    filling = Filling(index)
+    gone.update(i for handle in shared - variables.keys() for i in filling.ops(handle))
+    left -= gone
+    # An op goes with the last that needs it, and is reached from each of those.
+    stack = list(gone)
+    while stack:
+        at = stack.pop()
+        for before in index.input_lists[at] + index.control_lists[at]:
+            if before in left and gone.issuperset(index.consumer_lists[before] + index.waiting_lists[before]):
+                left.remove(before)
+                gone.add(before)
+                stack.append(before)
+    return left
+
+
+def _with_ends(index: GraphIndex, handles: Collection[int]) -> frozenset[int]:
+    """Some handles, and the other ops that hold the same state; less what lives for one step: nobody shares that."""
+    lasting = keyed(index)
+    handles = {i for i in handles if lasting[i]}
+    others = [i for i in handles if index.types[i] not in HANDLES]
+    held = by_key(index) if others else {}
+    return frozenset(handles).union(*(held.get(key_of(index, i), ()) for i in others))
+
+
+@dataclass
+class _Completing:
+    """One completion. Whatever has to be walked is walked for all variables, states or members at once."""
+
+    index: GraphIndex
+    given: Mask
+    shared: Mask
+    _filled: set[int] = field(default_factory=set)
+
+    @cached_property
+    def _handles(self) -> Mask:
+        return of_type(self.index, HANDLES.__contains__)
+
+    @cached_property
+    def _filling(self) -> Filling:
+        return Filling(self.index)
+
+    @cached_property
+    def _states(self) -> dict[int, list[int]]:
+        """Each op that holds a state other than a variable's, and all that hold the same."""
+        return {i: ops for ops in by_key(self.index).values() for i in ops}
+
+    def whole(self, ops: Mask) -> Mask:
+        """Some ops, with all that makes the state among them whole."""
+        index = self.index
+        whole, new = ops.copy(), ops
+        while new.any():
+            found = np.zeros(len(index), dtype=bool)
+            variables = definitions(index, np.flatnonzero(new & self._handles).tolist()).values()
+            if variables:
+                found |= traversal.mask_of(
+                    index, chain.from_iterable(own_ops(index, variable) for variable in variables)
+                )
+                found |= self._initial_value_ops(variables)
+            if holders := np.flatnonzero(new & keyed(index) & ~self._handles).tolist():
+                found |= self._filling_ops(whole, holders)
+            found |= self._writes_before(whole | found)
+            new = found & ~whole & ~self.shared
+            whole |= new
+        return whole
+
+    def _writes_before(self, whole: Mask) -> Mask:
+        """What writes to state before some op of `whole` may run, from the state on, with what it needs.
+
+        Variables count wherever they are, other state only where it is in `whole`: an enqueue to the queue of another
+        pipeline is that one's. Who reads what a write to a reference variable gives reads that variable.
+        """
+        index, none = self.index, np.zeros(len(self.index), dtype=bool)
+        walked = ~(whole | self.given | self.shared)
+        waited = index.controls.values[whole[index.controls.owner]]
+        read = traversal.mask_of(index, index.inputs.values[whole[index.inputs.owner]]) & walked
+        references = [i for i in np.flatnonzero(read).tolist() if is_reference(index, i)]
+        first = [*waited[walked[waited]].tolist(), *references]
+        if not first:
+            return none
+        before = traversal.backward(index, first, within=walked)
+        states = (
+            held_by(index, writes(index, np.flatnonzero(before).tolist()))
+            & (whole | self._handles)
+            & ~(self.given | self.shared)
+        )
+        if not states.any():
+            return none
+        found = traversal.forward(index, np.flatnonzero(states | whole), within=before) & (before | states)
+        within = found | (before & ~computed_from_outside(index))
+        return traversal.backward(index, np.flatnonzero(found), within=within, controls=False)
+
+    def _initial_value_ops(self, variables: Iterable[VariableDef]) -> Mask:
+        """What the assigns and the VariableDefs' initial values need (TensorFlow may put a guard between the two).
+
+        Nothing for a variable of which that depends on a value from outside.
+        """
+        index, within = self.index, ~(self.shared | self._handles)
+        needed = [self._initial_values(variable, within) for variable in variables]
+        found = traversal.backward(index, (i for ops, _ in needed for i in ops), within=within)
+        foreign = found & (from_outside(index) | self._in_a_loop)
+        if foreign.any():
+            unfit = traversal.forward(index, np.flatnonzero(foreign), within=found, controls=False)
+            # An assign may wait for what is not fit, but it cannot read that.
+            fit = (ops for ops, reads in needed if not unfit[reads].any())
+            found = traversal.backward(index, (i for ops in fit for i in ops if not unfit[i]), within=within & ~unfit)
+        # A value that waits for another variable's initialiser: the copy must not initialise the original's anew.
+        return found | (held_by(index, writes(index, np.flatnonzero(found).tolist())) & self._handles)
+
+    def _initial_values(self, variable: VariableDef, within: Mask) -> tuple[list[int], list[int]]:
+        """The op of a VariableDef's initial value, and what its assign reads and waits for; those not waited for."""
+        index, reads, waits = self.index, [], []
+        if variable.initial_value and (op := index.ids.get(split_tensor(variable.initial_value)[0])) is not None:
+            reads.append(op)
+        if variable.initializer in index.ids:
+            assign = index.ids[variable.initializer]
+            reads += index.input_lists[assign]
+            waits += index.control_lists[assign]
+        reads = [i for i in reads if within[i]]
+        return reads + [i for i in waits if within[i]], reads
+
+    def _filling_ops(self, whole: Mask, holders: Iterable[int]) -> Mask:
+        """What fills the states that some ops hold, with what it needs."""
+        held = {i for holder in holders for i in self._states[holder]} - self._filled
+        if not held:
+            return np.zeros(len(self.index), dtype=bool)
+        self._filled |= held
+        fill = (i for handle in sorted(held) for i in self._filling.ops(handle))
+        return self._needed(whole, held, dict.fromkeys([*held, *fill]))
+
+    def _needed(self, whole: Mask, held: set[int], fill: Iterable[int]) -> Mask:
+        """Some ops that fill the states `held`, with what they need.
+
+        Where that depends on a placeholder the original is read, but for what stands between the state and its filling:
+        an enqueue in a branch.
+        """
+        index = self.index
+        walked = ~(whole | self.given | self.shared)
+        fill = [i for i in fill if walked[i] and not self._in_a_loop[i]]
+        needs = traversal.backward(index, fill, within=walked)
+        fed = needs & of_type(index, is_placeholder)
+        behind = traversal.forward(index, np.flatnonzero(fed), within=needs, controls=False)
+        touch = traversal.forward(index, sorted(held), within=needs) | traversal.mask_of(index, fill)
+        return traversal.backward(index, fill, within=needs & (~behind | touch))
+
+    @cached_property
+    def _in_a_loop(self) -> Mask:
+        """Which ops run in a v1 loop, its Exits too: their copies could not run outside."""
+        index = self.index
+        enters, exits = of_type(index, ENTER.__contains__), of_type(index, EXIT.__contains__)
+        return exits | traversal.forward(index, np.flatnonzero(enters), within=~exits)
+
+    @cached_property
+    def _in_control_flow(self) -> Mask:
+        """Which ops run in a v1 loop or conditional, its Exits and Merges too."""
+        return traversal.mask_of(self.index, chain.from_iterable(block.ops for block in control_flow(self.index)))
+
+    def belonging(self, whole: Mask, key: str) -> Mask:
+        """Members of a collection that read ops of `whole`, with what they need; none that needs values from outside.
+
+        A regularisation loss may read copied variables only; an update op brings along the variable that it updates,
+        unless that is shared: the original's update keeps it. What only waits for an op outside comes along, unless
+        that op writes to a variable: run before the copy's update, it would change the original's.
+        """
+        index, walked = self.index, ~(whole | self.given)
+        ops = (index.ids.get(split_tensor(member.name)[0]) for member in index.collections.get(key, ()))
+        members = [op for op in ops if op is not None and walked[op]]
+        if not members:
+            return np.zeros(len(index), dtype=bool)
+        needed = traversal.backward(index, members, within=walked)
+        barred = self._in_control_flow | (self._handles if key == _REGULARIZATION else False)
+        foreign = needed & (self.shared | from_outside(index) | barred)
+        unfit = traversal.forward(index, np.flatnonzero(foreign), within=needed, controls=False)
+        written = writes(index, np.flatnonzero(unfit).tolist())
+        unfit |= traversal.forward(index, np.flatnonzero(written), within=needed)
+        readers = index.readers.to[whole[index.readers.owner]]
+        reads = traversal.forward(index, readers[needed[readers]], within=needed)
+        fit = (op for op in members if reads[op] and not unfit[op])
+        return traversal.backward(index, fit, within=walked & ~unfit)

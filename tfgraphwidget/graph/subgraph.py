@@ -1,0 +1,126 @@
+"""Part: some ops of a graph, with the tensors at their ends and the variables inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+
+import numpy as np
+
+from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
+from tfgraphwidget.graph.endpoints import pairs
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.initializers import computed_from_outside, from_outside
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.names import split_tensor
+
+Tensor = tuple[int, int]
+
+
+class Part:
+    """The ops of `index` for which `mask` is true; `tensors` are names of tensors chosen beside them."""
+
+    index: GraphIndex
+    mask: Mask
+    tensors: tuple[str, ...]
+
+    @cached_property
+    def ids(self) -> frozenset[int]:
+        """The numbers of the ops."""
+        return frozenset(np.flatnonzero(self.mask).tolist())
+
+    @cached_property
+    def ops(self) -> tuple[str, ...]:
+        """Names of the ops, in graph order."""
+        return tuple(self.index.names[i] for i in np.flatnonzero(self.mask).tolist())
+
+    @cached_property
+    def _read(self) -> dict[Tensor, None]:
+        """The tensors that ops inside read, in the order of first use."""
+        return self._tensors(self.index.inputs.values, self.index.ports, self.mask[self._owners])
+
+    @cached_property
+    def _owners(self) -> Ids:
+        """For each data edge the op that reads."""
+        return self.index.inputs.owner
+
+    @staticmethod
+    def _tensors(ops: Ids, ports: Ids, wanted: Mask) -> dict[Tensor, None]:
+        return dict.fromkeys(zip(ops[wanted].tolist(), ports[wanted].tolist(), strict=True))
+
+    def _named(self, tensors: Iterable[Tensor]) -> tuple[str, ...]:
+        return tuple(f"{self.index.names[op]}:{port}" for op, port in tensors)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Tensors read inside and produced outside, in the order of first use; then the passthroughs."""
+        return self._named(t for t in self._read if not self.mask[t[0]]) + self.passthroughs
+
+    @cached_property
+    def inside(self) -> tuple[str, ...]:
+        """Tensors produced and read inside, in the order of first use; one that is read outside too is an output."""
+        return self._named(t for t in self._read if self.mask[t[0]])
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Tensors produced inside and read outside, or by no op at all, in graph order; then the passthroughs."""
+        edges = self.index.readers
+        owner = edges.owner
+        data = self.mask[owner] & (edges.port != CONTROL)
+        outward = self._tensors(owner, edges.port, data & ~self.mask[edges.to])
+        read, told, nodes = self._tensors(owner, edges.port, data), self.index.typing.dtypes, self.index.nodes
+        made = ((i, port) for i in np.flatnonzero(self.mask).tolist() for port in range(len(told(nodes[i]))))
+        return self._named(sorted({*outward, *(t for t in made if t not in read)})) + self.passthroughs
+
+    @cached_property
+    def ends(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The inputs and outputs that a path joins: what a boundary around these ops would name.
+
+        Tensors that are computed from nothing that comes from outside are no inputs: variables and constants belong to
+        the part, also those that wait for an op outside. What an op inside brings in (a placeholder) is one. Tensors
+        that nobody reads are outputs of ops that only end there.
+        """
+        source, outside = self.index.inputs.values, from_outside(self.index)
+        fed = computed_from_outside(self.index)
+        reads = self.mask[self._owners]
+        entering = reads & (outside[source] | (~self.mask[source] & (fed[source] if fed.any() else True)))
+        reached = traversal.forward(self.index, self._owners[entering], within=self.mask)
+        made = ((name, self.index.op(name)) for name in self.outputs)
+        outputs = tuple(name for name, op in made if reached[op] and not self._is_by_product(name, op))
+        used = traversal.backward(self.index, [self.index.op(name) for name in outputs], within=self.mask)
+        return self._named(self._tensors(source, self.index.ports, entering & used[self._owners])), outputs
+
+    def _is_by_product(self, name: str, op: int) -> bool:
+        """Whether a tensor is read by nobody and another of its op is: the batch statistics of a normalisation."""
+        ports = self.index.readers.port[self.index.readers.start[op] : self.index.readers.start[op + 1]]
+        return bool((ports != CONTROL).any()) and split_tensor(name)[1] not in ports
+
+    @cached_property
+    def passthroughs(self) -> tuple[str, ...]:
+        """The chosen tensors that no op inside produces or reads: they go in and come out as they are."""
+        pairs = {name: (self.index.op(name), split_tensor(name)[1]) for name in self.tensors}
+        return tuple(name for name, t in pairs.items() if not self.mask[t[0]] and t not in self._read)
+
+    @cached_property
+    def control_inputs(self) -> tuple[str, ...]:
+        """Ops outside that ops inside wait for, as "^op", in the order of first use."""
+        waited = self.index.controls.values[self.mask[self.index.controls.owner]]
+        return tuple(dict.fromkeys(f"^{self.index.names[i]}" for i in waited[~self.mask[waited]]))
+
+    def shared(self, boundary: Collection[str]) -> tuple[str, ...]:
+        """Variables outside from which tensors are computed that the part reads beside those of `boundary`.
+
+        Not those that lie upstream of `boundary` itself, as those of the layers before the part do.
+        """
+        given = {self.index.op(name) for name in boundary}
+        ends = {self.index.op(name) for name in self.inputs} - given
+        walked = traversal.backward(self.index, sorted(ends), stop=pairs(self.index, boundary), controls=False)
+        walked &= ~(self.mask | traversal.backward(self.index, sorted(given), controls=False))
+        return tuple(self.index.names[i] for i in np.flatnonzero(walked).tolist() if self.index.types[i] in HANDLES)
+
+    @cached_property
+    def variables(self) -> tuple[VariableDef, ...]:
+        """The variables whose state lies inside, in graph order."""
+        held = [i for i in np.flatnonzero(self.mask).tolist() if self.index.types[i] in HANDLES]
+        return tuple(definitions(self.index, held).values())

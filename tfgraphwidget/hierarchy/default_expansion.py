@@ -1,0 +1,66 @@
+"""Which scopes and groups are open at first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.op_facts import NONE, Mask, facts
+from tfgraphwidget.hierarchy.tree import Outline, Sums
+
+_ENOUGH, _TOO_MANY = 12, 45
+_MOST_MEMBERS = 40
+# So many boxes in a window of 1600×900 leave names 5 pixels, the least that pages write.
+_MOST_AT_ONCE = 500
+
+
+def default_open(index: GraphIndex) -> frozenset[str]:
+    """The scopes and groups to open at first, so that the drawing shows the architecture in about 8 to 45 items.
+
+    A scope that holds more than half of its parent's work (see Facts) hides the picture: it is opened. When no scope
+    does and fewer than 12 items are there, the largest are opened together with their peers of similar size. Folds
+    say enough when they are closed, unless there is little else to see. Training mirrors the network: it stays closed.
+    So does what would show nothing but dots.
+    """
+    tree, sums = outline_of(index)
+    state = _State(tree, sums, facts(index).aux == NONE)
+    state.grow()
+    return frozenset(tree.names[node] for node in state.opened if node)
+
+
+class _State:
+    """Which nodes are open; `shown` is how many boxes there are to see: of the ops, those that are no badges."""
+
+    def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
+        self.tree = tree
+        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [len(inside) for inside in tree.children]
+        self.work = np.where(tree.part > 0, 0, sums.work).tolist()
+        self.members = (tree.members * ~tree.blocks).tolist()
+        self.opened, self.closed = {0}, set(tree.children[0])
+        self.shown = int(self.inner[0])
+        self.whole = sum(self.work[node] for node in self.closed)
+
+    def grow(self) -> None:
+        """Open what is worth it, the largest first."""
+        work = self.work
+        while choice := {node for node in self.closed if self._may(node)}:
+            largest = max(choice, key=lambda node: (work[node], -node))
+            rest = sum(work[node] for node in self.tree.children[self.tree.parent[largest]] if node != largest)
+            is_chief = work[largest] > rest
+            alike = {largest} if is_chief else {node for node in choice if 2 * work[node] >= work[largest]}
+            added = sum(int(self.inner[node]) for node in alike)
+            is_chief = len(alike) == 1 and (self.shown < _ENOUGH or added <= 2 * _ENOUGH)
+            if work[largest] < 2 or not (is_chief or self.shown + added <= _TOO_MANY):
+                return
+            if self.shown >= _ENOUGH and (len(alike) > 1 or 4 * work[largest] < self.whole):
+                return
+            self.opened |= alike
+            self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))
+            self.shown += added
+
+    def _may(self, node: int) -> bool:
+        members = self.members[node]
+        if self.inner[node] > _MOST_AT_ONCE:
+            return False
+        return not members or (self.shown < _ENOUGH and members <= _MOST_MEMBERS)

@@ -1,0 +1,214 @@
+"""Blocks: layers that stand flat in one scope, put together by their names, or by how they are wired.
+
+Keras gives the layers of a network no scopes of their own: DenseNet has 430 of them side by side, "conv2_block1_0_bn",
+"conv2_block1_1_conv". That they belong together stands in their names only, up to an underscore. Where a container
+shows more boxes than an eye can take in, those that begin alike are drawn as one box, "conv2_block1_*"; and blocks that
+are built alike are folded then, as scopes are: "conv2_block1 … conv2_block6 ×6".
+
+The shortest beginning is taken that no more than two dozen boxes have. What begins alike and is not wired together (all
+the "add_7" of a network), or has something between its members, is no block. And half of the boxes must be in blocks,
+or names say too little there: then what lies between two bottlenecks is a block, see `bottlenecks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import groupby, pairwise, takewhile
+
+import numpy as np
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask
+from tfgraphwidget.hierarchy.quotient import Lines, acyclic, contracted, flow
+from tfgraphwidget.hierarchy.structural_hash import Siblings, siblings
+from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
+
+# Bottlenecks: what all that flows through a container goes through, and the stretches between them.  Where names
+# say nothing of what belongs together ("conv2d_17", "activation_12"), the wiring does: the branches of an Inception
+# block all begin at one box and end at one, the concatenation; so do those of a residual block. Such a stretch,
+# with the box at its end, is a block: "… mixed3". The activation that follows the sum of a residual block belongs
+# to it.
+
+_ROUNDS = 3
+
+
+def stretches(boxes: list[int], lines: Lines, activation: Mask, least: int, most: int) -> list[list[int]]:
+    """Stretches of so few boxes of one container, each with the bottleneck at its end, last; none if there is a cycle.
+
+    `lines` are (source, target) of what flows between siblings, `activation` is per thing.
+    """
+    order = _ordered(boxes, lines)
+    if len(order) < len(boxes):
+        return []
+    place = np.full(len(activation), -1)
+    place[order] = np.arange(len(order))
+    source, target = place[lines[0]], place[lines[1]]
+    inner = (source >= 0) & (target >= 0)
+    reach = np.arange(len(order))
+    np.maximum.at(reach, source[inner], target[inner])
+    before = np.maximum.accumulate(reach)  # the furthest that anything up to here goes
+    narrow = np.r_[True, before[:-1] <= np.arange(1, len(order))]
+    ends = np.flatnonzero(narrow).tolist()
+    parts = [order[a + 1 : b + 1 + _more(order, b, narrow, activation)] for a, b in pairwise(ends) if b - a >= least]
+    return [part for part in parts if len(part) <= most]
+
+
+def _more(order: list[int], at: int, narrow: Mask, activation: Mask) -> bool:
+    """Whether an activation, and nothing beside it, comes right behind."""
+    return at + 1 < len(order) and bool(narrow[at + 1]) and bool(activation[order[at + 1]])
+
+
+def _ordered(boxes: list[int], lines: Lines) -> list[int]:
+    """The boxes so that each comes after what it reads, and otherwise as they are; less what is in a cycle."""
+    waits = dict.fromkeys(boxes, 0)
+    after: dict[int, list[int]] = {}
+    for a, b in zip(*(ends.tolist() for ends in lines), strict=True):
+        if a in waits and b in waits:
+            waits[b] += 1
+            after.setdefault(a, []).append(b)
+    rank = {box: at for at, box in enumerate(boxes)}
+    ready = [rank[box] for box in boxes if not waits[box]]
+    heapify(ready)
+    order = []
+    while ready:
+        order.append(boxes[heappop(ready)])
+        for box in after.get(order[-1], ()):
+            waits[box] -= 1
+            if not waits[box]:
+                heappush(ready, rank[box])
+    return order
+
+
+def with_feeders(parts: list[list[int]], edges: Siblings, may: Mask) -> list[list[int]]:
+    """The same with what feeds one of them only: constants, and reads of variables; `may` says which things."""
+    owner = np.full(len(edges.around), -1, dtype=np.int64)
+    for number, part in enumerate(parts):
+        owner[part] = number
+    for _ in range(_ROUNDS):
+        low, high = np.full(len(owner), len(parts)), np.full(len(owner), -1)
+        np.minimum.at(low, edges.source, owner[edges.target])
+        np.maximum.at(high, edges.source, owner[edges.target])
+        joins = may & (owner < 0) & (low == high) & (high >= 0)
+        owner[joins] = high[joins]
+    things = np.argsort(owner, kind="stable")
+    things = things[owner[things] >= 0]
+    return [part.tolist() for part in np.split(things, np.flatnonzero(np.diff(owner[things])) + 1)] if parts else []
+
+
+# Boxes of a container: more than an eye can take in, and so many that blocks of them are too many as well.
+_MANY, _HOPELESS = 60, 5_000
+_ACTIVATION = FAMILIES.index("activation")
+_LEAST, _MOST, _MOST_BETWEEN = 3, 24, 48
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Things of one container, those of them that are boxes, and what they are called there together."""
+
+    container: int
+    name: str
+    things: list[int]
+    boxes: list[int]
+
+
+def blocks(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
+    """The blocks of an outline that has no folds yet."""
+    boxes = np.concatenate([(outline.count(known.fed) > 0) & ~outline.gone, known.fed & (known.aux == NONE)])
+    boxes[0] = False
+    around = np.concatenate([outline.parent, outline.home])[boxes]
+    count = np.bincount(around, minlength=len(outline)).astype(np.int32)
+    crowded = np.flatnonzero((count > _MANY) & (count <= _HOPELESS)).tolist()
+    if not crowded:
+        return []
+    edges = siblings(index, outline)
+    lines = flow(index, np.concatenate([outline.count(known.fed) > 0, known.fed]), edges)
+    words = {container: _words(index, outline, container) for container in crowded}
+    begun = [block for container in crowded for block in _begun(container, words[container], boxes)]
+    found = _sound(_wired(begun, edges), edges, lines, count)
+    rest = set(crowded) - {block.container for block in found}
+    acts = np.concatenate([np.zeros(len(outline), dtype=bool), known.family == _ACTIVATION])
+    for container in sorted(rest):
+        found += _sound(_between(container, words[container], boxes, acts, edges, lines), edges, lines, count)
+    return [_group(block, outline) for block in found]
+
+
+def _sound(found: list[_Block], edges: Siblings, lines: Lines, count: Ints) -> list[_Block]:
+    """The blocks that make no cycle, where half of the boxes are in blocks; `count` is of each container's boxes."""
+    kept = _acyclic(found, lines, len(edges.around))
+    if len(kept) < len(found):
+        # One that is a cycle by itself, as all sums of a network are, takes others with it.
+        good = {block.things[0] for block in kept}
+        found = [block for block in found if block.things[0] in good or _is_whole(block, edges, lines)]
+        kept = _acyclic(found, lines, len(edges.around))
+    held = np.zeros_like(count)
+    for block in kept:
+        held[block.container] += len(block.boxes)
+    return [block for block in kept if 2 * held[block.container] >= count[block.container]]
+
+
+def _acyclic(found: list[_Block], lines: Lines, things: int) -> list[_Block]:
+    kept = {part[0] for part in acyclic([block.things for block in found], lines, things)}
+    return [block for block in found if block.things[0] in kept]
+
+
+def _is_whole(block: _Block, edges: Siblings, lines: Lines) -> bool:
+    """Whether nothing lies between members of a block."""
+    beside = edges.around[lines[0]] == block.container
+    a, b = lines[0][beside], lines[1][beside]
+    local = np.unique(np.concatenate([a, b, block.things]))
+    members = np.searchsorted(local, block.things).tolist()
+    return bool(acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local)))
+
+
+def _words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
+    """What is in a container, as numbered in Siblings, and the words of its name there."""
+    before, nodes = outline.prefixes[container], len(outline)
+    names = {node: outline.names[node] for node in outline.children[container] if not outline.members[node]}
+    names |= {nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()}
+    within = {thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)}
+    return {thing: tuple(name.partition("/")[0].split("_")) for thing, name in within.items()}
+
+
+def _begun(container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0) -> Iterator[_Block]:
+    """What begins alike, by the shortest beginning that is no longer than `depth` words and that few boxes have."""
+    longer = [(said, thing) for thing, said in words.items() if len(said) > depth]
+    for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
+        part = {thing: said for said, thing in some}
+        seen = [thing for thing in part if boxes[thing]]
+        if len(seen) > _MOST:
+            yield from _begun(container, part, boxes, depth + 1)
+        elif len(seen) >= _LEAST:
+            # Of tuples, the least and the greatest have in common what all have.
+            ends = zip(min(part.values()), max(part.values()), strict=False)
+            common = [word for word, _ in takewhile(lambda pair: pair[0] == pair[1], ends)]
+            yield _Block(container, "_".join(common) + BEGUN, [*part], seen)
+
+
+def _wired(found: list[_Block], edges: Siblings) -> list[_Block]:
+    """The blocks of whose boxes half are wired to another thing of the same block."""
+    if not found:
+        return []
+    count = len(edges.around)
+    block_of = contracted([block.things for block in found], count)
+    within = block_of[edges.source] == block_of[edges.target]
+    wired = np.zeros(count, dtype=bool)
+    wired[edges.source[within]] = wired[edges.target[within]] = True
+    return [block for block in found if 2 * wired[block.boxes].sum() >= len(block.boxes)]
+
+
+def _between(
+    container: int, words: dict[int, tuple[str, ...]], boxes: Mask, acts: Mask, edges: Siblings, lines: Lines
+) -> list[_Block]:
+    """The stretches between bottlenecks, called after the box at their end."""
+    parts = stretches([thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN)
+    whole = with_feeders(parts, edges, ~boxes & (edges.around == container))
+    named = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
+    return [_Block(container, name, *both) for name, *both in zip(named, whole, parts, strict=True)]
+
+
+def _group(block: _Block, outline: Outline) -> Group:
+    nodes, name = len(outline), f"{outline.prefixes[block.container]}{block.name}"
+    members = [thing for thing in block.things if thing < nodes]
+    return Group(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])

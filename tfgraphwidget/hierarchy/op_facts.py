@@ -1,0 +1,237 @@
+"""What the drawing wants to know of a graph's ops whichever scopes are open; reckoned once per index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import breadth_first_order
+
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.variables import HANDLES
+
+# Families of op types: what decides a box's colour.
+
+FAMILIES = (
+    "other",
+    "input",
+    "constant",
+    "variable",
+    "linear",
+    "activation",
+    "normalisation",
+    "arithmetic",
+    "shape",
+    "control",
+    "state",
+)
+# Ops that write or read checkpoints: a scope with one of them, and without computation, is bookkeeping.
+CHECKPOINT = frozenset({"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
+# The op that makes a layer of a network.
+KERNELS = frozenset(
+    {"Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "MatMul", "BatchMatMulV2", "Einsum", "Conv"}
+)
+
+# The first family whose pattern matches a whole op type wins, so the narrow ones come first.
+_PATTERNS = (
+    ("input", r"Placeholder(V2|WithDefault)?|_?Arg|.*Iterator(V2|GetNext.*)?|.*Dataset.*|Queue(Dequeue|.*)V2"),
+    ("constant", r"Const|HostConst|GuaranteeConst|ImmutableConst"),
+    ("variable", r"Variable(V2)?|VarHandleOp|ReadVariableOp|AutoReloadVariable|ResourceGather(Nd)?|_VarHandlesOp"),
+    ("state", r"(Resource)?.*Assign.*|(Resource)?(Sparse)?Apply.*|ResourceApply.*|Scatter(Add|Sub|Update|NdUpdate).*"),
+    ("state", r"VarIsInitializedOp|IsVariableInitialized|.*Save.*|.*Restore.*|.*Checkpoint.*|.*HashTable.*|Stack.*V2"),
+    ("state", r"TensorArray.*|.*Queue.*|TensorList.*|.*Summary.*|Assert|Print(V2)?"),
+    ("linear", r".*(Conv[23]D|MatMul|Einsum|BiasAdd|Depthwise).*|Conv"),
+    ("activation", r".*(Relu|Elu|Selu|Softmax|Sigmoid|Tanh|Softplus|Softsign|Gelu|Swish).*"),
+    ("normalisation", r".*(BatchNorm|LRN|LayerNorm|Dropout).*|(Avg|Max).*Pool.*|L2Loss|Moments"),
+    ("control", r"(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond|(Stateless)?(While|If|Case)|NoOp"),
+    ("control", r"ControlTrigger|(Stateful)?PartitionedCall|SymbolicGradient|_Retval|(Ref)?Identity(N)?|StopGradient"),
+    ("shape", r"Reshape|Transpose|Shape(N)?|Size|Rank|ExpandDims|Squeeze|(Strided)?Slice(Grad)?|Pad(V2)?|Mirror.*"),
+    (
+        "shape",
+        r"Unique.*|Concat(V2)?|ConcatOffset|Split(V)?|Pack|Unpack|Stack|Tile|Gather(V2|Nd)?|Fill|Range|Reverse.*|Cast",
+    ),
+    (
+        "shape",
+        r"(Zeros|Ones)Like|OneHot|Broadcast.*|InvertPermutation|Dynamic(Partition|Stitch)|Scatter.*|Where|Unique.*",
+    ),
+    ("arithmetic", r"Add(V2|N)?|Sub|Mul|.*Div.*|Pow|Sqrt|Rsqrt|Square(dDifference)?|Neg|Abs|Sign|Exp|Log(1p)?|Maximum"),
+    ("arithmetic", r"Minimum|Mean|Sum|Prod|Max|Min|Any|All|Arg(Max|Min)|Less.*|Greater.*|(Not)?Equal|Logical.*"),
+    (
+        "arithmetic",
+        r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
+    ),
+)
+_COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern in _PATTERNS)
+
+
+def family(op_type: str) -> int:
+    """The number in FAMILIES of an op type; 0 ("other") when no pattern knows it."""
+    return next((number for number, pattern in _COMPILED if pattern.fullmatch(op_type)), 0)
+
+
+def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """The family of each op, uint8 (n,)."""
+    known = {op_type: family(op_type) for op_type in set(op_types)}
+    return np.array([known[op_type] for op_type in op_types], dtype=np.uint8)
+
+
+Ints = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+COMPUTING = tuple(FAMILIES.index(name) for name in ("linear", "activation", "normalisation"))
+STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "control", "state"))
+# What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
+# reading of one of them, a variable that a function has captured.
+NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
+_CONSTANTS = frozenset({"Const", "HostConst", "GuaranteeConst", "ImmutableConst"})
+_ARGUMENTS = frozenset({"Placeholder", "_Arg"})
+_VARIABLE_READERS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+_DT_RESOURCE = 20
+_cache: WeakKeyDictionary[GraphIndex, Facts] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """Per op: `family` (uint8), `handle` (bool: holds a variable), `fed` (bool: depends on what the graph is fed),
+    `aux` (uint8: NONE, CONSTANT, HANDLE, READ, CAPTURED), `work` (bool: fed, and computes rather than steers or
+    stores), `checkpoint` (bool: reads or writes one), `computing` (bool: of a family that makes a network),
+    `door` (bool: calls a function of the library), `report` (bool: writes a summary).
+    """
+
+    family: npt.NDArray[np.uint8]
+    handle: Mask
+    fed: Mask
+    aux: npt.NDArray[np.uint8]
+    work: Mask
+    checkpoint: Mask
+    computing: Mask
+    door: Mask
+    report: Mask
+
+
+def facts(index: GraphIndex) -> Facts:
+    """The facts of an index, kept as long as the index lives."""
+    found = _cache.get(index)
+    if found is None:
+        found = _cache[index] = _reckon(index)
+    return found
+
+
+def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
+    """Which ops are of one of these types, bool (n,)."""
+    names, codes = index.kinds
+    if not names:
+        return np.zeros(0, dtype=bool)
+    return np.array([name in types for name in names], dtype=bool)[codes]
+
+
+def inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
+    """How many wanted ops each scope holds, nested ones included; intervals as in ScopeTree."""
+    total = np.concatenate([[0], np.cumsum(wanted[order])])
+    counts: Ints = (total[stop] - total[start]).astype(np.int32)
+    return counts
+
+
+def savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
+    """Which scopes write or read checkpoints and compute nothing else; `known`: checkpoint, handle, computing."""
+    checkpoint, handle, computing = (inside(start, stop, order, mask) for mask in known)
+    saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
+    saver[0] = False
+    return saver
+
+
+def _reckon(index: GraphIndex) -> Facts:
+    tree = index.scopes
+    names, codes = index.kinds
+    family = families(names)[codes] if names else np.zeros(0, dtype=np.uint8)
+    handle, checkpoint = of_types(index, HANDLES), of_types(index, CHECKPOINT)
+    computing = np.isin(family, COMPUTING)
+    saver = savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
+    captured = _captured(index)
+    fed = _fed(index, family, saver, captured)
+    return Facts(
+        family=family,
+        handle=handle,
+        fed=fed,
+        aux=_auxiliary(index, handle, captured) * ~fed,
+        work=fed & ~np.isin(family, STORED),
+        checkpoint=checkpoint,
+        computing=computing,
+        door=_doors(index),
+        report=of_types(index, frozenset(name for name in names if "Summary" in name)) & fed,
+    )
+
+
+def _captured(index: GraphIndex) -> Mask:
+    """Arguments of a function that are variables of the graph around it: resources that are read as variables are."""
+    captured = np.zeros(len(index), dtype=bool)
+    reads = of_types(index, _VARIABLE_READERS)
+    for op in np.flatnonzero(of_types(index, _ARGUMENTS)).tolist():
+        attributes = index.nodes[op].attr
+        dtype = next((attributes[key].type for key in ("dtype", "T") if key in attributes), 0)
+        captured[op] = dtype == _DT_RESOURCE and reads[index.consumer_lists[op]].any()
+    return captured
+
+
+def _auxiliary(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
+    aux = np.select([of_types(index, _CONSTANTS), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE).astype(
+        np.uint8
+    )
+    start = index.inputs.start
+    single = np.diff(start) == 1
+    plain = np.flatnonzero(single & of_types(index, frozenset({"ReadVariableOp", "Identity"})))
+    plain = plain[aux[index.inputs.values[start[plain]]] > NONE]
+    # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same beside a constant.
+    reads = [op for op in plain.tolist() if index.types[op] != "Identity" or index.names[op].endswith("/read")]
+    aux[reads] = READ
+    return aux
+
+
+def _doors(index: GraphIndex) -> Mask:
+    """Which ops call a function: only the types that do are looked at one by one."""
+    found = np.zeros(len(index), dtype=bool)
+    if not index.functions or not len(index):
+        return found
+    names, codes = index.kinds
+    first = np.unique(codes, return_index=True)[1].tolist()
+    calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
+    for op in np.flatnonzero(of_types(index, calling)).tolist():
+        found[op] = bool(doors(index.nodes[op], index.functions))
+    return found
+
+
+def _may_call(node: Any, index: GraphIndex) -> bool:
+    kinds = ((value.WhichOneof("value"), value) for value in node.attr.values())
+    return node.op in index.functions or any(
+        kind == "func" or (kind == "list" and len(value.list.func)) for kind, value in kinds
+    )
+
+
+def _fed(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
+    """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
+
+    The rest are the parameters' side of the graph: constants, variables, initialisers. A graph that is fed by
+    nothing has no such side, so there all ops count as fed.
+    """
+    sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED) & ~saver[index.scopes.scope_of] & ~captured
+    if not sources.any():
+        return ~np.isin(family, STORED)
+    starts = np.flatnonzero(sources)
+    return downstream(index.consumers.start, index.consumers.values, starts)
+
+
+def downstream(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> Mask:
+    """Which ops can be reached from the seeds, themselves included; the edges are CSR rows of where one can go."""
+    n = len(start) - 1
+    rows = np.concatenate([start, [start[-1] + len(seeds)]])
+    columns = np.concatenate([values, seeds])
+    graph = csr_matrix((np.ones(len(columns), dtype=np.int8), columns, rows), shape=(n + 1, n + 1))
+    reached = np.zeros(n + 1, dtype=bool)
+    reached[breadth_first_order(graph, n, return_predecessors=False)] = True
+    return reached[:n]

@@ -1,0 +1,152 @@
+"""Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
+
+Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either form a chain, each
+feeding the next, or stand side by side with the same neighbours. Inputs are never folded: each is fed by itself.
+Nor are constants and variables, which are badges, but for variables that stand alone in great number (eight or more):
+the kernels of a network whose layers have no biases. A fold never makes a cycle where there was none: what lies between
+two members of a chain keeps them apart. Blocks (`blocks`) are folded as scopes are
+where there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Facts, Ints, Mask
+from tfgraphwidget.hierarchy.quotient import acyclic, contracted, flow
+from tfgraphwidget.hierarchy.structural_hash import Hashes, Siblings, mixed, siblings, structure
+from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Group, Outline
+from tfgraphwidget.names import last_part
+
+_SCOPES, _OPS, _VARIABLES = 3, 4, 8
+# A container that would show one fold only is more use unfolded, up to so many members.
+_MOST_BARE = 40
+# A network of so few boxes is seen at a glance, with its blocks one by one.
+_FEW = 30
+_INPUT = FAMILIES.index("input")
+
+
+def folds(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
+    """The folds of an outline, members in the order of the chain or of the graph."""
+    if not len(index):
+        return []
+    edges = siblings(index, outline)
+    color = mixed(structure(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    things = _Things(index, known, outline, edges, color)
+    chains = things.acyclic(things.chains())
+    wide = things.acyclic(things.parallel(chains), chains)
+    return things.named([*chains, *wide])
+
+
+class _Things:
+    """The siblings that may be folded; `color` is equal for alike ones in one container."""
+
+    def __init__(self, index: GraphIndex, known: Facts, outline: Outline, edges: Siblings, color: Hashes) -> None:
+        self.index, self.outline, self.edges, self.color = index, outline, edges, color
+        nodes = len(outline)
+        self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
+        fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
+        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (known.aux == NONE)
+        handles = known.aux == HANDLE
+        ops = ((known.aux == NONE) | handles) & ~inputs
+        whole = np.array([label != TRAINING for label in outline.labels])  # what groups hold but training
+        may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
+        boxes = np.bincount(edges.around[fed], minlength=nodes)
+        may[:nodes] &= ~outline.gone & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
+        may[0] = False
+        self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)])
+        _, number, count = np.unique(color, return_inverse=True, return_counts=True)
+        self.may: Mask = may & (count[number] >= _SCOPES)
+        self.fed: Mask = fed
+        self.source, self.target = flow(index, fed, edges)
+
+    def chains(self) -> list[list[int]]:
+        """Runs of alike siblings, each of which feeds the next."""
+        alike = (self.color[self.source] == self.color[self.target]) & self.may[self.source]
+        source, target = self.source[alike], self.target[alike]
+        if not len(source):
+            return []
+        # Where one feeds several (a DenseNet), the next is the one that the fewest come before.
+        before = np.bincount(target, minlength=len(self.color)).astype(np.int32)
+        after, ahead = _best(source, target, before, self.first), _best(target, source, -before, -self.first)
+        mutual = [a for a, b in after.items() if ahead.get(b) == a]
+        follows = {a: after[a] for a in mutual}
+        runs = []
+        for start in set(mutual).difference(follows.values()):
+            run = [start]
+            while run[-1] in follows:
+                run.append(follows[run[-1]])
+            if len(run) >= self.least[start]:
+                runs.append(run)
+        return runs
+
+    def parallel(self, chains: list[list[int]]) -> list[list[int]]:
+        """Alike siblings with the same neighbours; a chain is one neighbour."""
+        stands_for, taken = contracted(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
+        taken[[thing for run in chains for thing in run]] = True
+        a, b = stands_for[self.source], stands_for[self.target]
+        sign = mixed(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        once = np.unique(a * len(self.color) + b)
+        a, b = once // len(self.color), once % len(self.color)
+        np.add.at(sign, b, mixed(a.astype(np.uint64) * np.uint64(2)))
+        np.add.at(sign, a, mixed(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
+        things = np.flatnonzero(self.may & ~taken)
+        things = things[np.lexsort((self.first[things], sign[things]))]
+        cuts = np.flatnonzero(np.diff(sign[things])) + 1
+        groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
+        return [part for part in groups if len(part) >= self.least[part[0]]]
+
+    def acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
+        """Those groups that are in no cycle once they are drawn as one box."""
+        return acyclic(groups, (self.source, self.target), len(self.color), fixed)
+
+    def named(self, groups: list[list[int]]) -> list[Group]:
+        """The folds, less those whose name is taken and those that would be all there is to see."""
+        nodes, shown = len(self.outline), self._shown(groups)
+        names = [*self.outline.names, *self.index.names]
+        for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
+            names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
+        made: dict[str, Group] = {}
+        for part in groups:
+            container = int(self.edges.around[part[0]])
+            ends, label = _ends(names[part[0]], names[part[-1]])
+            name = f"{names[part[0]]} … {ends}"
+            bare = shown[container] == 1 and len(part) <= _MOST_BARE
+            taken = name in made or name in self.index.ids or name in self.outline.ids
+            if not bare and not taken:
+                scopes = part[0] < nodes
+                ops = () if scopes else [thing - nodes for thing in part]
+                made[name] = Group(name, container, part if scopes else (), ops, label)
+        return [*made.values()]
+
+    def _shown(self, groups: list[list[int]]) -> Ints:
+        """How many boxes that matter each container shows when it is folded."""
+        stands_for = contracted(groups, len(self.color))
+        seen = (stands_for == np.arange(len(stands_for))) & self.fed
+        seen |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
+        seen[0] = False
+        counts: Ints = np.bincount(self.edges.around[seen], minlength=len(self.outline)).astype(np.int32)
+        return counts
+
+
+def _ends(first: str, last: str) -> tuple[str, str]:
+    """The last member's name without the scopes around it, and what is written on the box if that is not the name.
+
+    Of names that end alike, the scope that tells them apart belongs to both.
+    """
+    if last_part(first) != last_part(last):
+        return last_part(last), ""
+    ends = ["/".join(name.split("/")[-2:]) for name in (first, last)]
+    return ends[1], " … ".join(ends)
+
+
+def _best(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
+    """For each thing the one of its neighbours that ranks lowest."""
+    order = np.lexsort((first[to], rank[to], of))
+    of, to = of[order], to[order]
+    fresh = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])
+    return dict(zip(of[fresh].tolist(), to[fresh].tolist(), strict=True))

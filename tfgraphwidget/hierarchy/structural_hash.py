@@ -1,0 +1,99 @@
+"""Which name scopes are built alike: a number per scope, equal where op types and the wiring inside are.
+
+Names, constants' values and shapes do not matter. An edge is looked at where its two ends are siblings (ops, or the
+scopes around them); each sibling's number is mixed with those of its neighbours, twice, and the sum of all is the
+scope's. Scopes that differ get different numbers but for accidents of wiring more than two steps away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import Ints, Mask
+from tfgraphwidget.hierarchy.tree import Outline
+
+Hashes = npt.NDArray[np.uint64]
+_ROUNDS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Siblings:
+    """Nodes of an outline, and its ops behind them, as one run of numbers.
+
+    Per thing: `around` (the node it is directly in), `depth`. Per data edge whose ends are different siblings:
+    `source`, `target` (things), `op` (the op that produces), `reader`. Per thing `enters`, `leaves`: whether an edge
+    comes in from outside its container, goes out of it.
+    """
+
+    around: Ints
+    depth: Ints
+    source: Ints
+    target: Ints
+    op: Ints
+    reader: Ints
+    enters: Mask
+    leaves: Mask
+
+
+def siblings(index: GraphIndex, outline: Outline) -> Siblings:
+    """The data edges of a graph between siblings."""
+    nodes = len(outline)
+    around = np.concatenate([outline.parent, outline.home])
+    depth = np.concatenate([outline.depth, outline.depth[outline.home] + 1])
+    reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
+    op = index.inputs.values
+    apart = op != reader
+    op, reader = op[apart], reader[apart]
+    a, b = op + nodes, reader + nodes
+    enters, leaves = np.zeros(len(around), dtype=bool), np.zeros(len(around), dtype=bool)
+    rest = np.flatnonzero(around[a] != around[b])
+    while len(rest):
+        up, down = a[rest], b[rest]
+        rise_a, rise_b = depth[up] >= depth[down], depth[down] >= depth[up]
+        leaves[up[rise_a]], enters[down[rise_b]] = True, True
+        a[rest], b[rest] = np.where(rise_a, around[up], up), np.where(rise_b, around[down], down)
+        rest = rest[around[a[rest]] != around[b[rest]]]
+    return Siblings(around, depth, a, b, op, reader, enters, leaves)
+
+
+def structure(index: GraphIndex, outline: Outline, edges: Siblings) -> Hashes:
+    """A number per thing of `edges`, uint64: equal for nodes that are built alike and for ops of one type."""
+    nodes = len(outline)
+    color = np.zeros(len(edges.around), dtype=np.uint64)
+    color[nodes:] = mixed(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0
+    below = edges.depth[edges.source]
+    by_level, level_of = np.argsort(below, kind="stable"), np.sort(below)
+    things, depth_of = np.argsort(edges.depth, kind="stable"), np.sort(edges.depth)
+    for level in range(int(depth_of[-1]), 0, -1):
+        here = by_level[np.searchsorted(level_of, level) : np.searchsorted(level_of, level + 1)]
+        members = things[np.searchsorted(depth_of, level) : np.searchsorted(depth_of, level + 1)]
+        source, target = edges.source[here], edges.target[here]
+        inner = members[members < nodes]
+        color[inner] = mixed(color[inner] + np.uint64(1 << 40))
+        np.add.at(color, edges.around[members], _seen(color, members, source, target))
+    return color
+
+
+def _seen(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
+    """The numbers of some things mixed with their neighbours'."""
+    a, b = np.searchsorted(members, source), np.searchsorted(members, target)
+    seen = color[members]
+    for _ in range(_ROUNDS):
+        total = mixed(seen)
+        np.add.at(total, b, mixed(seen[a] + np.uint64(3)))
+        np.add.at(total, a, mixed(seen[b] + np.uint64(7)))
+        seen = mixed(total)
+    return seen
+
+
+def mixed(values: Hashes) -> Hashes:
+    """Numbers scattered over all 64 bits, so that sums of them tell sets apart (splitmix64)."""
+    values = (values + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    result: Hashes = values ^ (values >> np.uint64(31))
+    return result

@@ -1,0 +1,243 @@
+"""What of a graph is training: gradients, optimiser, and what serves only those.
+
+Gradients are known by the name scope that TensorFlow puts them in, whatever it is called by the person who asked for
+them: that of the op "net/MatMul" is "grads/net/MatMul_grad". Optimisers are known by the ops that apply gradients.
+All that comes after them, and is no computation of its own that only waits for them, belongs to training. So does what
+is known without feeding and reaches nothing else: learning rates, powers of beta, step counters. A forward network
+never does: it comes before the gradients, and depends on what is fed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_matrix, csr_matrix
+from scipy.sparse.csgraph import depth_first_order
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask, downstream, of_types
+from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
+from tfgraphwidget.names import last_part
+
+# What gradients make for themselves on their way: ops that depend on no gradient, yet serve training only.  The
+# gradient of tf.nn.silu, or of any tf.custom_gradient, computes factors of what the graph is fed before it
+# multiplies them with a gradient, and a tape puts them into no scope of gradients. TensorFlow names no such op, but
+# it adds ops to the graph in the order in which they are made: a factor was made after the gradient that it meets.
+# The ops of a second forward pass, also those that a gradient penalty is added to, were made before their
+# gradients; and like a metric, they lead to an end that no gradient reaches.
+
+# Tapes make zeros for outputs that have no gradient, and often nobody reads them.
+_ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
+_BLANK = frozenset({"Const", "Fill", "ZerosLike"})
+
+
+def underway(index: GraphIndex, known: Facts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
+    """Which ops gradients make on their way; `seeds`: the gradients, ascending; `after`: all that depends on them."""
+    late = known.fed & ~after
+    late[: seeds[0]] = False
+    blank = _blank(index, seeds)
+    foreign = late & (np.diff(index.consumers.start) == 0) & ~blank
+    found = late & ~_with(index, late, seeds, foreign)
+    if found.any():
+        foreign |= _before(index, seeds, after, found)
+        found = late & ~_with(index, late, seeds, foreign)
+    return found | (blank & ~known.fed)
+
+
+def _blank(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
+    """Zeros that nobody reads, made among the gradients."""
+    unread = (np.diff(index.consumers.start) == 0) & (np.diff(index.control_consumers.start) == 0)
+    unread[: seeds[0]] = unread[seeds[-1] :] = False
+    ops = np.flatnonzero(unread & of_types(index, _BLANK))
+    blank = np.zeros(len(index), dtype=bool)
+    blank[[op for op in ops.tolist() if _ZEROS.fullmatch(last_part(index.names[op]))]] = True
+    return blank
+
+
+def _before(index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask) -> Mask:
+    """Which late ops meet a gradient that is younger than they are, and that no older one leads to."""
+    start, values = index.consumers.start, index.consumers.values
+    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    oldest = np.append(seeds, len(index))[first_to_reach(start, values, seeds)]
+    # A gradient that takes no other, like the shape of a value, tells nothing of when its tape began.
+    joined = np.zeros(len(index), dtype=bool)
+    joined[values[after[owner]]] = True
+    before = np.zeros(len(index), dtype=bool)
+    before[owner[late[owner] & joined[values] & (oldest[values] > owner)]] = True
+    return before
+
+
+def _with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], foreign: Mask) -> Mask:
+    """The late ops that are foreign, that lead to such, or that go on from such before another gradient is made."""
+    n = len(index)
+    start, values = index.consumers.start, index.consumers.values
+    owner = np.repeat(np.arange(n), np.diff(start))
+    among = late[owner] & late[values]
+    source, target = owner[among], values[among]
+    passed = np.searchsorted(seeds, np.arange(n))
+    on = passed[source] == passed[target]
+    rows, columns = np.concatenate([target, source[on]]), np.concatenate([source, target[on]])
+    ways = coo_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n)).tocsr()
+    return downstream(ways.indptr, ways.indices, np.flatnonzero(foreign))
+
+
+def first_to_reach(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Per op the place of the first seed that leads to it, len(seeds) when none does; edges as in `downstream`."""
+    n = len(start) - 1
+    rows = np.append(start, start[-1] + len(seeds))
+    # Depth first, all that a seed leads to is found before the next seed's turn.
+    order = depth_first_order(_two_ways(rows, np.concatenate([values, seeds])), n, return_predecessors=False)
+    turn = np.maximum.accumulate(np.maximum(order - (n + 1 + start[-1]), 0))
+    first = np.full(n, len(seeds), dtype=np.intp)
+    first[order[order < n]] = turn[order < n]
+    return first
+
+
+def _two_ways(rows: Ints, values: Ints) -> csr_matrix:
+    """The graph with its edges as nodes, numbered after the ops: an op leads to its first edge, an edge to its op and
+    to the next edge. The search looks at all ways out of a node each time it comes back to it; here there are two.
+    """
+    n, count = len(rows) - 1, len(values)
+    some = np.diff(rows) > 0
+    edges = n + np.arange(count)
+    more = np.ones(count, dtype=bool)
+    more[rows[1:][some] - 1] = False
+    pairs = np.stack([values, edges + 1], axis=1)
+    columns = np.concatenate([edges[rows[:-1][some]], pairs[np.stack([np.ones_like(more), more], axis=1)]])
+    starts = np.concatenate([[0], np.cumsum(np.concatenate([some, 1 + more]))])
+    return csr_matrix((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(n + count, n + count))
+
+
+_GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
+_GRAD = "_grad"
+_APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
+_CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
+
+
+def training(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Outline, list[Group]]:
+    """The outline with its parts marked, and the groups of training in it.
+
+    There is one group for each container in which training stands beside the forward network, in more than one piece.
+    """
+    trains, other = _ops(index, known, outline)
+    if not trains.any():
+        return outline, []
+    held, foreign = outline.count(trains), outline.count(other)
+    whole = (held > 0) & (foreign == 0)
+    outline.part[whole] = 1
+    outline.op_part[trains] = 1
+    for nodes in outline.levels[1:]:
+        outline.part[nodes] |= outline.part[outline.parent[nodes]]
+    outline.op_part[outline.part[outline.home] > 0] = 1
+    return outline, _groups(index, outline, outline.count(other & known.fed) > 0)
+
+
+def _groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
+    pieces: dict[int, tuple[list[int], list[int]]] = {}
+    for node in np.flatnonzero(outline.part).tolist():
+        around = int(outline.parent[node])
+        if node and not outline.part[around]:
+            pieces.setdefault(around, ([], []))[0].append(node)
+    alone = np.flatnonzero((outline.op_part > 0) & (outline.part[outline.home] == 0))
+    for op in alone.tolist():
+        pieces.setdefault(int(outline.home[op]), ([], []))[1].append(op)
+    groups = []
+    for around, (nodes, ops) in pieces.items():
+        name = f"{outline.names[around]}/(training)".removeprefix("/")
+        free = name not in outline.ids and name not in index.ids
+        if len(nodes) + len(ops) > 1 and free and forward[around]:
+            groups.append(Group(name, around, nodes, ops, TRAINING, training=True))
+    return groups
+
+
+def _ops(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Mask, Mask]:
+    """(ops of training, ops that are for something else); the rest is neither: initialisers, savers."""
+    seeds = _seeds(index, outline)
+    if not len(seeds):
+        nothing = np.zeros(len(index), dtype=bool)
+        return nothing, nothing
+    trains = downstream(index.consumers.start, index.consumers.values, seeds)
+    trains |= underway(index, known, seeds, trains)
+    waiting = _waiting(index, known, trains)
+    # What is not fed serves those that it reaches.
+    forward = known.fed & ~trains & ~waiting
+    inputs = index.inputs
+    to_forward = downstream(inputs.start, inputs.values, np.flatnonzero(forward))
+    # A variable that is read again after it was trained serves the forward pass that goes on from there.
+    trains |= waiting & ~to_forward
+    to_training = downstream(inputs.start, inputs.values, np.flatnonzero(trains))
+    return trains | (to_training & ~to_forward), to_forward & ~trains
+
+
+def _seeds(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
+    """Ops inside gradient scopes, and those that apply gradients."""
+    if not len(index):
+        return np.zeros(0, dtype=np.intp)
+    # Looking for the word first saves taking most names apart.
+    named = np.array(
+        ["gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name))) for name in outline.names], dtype=bool
+    )
+    named = _with_inner(outline, named)
+    for scope, of in _gradients(index, outline, named).items():
+        ops = outline.ops(scope)
+        # What goes into an op is no gradient of it, however it is called.
+        if not downstream(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
+            named[scope] = True
+    named = _with_inner(outline, named)
+    names, codes = index.kinds
+    applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)
+    return np.flatnonzero(named[outline.home] | applies[codes])
+
+
+def _with_inner(outline: Outline, nodes: Mask) -> Mask:
+    """These nodes and all that are in them."""
+    for level in outline.levels[1:]:
+        nodes[level] |= nodes[outline.parent[level]]
+    return nodes
+
+
+def _gradients(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
+    """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
+    found: dict[int, list[int]] = {}
+    for node, name in enumerate(outline.names):
+        if not name.endswith(_GRAD) or known[node]:
+            continue
+        around, prefixes = outline.around(node)[::-1], [""]
+        if found.keys() & around:
+            continue
+        for scope in around:
+            before = f"{outline.names[scope]}/"
+            inner = name[len(before) : -len(_GRAD)]
+            # A graph may have been put under a prefix, which both names have then.
+            ops = [index.ids[prefix + inner] for prefix in prefixes if prefix + inner in index.ids]
+            if ops:
+                found[scope] = ops
+                break
+            prefixes.append(before)
+    return found
+
+
+def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:
+    """What waits for training and steers or stores only, or is read by nobody: train_op, averages of variables.
+
+    A metric that waits for the training step has readers or computes something, and stays what it is.
+    """
+    start, values = index.control_consumers.start, index.control_consumers.values
+    after = np.zeros(len(index), dtype=bool)
+    owner = np.repeat(np.arange(len(index)), np.diff(start))
+    last = np.diff(index.consumers.start) == 0
+    may = np.isin(known.family, (_CONTROL, _STATE)) | (known.aux > NONE) | ~known.fed
+    may &= last | ~known.fed
+    frontier = trains
+    while frontier.any():
+        reached = np.zeros(len(index), dtype=bool)
+        reached[values[frontier[owner]]] = True
+        reached &= may & ~after & ~trains
+        if reached.any():
+            more = downstream(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
+            reached |= more & ~known.fed & ~after & ~trains
+        after |= reached
+        frontier = reached
+    return after

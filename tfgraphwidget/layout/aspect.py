@@ -1,0 +1,98 @@
+"""The shapes that insides of open scopes should have, so that what stands in one container fills it.
+
+An inside can be drawn wide or tall. From the outermost container inwards, each is cut, in flow order, into columns,
+the columns into rows and the rows into boxes, with about the area that each will need: the proportions of those boxes
+are what their insides are drawn to. Areas are guesses; nothing but the look depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log, sqrt
+
+from tfgraphwidget.layout.layered.components import Structure
+
+STEP = 0.35  # proportions are rounded to powers of e**STEP, so that equal insides are drawn once
+_TALLEST, _WIDEST, _IDEAL = -3, 2, 1.4
+_MOST_COLUMNS = 16
+Rows = list[list[int]]
+
+
+def aspect_of(level: int) -> float:
+    """The width : height that a level stands for: 0 is `_IDEAL`."""
+    return _IDEAL * exp(STEP * level)
+
+
+def level_of(aspect: float) -> int:
+    """The level nearest to a width : height, not too far from square."""
+    return max(_TALLEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
+
+
+def wished(structure: Structure, area: Sequence[float], is_open: Sequence[bool], aspect: float) -> list[int]:
+    """The level of each child's shape in a container of the given aspect; `area` in pixels² per child."""
+    rows = _rows(structure)
+    soft = [sum(area[i] for i in row) for row in rows]
+    total = sum(soft)
+    height = sqrt(total / aspect)
+    best: tuple[float, list[tuple[Rows, float]]] | None = None
+    for count in range(1, min(len(rows), _MOST_COLUMNS) + 1):
+        columns = _columns(rows, soft, total / count)
+        if len(columns) < count:
+            continue
+        wide = [(column, sum(area[i] for row in column for i in row) / height) for column in columns]
+        bad = sum(_badness(column, area, is_open, width) for column, width in wide) + 0.01 * count * total
+        if best is None or bad < best[0]:
+            best = (bad, wide)
+    levels = [0] * structure.count
+    for column, width in best[1] if best else []:
+        for row in column:
+            for i in row:
+                if is_open[i]:
+                    levels[i] = level_of(_shape(row, i, area, width))
+    return levels
+
+
+def _rows(structure: Structure) -> Rows:
+    """All children in rows, in about the order of the flow."""
+    rows: Rows = []
+    alone: list[int] = list(structure.quiet)
+    for part in structure.parts:
+        if not part.lines:
+            alone += part.nodes
+            continue
+        inside: Rows = [[] for _ in range(max(part.rank) + 1)]
+        for node, at in zip(part.nodes, part.rank, strict=True):
+            inside[at].append(node)
+        rows += inside
+    return [*rows, alone] if alone else rows
+
+
+def _columns(rows: Rows, soft: Sequence[float], share: float) -> list[Rows]:
+    """Rows cut into columns of about one share of the area each."""
+    columns: list[Rows] = []
+    filled = share
+    for row, area in zip(rows, soft, strict=True):
+        if not columns or filled + area / 2 > share:
+            columns.append([])
+            filled = 0.0
+        columns[-1].append(row)
+        filled += area
+    return columns
+
+
+def _badness(column: Rows, area: Sequence[float], is_open: Sequence[bool], width: float) -> float:
+    """How far from square the boxes would be, weighed by their areas."""
+    return sum(
+        area[i] * max(0.0, abs(log(_shape(row, i, area, width) / _IDEAL)) - 0.5)
+        for row in column
+        for i in row
+        if is_open[i]
+    )
+
+
+def _shape(row: Sequence[int], i: int, area: Sequence[float], width: float) -> float:
+    """The width : height of a box in a row that fills a column; rows of slim boxes are broken into several."""
+    whole = sum(area[j] for j in row)
+    parts = max(1, round(sqrt(_IDEAL * whole * whole / (width * width * max(area[j] for j in row)))))
+    parts = min(parts, len(row))
+    return width * width * area[i] * parts * parts / (whole * whole)

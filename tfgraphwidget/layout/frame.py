@@ -1,0 +1,111 @@
+"""From drawings relative to their containers to pixels of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.layout.geometry import Placed
+from tfgraphwidget.names import last_part
+from tfgraphwidget.visible.measure import LOOP_SIGN, TEXT, set_badges, width
+from tfgraphwidget.visible.visible_graph import OPEN, Visible
+
+Floats = npt.NDArray[np.float64]
+# Pages write the names of open scopes in bold letters.
+_BOLD, _SIDES, _MOST_NAME = 1.09, 12.0, 430.0
+
+
+class Frame:
+    """The space around the inside of an open scope. Drawings are made to run down; `right` exchanges x and y.
+
+    `before` and `after`, float64 (n, 2), are the least distances of the inside from the left and upper and from the
+    right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be at least for its name.
+    """
+
+    header: ClassVar[float] = 22.0
+    padding: ClassVar[float] = 6.0
+    margin: ClassVar[float] = 16.0
+
+    def __init__(self, visible: Visible, *, right: bool) -> None:
+        self.right = right
+        n = len(visible)
+        self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
+        self.before[:, 0 if right else 1] = self.header
+        self.before[:1], self.after[:1] = self.margin, self.margin
+        self.least = np.zeros(n)
+        for item in np.flatnonzero(visible.kind == OPEN).tolist():
+            name = visible.labels[item] or last_part(visible.names[item])
+            sign = LOOP_SIGN if visible.loop[item] else ""
+            count = f"  ×{visible.members[item]}" if visible.members[item] else ""
+            self.least[item] = min(TEXT * _BOLD * width(f"▾ {sign}{name}{count}"), _MOST_NAME) + _SIDES
+        self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
+
+    def around(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
+        """The inside's upper left corner in its scope, and the scope's width and height."""
+        (left, top), (more, below), least = self._around[item]
+        wide, tall = left + width + more, top + height + below
+        spare = max(0.0, least - (tall if self.right else wide))
+        if self.right:
+            return (left, top + spare / 2), wide, tall + spare
+        return (left + spare / 2, top), wide + spare, tall
+
+    def filled(self, item: int, placed: Placed) -> Placed:
+        """The same drawing in the middle of all the width that the scope's name asks for."""
+        side = 1 if self.right else 0
+        wide = placed.height if self.right else placed.width
+        spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)
+        if self.right:
+            shift = np.array([0.0, spare / 2])
+            return replace(
+                placed, corner=placed.corner + shift, route=placed.route + shift, height=placed.height + spare
+            )
+        enter, leave = (None if at is None else at + spare / 2 for at in (placed.enter, placed.leave))
+        shift = np.array([spare / 2, 0.0])
+        corner, route = placed.corner + shift, placed.route + shift
+        return replace(placed, corner=corner, route=route, width=placed.width + spare, enter=enter, leave=leave)
+
+
+def absolute(
+    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[Placed]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+    """Boxes, offsets of routes and routes, as in Positions; `placed` are the open scopes' insides, ascending.
+
+    `size` and `offset` are each item's width and height and where its inside begins in it, in the drawing's x and y.
+    """
+    scopes = np.flatnonzero(visible.kind == OPEN)
+    corner = np.zeros((len(visible), 2))
+    inner = np.zeros(len(visible), dtype=bool)
+    inner[1:] = visible.kind[visible.parent[1:]] == OPEN
+    if inner.any():
+        corner[inner] = np.concatenate([one.corner for one in placed])
+    start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
+    for a, b in zip(start[1:-1].tolist(), start[2:].tolist(), strict=True):
+        around = visible.parent[a:b]
+        corner[a:b] += corner[around] + offset[around]
+    points = np.concatenate([one.points for one in placed])
+    route = np.concatenate([one.route for one in placed])
+    per_scope = [len(one.route) for one in placed]
+    route = route + np.repeat((corner + offset)[scopes], per_scope, axis=0)
+    first = np.concatenate([[0], np.cumsum(points)])
+    _reach_borders(visible, frame, route, first, corner, size)
+    if frame.right:
+        corner, size, route = corner[:, ::-1], size[:, ::-1], route[:, ::-1]
+    box = np.concatenate([corner, size], axis=1)
+    set_badges(visible, box)
+    return box.astype(np.float32), first.astype(np.uint32), route.astype(np.float32)
+
+
+def _reach_borders(
+    visible: Visible, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
+) -> None:
+    """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
+    out = np.flatnonzero(visible.target == visible.container)
+    scope = visible.container[out]
+    route[first[out + 1] - 1, 1] = corner[scope, 1] + size[scope, 1]
+    if frame.right:
+        come = np.flatnonzero(visible.source == visible.container)
+        route[first[come], 1] = corner[visible.container[come], 1]

@@ -1,0 +1,184 @@
+"""Items put somewhere by hand: they stand there, others give way, and the lines of what has moved are drawn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.frame import Frame
+from tfgraphwidget.layout.free_form.orthogonal_detour import Detours, pieces_through
+from tfgraphwidget.layout.free_form.polyline_routing import Again, is_slanted
+from tfgraphwidget.layout.geometry import Placed, Point
+from tfgraphwidget.layout.layered.components import BORDER
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.scene.scene import Scene
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Pinned = dict[int, Point]
+# How far what gives way stands from others; nearer to a pinned box than this nothing stays; what moves less stays.
+_GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
+
+
+class Pins:
+    """The pinned items of each container, by their numbers there; centres in the drawing's x and y."""
+
+    def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
+        self._of: dict[int, Pinned] = {}
+        for item, at in pinned_items(visible, pinned).items():
+            around = int(visible.parent[item])
+            x, y = at[::-1] if frame.right else at
+            left, top = frame.before[around].tolist()
+            number = item - int(visible.child_start[around])
+            self._of.setdefault(around, {})[number] = (x - left, y - top)
+
+    def of(self, item: int) -> Pinned:
+        """Number of the child -> where its centre shall be, from the upper left corner of the inside."""
+        return self._of.get(item, {})
+
+
+def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
+    """The items by name, scopes and groups with a slash behind: an op may have the same name."""
+    found: dict[str, int] = {}
+    for item, (name, is_a) in enumerate(zip(names, kind.tolist(), strict=True)):
+        if item:
+            found.setdefault(f"{name}/" if is_a in (CLOSED, OPEN) else name, item)
+    return found
+
+
+def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
+    """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
+    known = keys(visible.names, visible.kind) if pinned else {}
+    found = {_meant(name, known): at for name, at in pinned.items()}
+    return {known[key]: at for key, at in found.items() if key and visible.kind[known[key]] != BADGE}
+
+
+def box_of(scene: Scene, name: str) -> int | None:
+    """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
+    known = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
+    return known.get(_meant(name, known))
+
+
+def key_of(scene: Scene, item: int) -> str:
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
+    name = scene.names[item]
+    return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
+
+
+def without(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
+    """What is pinned but for what a name means; nothing for "", which means all."""
+    gone = _meant(name, pinned)
+    return {key: place for key, place in pinned.items() if name and key != gone}
+
+
+def seen(
+    pinned: Mapping[str, Point], index: GraphIndex, opened: frozenset[str], hidden: frozenset[str]
+) -> dict[str, Point]:
+    """What is pinned, less the ops out of sight that have a scope's name: `pinned_items` would take it for the scope.
+
+    Such an op is in that scope.
+    """
+    scopes = outline_of(index)[0].ids if pinned else {}
+    both = {key for key in pinned if key in index.ids and key in scopes}
+    return {key: place for key, place in pinned.items() if key not in both or (key in opened and key not in hidden)}
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Of the known keys the one that a name means: itself, a scope without its slash, an op with one; or ""."""
+    bare = name.rstrip("/")
+    return next((key for key in (name, f"{bare}/", bare) if key in known), "")
+
+
+def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.int32]) -> Placed:
+    """The drawing with some nodes at their pinned places; `sizes` (n, 2), `lines` (m, 2 or more): the ends.
+
+    Only what a pinned node would overlap moves, and the lines of what has moved or that it now stands on; of the
+    pinned ones nobody moves, unless beyond the upper left border or where two are pinned to one place: then the later
+    gives way.
+    """
+    if not pinned:
+        return placed
+    corner = placed.corner.copy()
+    for number, (x, y) in pinned.items():
+        corner[number] = np.maximum(np.array([x, y]) - sizes[number] / 2, 0.0)
+    _give_way(corner, sizes, list(pinned))
+    width, height = np.maximum((corner + sizes).max(axis=0), [placed.width, placed.height]).tolist()
+    stirred = np.abs(corner - placed.corner).max(axis=1) > _STILL
+    ends, route, stop = lines[:, :2], placed.route.copy(), np.cumsum(placed.points)
+    route[stop[ends[:, 1] == BORDER] - 1, 1] = height
+    anew = np.asarray(np.append(stirred, False)[ends].any(axis=1))
+    hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
+    hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
+    anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
+    by = Again(placed, ends, corner, sizes, height) if is_slanted(placed) else Detours(corner, sizes, width, height)
+    route, points = _detoured(route, placed.points, ends, anew, by)
+    return replace(placed, corner=corner, width=width, height=height, route=route, points=points)
+
+
+def _detoured(
+    route: Floats, points: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], anew: Mask, by: Detours | Again
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """The routes and their numbers of points, some drawn anew."""
+    start = np.concatenate([[0], np.cumsum(points)])
+    routes = [route[a:b] for a, b in pairwise(start.tolist())]
+    for number in anew.nonzero()[0].tolist():
+        (source, target), before = ends[number].tolist(), routes[number].tolist()
+        routes[number] = np.array(by.route(source, target, [(x, y) for x, y in before]))
+    lengths = np.array([len(way) for way in routes], dtype=np.int64)
+    return np.concatenate([np.zeros((0, 2)), *routes]), lengths
+
+
+def _give_way(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
+    """Move what stands on a pinned node, nearest first, each to the nearest place where nothing stands."""
+    for number, node in enumerate(pinned):
+        _set_free(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
+    centre = corner + sizes / 2
+    far = np.min([np.abs(centre[node] - centre).sum(axis=1) for node in pinned], axis=0)
+    standing = ~np.any([_clash(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
+    standing[pinned] = True
+    for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):
+        _set_free(node, corner, sizes, standing.nonzero()[0])
+        standing[node] = True
+
+
+def _set_free(node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]) -> None:
+    if _clash(corner[node], sizes[node], corner[others], sizes[others]).any():
+        corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
+
+
+def _clash(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
+    apart = (at + size + _NEAR <= corner + 1e-6) | (corner + sizes + _NEAR <= at + 1e-6)
+    return np.asarray(~apart.any(axis=1))
+
+
+def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floats:
+    """The place nearest to `at` where a box overlaps none of the others; right or below of all is always free."""
+    xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
+    ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
+    xs, ys = (
+        some[some >= 0][np.argsort(np.abs(some[some >= 0] - want))] for some, want in zip((xs, ys), at, strict=True)
+    )
+    best, least = at, np.inf
+    for x in xs.tolist():
+        far = abs(x - at[0])
+        if far >= least:
+            break
+        # Of all places at this x, the nearest that no box is in the way of.
+        beside = (corner[:, 0] < x + size[0] + _GAP - 1e-6) & (corner[:, 0] + sizes[:, 0] + _GAP > x + 1e-6)
+        low, high = corner[beside, 1] - size[1] - _GAP, corner[beside, 1] + sizes[beside, 1] + _GAP
+        for y in ys.tolist():
+            if far + abs(y - at[1]) >= least:
+                break
+            if not ((low + 1e-6 < y) & (y < high - 1e-6)).any():
+                best, least = np.array([x, y]), far + abs(y - at[1])
+                break
+    return best

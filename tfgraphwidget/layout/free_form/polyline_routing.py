@@ -1,0 +1,244 @@
+"""The lines of a drawing without rows: straight where nothing is between, bent around what is."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import pairwise
+from math import hypot
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.layout.free_form.orthogonal_detour import Detours
+from tfgraphwidget.layout.geometry import Placed, Point
+from tfgraphwidget.layout.layered.components import BORDER
+
+# Straight lines between boxes, bent around those in between: for drawings that know no rows.  A line that meets a
+# box goes around one of its sides, whichever is shorter, and so do both of its parts again; then what was gone
+# around in vain is cut short.
+
+_TOUCH = 1 / 3  # nearer to a box than this share of what should be clear, a line runs through it
+_STEPS, _DEPTH = 1_000, 30
+
+
+class NoWayError(Exception):
+    """Too many boxes are in between."""
+
+
+class Around:
+    """Boxes, and ways between points that keep off them: they turn `clear` pixels from a corner."""
+
+    def __init__(self, corner: Floats, sizes: Floats, clear: float) -> None:
+        touch = clear * _TOUCH
+        self._low, self._high = corner - clear, corner + sizes + clear
+        # From left to right, so that boxes beside a piece need not be looked at.
+        order = np.argsort(corner[:, 0])
+        centre, half = corner[order] + sizes[order] / 2, sizes[order] / 2 + touch
+        (self._x, self._y), (self._wide, self._tall) = centre.T.copy(), half.T.copy()
+        (_, self._top), (self._right, self._bottom) = (centre - half).T.copy(), (centre + half).T.copy()
+        self._order, self._lefts = order, (centre - half)[:, 0].tolist()
+        self._widest = 2 * float(half[:, 0].max())
+
+    def way(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
+        """A way from point to point that may lead through some boxes."""
+        self._steps = _STEPS
+        points = self._bent(start, end, through, _DEPTH)
+        kept = [start]
+        for point, after in pairwise(points):
+            if self._met(kept[-1], after, through) >= 0:
+                kept.append(point)
+        return [*kept, end]
+
+    def _met(self, start: Point, end: Point, through: tuple[int, ...]) -> int:
+        """The box in the way that is nearest to the middle of a straight piece, or -1."""
+        (a, b), (c, d) = start, end
+        left, right = (a, c) if a < c else (c, a)
+        first, stop = bisect_left(self._lefts, left - self._widest), bisect_left(self._lefts, right)
+        some = slice(first, stop)
+        near = (self._top[some] < max(b, d)) & (self._bottom[some] > min(b, d)) & (self._right[some] > left)
+        found = near.nonzero()[0] + first
+        if not len(found):
+            return -1
+        beside, below = self._x[found] - (a + c) / 2, self._y[found] - (b + d) / 2
+        # Their frames meet; so they do if the normal of the piece does not tell them apart.
+        off = np.abs((c - a) * below - (d - b) * beside)
+        hit = off < abs(c - a) * self._tall[found] + abs(d - b) * self._wide[found]
+        nodes = self._order[found[hit]].tolist()
+        far = (np.abs(beside) + np.abs(below))[hit].tolist()
+        return min(((d, node) for d, node in zip(far, nodes, strict=True) if node not in through), default=(0, -1))[1]
+
+    def _bent(self, start: Point, end: Point, through: tuple[int, ...], depth: int) -> list[Point]:
+        """The points behind `start` of a way to `end`."""
+        met = self._met(start, end, through)
+        if met < 0:
+            return [end]
+        self._steps -= 1
+        if not depth or self._steps < 0:
+            raise NoWayError
+        points: list[Point] = []
+        for a, b in pairwise([start, *self._beside(start, end, met), end]):
+            points += self._bent(a, b, through, depth - 1)
+        return points
+
+    def _beside(self, start: Point, end: Point, node: int) -> list[Point]:
+        """The corners to turn at on the shorter way around a box."""
+        (left, top), (right, bottom) = self._low[node].tolist(), self._high[node].tolist()
+        best, least = [], np.inf
+        for side in (1.0, -1.0):
+            corners = [(x, y) for x in (left, right) for y in (top, bottom) if side * _turn(start, end, (x, y)) > 0]
+            way = _taut(start, end, corners, side)
+            long = sum(hypot(c - a, d - b) for (a, b), (c, d) in pairwise([start, *way, end]))
+            if long < least:
+                best, least = way, long
+        return best
+
+
+def _turn(a: Point, b: Point, c: Point) -> float:
+    """More than 0 where c is on the right of the way from a to b, as seen on the screen."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+def _taut(start: Point, end: Point, corners: list[Point], side: float) -> list[Point]:
+    """Of corners on one side of the way from start to end, those at which a string around all of them turns."""
+    x, y = end[0] - start[0], end[1] - start[1]
+    hull = [start]
+    for corner in [*sorted(corners, key=lambda c: x * c[0] + y * c[1]), end]:
+        while len(hull) > 1 and side * _turn(hull[-2], hull[-1], corner) >= 0:
+            hull.pop()
+        hull.append(corner)
+    return hull[1:-1]
+
+
+Floats = npt.NDArray[np.float64]
+Port = tuple[float, float] | None
+CLEAR = 9.0  # how far lines run from boxes: less than half of what is between two
+STUB = 2.0  # of a line at the container's border, which may be drawn on to one further away
+_CLOSE = 4.0  # the same where boxes stand as near to each other as a person puts them
+_TWIN, _LOOP = 5.0, 5.0
+_ASLANT = 1.0  # pieces of a drawing in rows are askew by half a pixel at most
+
+
+class Slanted:
+    """Draws lines between boxes.
+
+    A line to or from an open scope goes to the top and comes from the bottom of it, where those inside go on: `ports`
+    are these places, from the left of each box. `border` are those of the container, and `level` the y of its upper
+    and its lower border.
+    """
+
+    def __init__(
+        self,
+        corner: Floats,
+        sizes: Floats,
+        ports: Sequence[Port],
+        border: tuple[float, float],
+        level: tuple[float, float],
+        clear: float = CLEAR,
+    ) -> None:
+        self._corner, self._sizes, self._ports, self._clear = corner, sizes, ports, clear
+        self._border = (border[0], level[0]), (border[1], level[1])
+        self._around = Around(corner, sizes, clear)
+
+    def route(self, source: int, target: int, *, twin: bool = False) -> list[Point]:
+        """The way of one line; a `twin` runs beside the one that goes the other way."""
+        if source == target and self._ports[source] is None:
+            return self._loop(source)
+        first, last = self._out(source), self._into(target)
+        free = tuple(node for node, end in ((source, first), (target, last)) if len(end) == 1)
+        start, end = _beside(first[-1], last[0], _TWIN if twin and len(free) == 2 else 0.0)
+        try:
+            way = [*first[:-1], *self._around.way(start, end, free), *last[1:]]
+        except NoWayError:
+            width, height = np.maximum((self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]).tolist()
+            return Detours(self._corner, self._sizes, width, height).route(source, target, [first[0], last[-1]])
+        if len(first) == 1:
+            way = self._outside(way, source)
+        if len(last) == 1:
+            way = self._outside(way[::-1], target)[::-1]
+        return way
+
+    def _out(self, node: int) -> list[Point]:
+        """Where a line begins: in the middle of an op, or at the port of a scope or the border, and a little on."""
+        if node == BORDER:
+            x, y = self._border[0]
+            return [(x, y), (x, y + STUB)]
+        port = self._ports[node]
+        if port is None:
+            return [self._middle(node)]
+        x, y = float(self._corner[node, 0]) + port[1], float(self._corner[node, 1] + self._sizes[node, 1])
+        return [(x, y), (x, y + self._clear)]
+
+    def _into(self, node: int) -> list[Point]:
+        """Where a line ends."""
+        if node == BORDER:
+            x, y = self._border[1]
+            return [(x, y - STUB), (x, y)]
+        port = self._ports[node]
+        if port is None:
+            return [self._middle(node)]
+        x, y = float(self._corner[node, 0]) + port[0], float(self._corner[node, 1])
+        return [(x, y - self._clear), (x, y)]
+
+    def _middle(self, node: int) -> Point:
+        x, y = (self._corner[node] + self._sizes[node] / 2).tolist()
+        return x, y
+
+    def _outside(self, way: list[Point], node: int) -> list[Point]:
+        """A way that begins in a box, from where it leaves it for good."""
+        low, high = self._corner[node].tolist(), (self._corner[node] + self._sizes[node]).tolist()
+        within = [all(a <= p <= b for a, p, b in zip(low, point, high, strict=True)) for point in way[:-1]]
+        last = max((i for i, is_in in enumerate(within) if is_in), default=0)
+        (x, y), (to_x, to_y) = way[last], way[last + 1]
+        shares = [1.0]
+        for at, to, a, b in ((x, to_x, low[0], high[0]), (y, to_y, low[1], high[1])):
+            if to != at:
+                shares.append(((b if to > at else a) - at) / (to - at))
+        share = max(min(shares), 0.0)
+        return [(x + share * (to_x - x), y + share * (to_y - y)), *way[last + 1 :]]
+
+    def _loop(self, node: int) -> list[Point]:
+        """From an op to itself."""
+        x, y = float(self._corner[node, 0] + self._sizes[node, 0]), self._middle(node)[1]
+        far = x + self._clear
+        return [(x, y + _LOOP), (far, y + _LOOP), (far, y - _LOOP), (x, y - _LOOP)]
+
+
+class Again:
+    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of `Detours`."""
+
+    def __init__(self, placed: Placed, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float):
+        ports: list[Port] = [None] * len(corner)
+        stop = np.cumsum(placed.points).tolist()
+        for (source, target), (a, b) in zip(lines[:, :2].tolist(), pairwise([0, *stop]), strict=True):
+            way, out, into = placed.route[a:b], *(ports[node] or (0.0, 0.0) for node in (source, target))
+            if source != BORDER and _is_stub(way[:2]):
+                ports[source] = out[0], float(way[0, 0] - placed.corner[source, 0])
+            if target != BORDER and _is_stub(way[-2:]):
+                ports[target] = float(way[-1, 0] - placed.corner[target, 0]), into[1]
+        self._both = {(source, target) for source, target in lines[:, :2].tolist()}
+        border = (placed.enter or 0.0, placed.leave or 0.0)
+        self._slanted = Slanted(corner, sizes, ports, border, (0.0, height), _CLOSE)
+
+    def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002
+        """A way from one box to another, or from or to the border."""
+        return self._slanted.route(source, target, twin=(target, source) in self._both)
+
+
+def is_slanted(placed: Placed) -> bool:
+    """Whether any line runs in another direction than up, down, left and right."""
+    along = np.abs(np.diff(placed.route, axis=0)).min(axis=1)
+    along[np.cumsum(placed.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning
+    return bool((along > _ASLANT).any())
+
+
+def _is_stub(piece: Floats) -> bool:
+    return bool(np.abs(np.abs(piece[1] - piece[0]) - [0.0, CLEAR]).max() < 1e-6)
+
+
+def _beside(start: Point, end: Point, aside: float) -> tuple[Point, Point]:
+    """Both points moved to the right of the way from the one to the other."""
+    (a, b), (c, d) = start, end
+    far = hypot(c - a, d - b) or 1.0
+    x, y = -aside * (d - b) / far, aside * (c - a) / far
+    return (a + x, b + y), (c + x, d + y)

@@ -1,0 +1,273 @@
+"""The same columns and order again when sizes or lines have changed, so that the eye finds everything where it was.
+
+Where a box has grown, x is stretched: what stands right of the box moves by as much as it grew, what stands left
+stays, and what is above or below moves along. No two things change their order, and nothing moves further than the
+box has grown. Where all boxes at some x have shrunk, x shrinks in the same way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.layout.geometry import Point
+from tfgraphwidget.layout.incremental.previous_layout import Pack
+from tfgraphwidget.layout.layered.layered_graph import Plan
+from tfgraphwidget.layout.layered.placement import settled
+from tfgraphwidget.layout.layered.routing import Column, finished, gap, port, space, width
+from tfgraphwidget.layout.packing import GAP, beside, extent
+
+# Where vertices that are new in a row stand among those that keep their places: near to what they are joined to.
+
+_NEAR = 8  # places to either side of the wished one that are looked at
+_TIGHT = 3.0  # a pixel that others must move for it counts as so many that it stands away from where it would be
+
+
+def slotted(plan: Plan, number: int, x: Mapping[int, float], wished: Mapping[int, float]) -> dict[int, float]:
+    """The x of all vertices of a column, whose rows are put in order; those that have an x keep it.
+
+    `wished` are places of some of the others; what is new in a row may overlap its neighbours still.
+    """
+    hint = _spread(plan, number, {**wished, **x})
+    for row in plan.layers[number]:
+        placed = sorted((v for v in row if v in x), key=lambda v: hint[v])
+        for vertex in sorted((v for v in row if v not in x), key=lambda v: (hint[v], v)):
+            at = bisect_left(placed, hint[vertex], key=lambda v: hint[v])
+            near = range(max(0, at - _NEAR), min(len(placed), at + _NEAR) + 1)
+            slots = [(*_slot(plan, placed, vertex, hint, i), i) for i in near]
+            _, hint[vertex], chosen = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
+            placed.insert(chosen, vertex)
+        row[:] = placed
+    return hint
+
+
+def _slot(plan: Plan, placed: Sequence[int], vertex: int, hint: Mapping[int, float], i: int) -> tuple[float, float]:
+    """How bad it is to put a vertex at this place of a row, and the x it would have."""
+    half, high = width(plan, vertex) / 2, inf
+    low = half  # left of the column's edge would be as bad as between two that must move
+    if i:
+        low = hint[placed[i - 1]] + width(plan, placed[i - 1]) / 2 + space(plan, placed[i - 1], vertex) + half
+    if i < len(placed):
+        high = hint[placed[i]] - width(plan, placed[i]) / 2 - space(plan, vertex, placed[i]) - half
+    at = (low + high) / 2 if low > high else min(max(hint[vertex], low), high)
+    return abs(at - hint[vertex]) + _TIGHT * max(0.0, low - high), at
+
+
+def _spread(plan: Plan, number: int, x: Mapping[int, float]) -> dict[int, float]:
+    """An x for all vertices of a column: from those that have one along the lines; the rest to the right."""
+    near: dict[int, list[int]] = {}
+    for a, b, _ in plan.links[number]:
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    hint = dict(x)
+    todo = list(x)
+    for vertex in todo:
+        for other in near.get(vertex, ()):
+            if other not in hint:
+                known = [hint[v] for v in near[other] if v in hint]
+                hint[other] = sum(known) / len(known)
+                todo.append(other)
+    right = max(x.values(), default=0.0)
+    return {v: hint.get(v, right) for row in plan.layers[number] for v in row}
+
+
+# Lanes moved back below the boxes that they come from, after these have grown: no line goes aside and back again.
+
+_SAME, _EDGE, _BACK = 0.5, 10.0, 8.0
+Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
+
+
+def unbend(plan: Plan, number: int, x: dict[int, float]) -> None:
+    """Move lanes of a column that bend at each of their ends to where one of them is straight, if there is room."""
+    ends = _ends(plan, number)
+    place = {vertex: (row, i) for row in plan.layers[number] for i, vertex in enumerate(row)}
+    for chain in _chains(x, ends):
+        wishes = _wishes(plan, x, ends, chain)
+        if not wishes or any(abs(wish - x[chain[0]]) < _SAME for wish in wishes):
+            continue
+        low, high = -inf, inf
+        for vertex in chain:
+            row, i = place[vertex]
+            if i:
+                low = max(low, x[row[i - 1]] + gap(plan, row[i - 1], vertex))
+            if i + 1 < len(row):
+                high = min(high, x[row[i + 1]] - gap(plan, vertex, row[i + 1]))
+        at = max(low, min(high, wishes[0]))
+        for vertex in chain:
+            x[vertex] = at
+
+
+def _ends(plan: Plan, number: int) -> Ends:
+    """By lane: what is above it, and how far aside a way back leaves that; and what is below it."""
+    nodes = len(plan.flow.sizes)
+    above: dict[int, list[tuple[int, float]]] = {}
+    below: dict[int, list[int]] = {}
+    for a, b, net in plan.links[number]:
+        if b >= nodes:
+            above.setdefault(b, []).append((a, _BACK if net[0] == "back" and a < nodes else 0.0))
+            below.setdefault(b, [])
+        if a >= nodes:
+            below.setdefault(a, []).append(b)
+            above.setdefault(a, [])
+    return above, below
+
+
+def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
+    """Lanes right below each other."""
+    above, below = ends
+
+    def goes_on(a: int, b: int) -> bool:
+        return b in above and abs(x[a] - x[b]) < _SAME
+
+    chains = []
+    for lane in below:
+        if any(a in below and goes_on(a, lane) for a, _ in above[lane]):
+            continue
+        chain = [lane]
+        while following := [b for b in below[chain[-1]] if goes_on(chain[-1], b)]:
+            chain.append(following[0])
+        chains.append(chain)
+    return chains
+
+
+def _wishes(plan: Plan, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
+    """Where the chain would be straight at one of its ends, those above it first."""
+    (above, below), at = ends, x[chain[0]]
+    wishes = [_wish(plan, x, a, at, leaves=True) + aside for a, aside in above[chain[0]]]
+    for vertex, onward in zip(chain, [*chain[1:], -1], strict=True):
+        wishes += [_wish(plan, x, b, at, leaves=False) for b in below[vertex] if b != onward]
+    return wishes
+
+
+def _wish(plan: Plan, x: dict[int, float], end: int, at: float, *, leaves: bool) -> float:
+    """Where a line at `at` leaves or enters a vertex."""
+    if end >= len(plan.flow.sizes):
+        return x[end]
+    half = width(plan, end) / 2 - _EDGE
+    if plan.flow.ports[end] is not None:
+        return x[end] + min(port(plan, end)[leaves], half)
+    return min(max(at, x[end] - half), x[end] + half)
+
+
+Floats = npt.NDArray[np.float64]
+Size = tuple[float, float]
+Span = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Was:
+    """Which vertices of a plan were which before: those of the `same` row, and nodes that have `moved` to another."""
+
+    same: dict[int, int]
+    moved: dict[int, int]
+
+
+def stretched(before: Plan, columns: list[Column], plan: Plan, was: Was | None = None) -> list[Column]:
+    """The columns of the plan, placed near to where those of the plan before were.
+
+    `was` tells which vertex each vertex was, if lines have changed, too.
+    """
+    made = []
+    for number, old in enumerate(columns):
+        same, x = {vertex: vertex for vertex in old.x}, old.x
+        if was is not None:
+            here = [vertex for row in plan.layers[number] for vertex in row]
+            same = {v: was.same[v] for v in here if was.same.get(v) in old.x}
+            moved = {v: old.x[was.moved[v]] for v in here if was.moved.get(v) in old.x}
+            x = slotted(plan, number, {v: old.x[there] for v, there in same.items()}, moved)
+        move = _Stretch(_spans(before, plan, number, old, same))
+        middle = np.array(list(x.values()))
+        half = np.array([width(before, same[v]) / 2 if v in same else 0.0 for v in x])
+        centres = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
+        if len(same) < len(x):
+            _settle(plan, number, centres, same)
+        unbend(plan, number, centres)
+        made.append(finished(plan, number, centres, _floor(before, plan, old, same)))
+    return made
+
+
+def _settle(plan: Plan, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
+    """Let new vertices stand beside the others, which do not move."""
+    for row in plan.layers[number]:
+        if any(v not in firm for v in row):
+            gaps = [gap(plan, a, b) for a, b in pairwise(row)]
+            weights = [1e9 if v in firm else 1.0 for v in row]
+            x.update(zip(row, settled([x[v] for v in row], weights, gaps), strict=True))
+
+
+def _floor(before: Plan, plan: Plan, old: Column, same: Mapping[int, int]) -> dict[int, float]:
+    """How high up each box may be: where it was, or higher by as much as all boxes beside each other have shrunk."""
+    boxes = [(v, there) for v, there in same.items() if there < len(before.flow.sizes)]
+    top = np.array([old.top[there] for _, there in boxes])
+    tall = np.array([before.flow.sizes[there][1] for _, there in boxes])
+    more = np.array([plan.flow.sizes[v][1] for v, _ in boxes]) - tall
+    floor = _stretch(top, tall, np.minimum(tall, tall + more))
+    return dict(zip((v for v, _ in boxes), floor.tolist(), strict=True))
+
+
+def repacked(pack: Pack, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
+    """Corners of packed boxes: x and y are stretched where boxes have grown since.
+
+    `at` says which of the pack's each box was; new ones (-1) stand beside or below what was there.
+    """
+    there = [i for i, was in enumerate(at) if was >= 0]
+    low, old = (np.array([some[at[i]] for i in there]).reshape(-1, 2) for some in (pack.places, pack.boxes))
+    new = np.array([boxes[i] for i in there]).reshape(-1, 2)
+    moved = [_stretch(low[:, k], old[:, k], new[:, k]) for k in (0, 1)]
+    corner = dict(zip(there, zip(moved[0].tolist(), moved[1].tolist(), strict=True), strict=True))
+    more = [i for i, was in enumerate(at) if was < 0]
+    if more:
+        width, height = extent([boxes[i] for i in there], list(corner.values()))
+        below, places = beside((width, height), [boxes[i] for i in more], aspect)
+        right, down = (0.0, height + GAP) if below else (width + GAP, 0.0)
+        corner |= {i: (x + right, y + down) for i, (x, y) in zip(more, places, strict=True)}
+    return [corner[i] for i in range(len(boxes))]
+
+
+def _stretch(low: Floats, old: Floats, new: Floats) -> Floats:
+    return _Stretch(list(zip(low, low + old, new - old, strict=True)))(low)
+
+
+def _spans(before: Plan, plan: Plan, number: int, column: Column, was: Mapping[int, int]) -> list[Span]:
+    """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative)."""
+    spans = []
+    for row in plan.layers[number]:
+        left, room = None, 0.0  # the upper end of the last box or lane that was there, and what has come since
+        for i, vertex in enumerate(row):
+            room += space(plan, row[i - 1], vertex) if i else 0.0
+            there = was.get(vertex)
+            if there is None:
+                room += width(plan, vertex)
+                continue
+            half = width(before, there) / 2
+            low, high = column.x[there] - half, column.x[there] + half
+            spans.append((low, high, width(plan, vertex) - 2 * half))
+            if left is not None:
+                spans.append((left, low, room - (low - left)))
+            left, room = high, 0.0
+    return [span for span in spans if span[1] - span[0] > 1e-9]
+
+
+class _Stretch:
+    """A map of x that grows by what the spans ask for."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        low, high, more = np.array(spans).reshape(-1, 3).T
+        self.at = np.unique(np.concatenate([low, high]))
+        rate = np.full(max(0, len(self.at) - 1), -np.inf)
+        start, stop = np.searchsorted(self.at, low), np.searchsorted(self.at, high)
+        # The largest last: it overwrites the others.
+        steep = more / (high - low)
+        for i in np.argsort(steep, kind="stable").tolist():
+            rate[start[i] : stop[i]] = steep[i]
+        rate[np.isinf(rate)] = 0.0
+        self.moved = np.concatenate([[0.0], np.cumsum(rate * np.diff(self.at))]) if len(self.at) else self.at
+
+    def __call__(self, x: Floats) -> Floats:
+        return x + np.interp(x, self.at, self.moved) if len(self.at) else x

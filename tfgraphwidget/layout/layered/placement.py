@@ -1,0 +1,336 @@
+"""Where the vertices of ordered rows stand from left to right: straight lines first, nothing overlapping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import inf
+from operator import sub
+
+Pull = tuple[list[tuple[int, float]], float, float]
+_SWEEPS, _STILL = 4, 1.5
+_MOST_BEND = 20.0
+_OWN, _BEHIND = 0.02, 0.1
+_WORK = 9_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Ordered rows of the vertices 0 … n - 1, none empty.
+
+    `gaps` are per row the least distances of the middles of neighbours, `side` per vertex the room it takes on either
+    side of its middle. `links` are (upper, lower, weight, bend): a heavy link wants to be straight, and the lower
+    vertex that far right of the upper one. Vertices from `nodes` on, in the order of `is_lane`, are lanes.
+    """
+
+    rows: list[list[int]]
+    gaps: list[list[float]]
+    side: list[float]
+    links: list[tuple[int, int, float, float]]
+    is_lane: list[bool]
+
+    def kept_narrow(self, x: list[float]) -> list[float]:
+        """Rows pushed back into a frame little wider than the widest of them, where that is best for most."""
+        rows = []
+        for row, gaps in zip(self.rows, self.gaps, strict=True):
+            offsets = list(accumulate(gaps, initial=self.side[row[0]]))
+            rows.append((row, offsets, offsets[-1] + self.side[row[-1]]))
+        room = max((wide for _, _, wide in rows), default=0.0)
+        ends = [(x[row[0]] - offsets[0], x[row[-1]] - offsets[-1] + wide) for row, offsets, wide in rows]
+        if not ends or max(b for _, b in ends) - min(a for a, _ in ends) <= 1.1 * room + _MOST_BEND:
+            return x
+        room = 1.03 * room + _MOST_BEND
+        choices = [*(a for a, _ in ends), *(b - room for _, b in ends)]
+        left = min(
+            choices[:: max(1, len(choices) // 60)],
+            key=lambda c: sum([c - a for a, _ in ends if a < c]) + sum([b - c - room for _, b in ends if b - c > room]),
+        )
+        for row, offsets, wide in rows:
+            for vertex, offset in zip(row, offsets, strict=True):
+                x[vertex] = min(max(x[vertex] - offset, left), left + room - wide) + offset
+        return x
+
+
+def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The places nearest to `wished` (weighted least squares) with place i + 1 at least `gaps[i]` right of i.
+
+    Exact, by pooling neighbours that would overlap (isotonic regression).
+
+    >>> settled([0.0, 0.0], [1.0, 1.0], [10.0])
+    [-5.0, 5.0]
+    """
+    for i, gap in enumerate(gaps):
+        if wished[i + 1] - wished[i] < gap:
+            break
+    else:
+        return list(wished)
+    offsets = [0.0, *accumulate(gaps)]
+    means: list[float] = []
+    masses: list[float] = []
+    sizes: list[int] = []
+    for wish, offset, weight in zip(wished, offsets, weights, strict=True):
+        mean, mass, size = wish - offset, weight, 1
+        while means and means[-1] > mean:
+            heavy = masses.pop()
+            mean = (means.pop() * heavy + mean * mass) / (heavy + mass)
+            mass += heavy
+            size += sizes.pop()
+        means.append(mean)
+        masses.append(mass)
+        sizes.append(size)
+    flat: list[float] = []
+    for mean, size in zip(means, sizes, strict=True):
+        flat += [mean] * size
+    return [x + o for x, o in zip(flat, offsets, strict=True)]
+
+
+def aligned(rows: Rows) -> list[float]:
+    """The middle x of each vertex. No row reaches beyond a frame that is little wider than the widest."""
+    count = len(rows.side)
+    down, up = _pulls(rows)
+    x = [0.0] * count
+    for row, gaps in zip(rows.rows, rows.gaps, strict=True):
+        offsets = [0.0, *accumulate(gaps)]
+        middle = sum(offsets) / len(row)
+        for vertex, offset in zip(row, offsets, strict=True):
+            x[vertex] = offset - middle
+    levels = list(zip(rows.rows, rows.gaps, strict=True))
+    for sweep in range(rounds(count, _SWEEPS)):
+        before = list(x)
+        if sweep % 2 == 0:
+            _move(x, levels, down)
+        else:
+            _move(x, levels[::-1], up)
+        if sweep > 1 and max(map(abs, map(sub, x, before)), default=0.0) < _STILL:
+            break
+    return rows.kept_narrow(x)
+
+
+def rounds(count: int, most: int) -> int:
+    """How often to go over so many vertices: of thousands, the places are only roughly the best."""
+    return max(2, min(most, _WORK // max(1, count)))
+
+
+def bend(leaves: float, enters: float, *, stairs: bool) -> float:
+    """How far right of a vertex the one below it should be, so that the line from port to port is straight.
+
+    Not far where both are large: they would become `stairs`, and the drawing a diagonal between empty corners.
+    """
+    return leaves - enters if not stairs or abs(leaves - enters) <= _MOST_BEND else 0.0
+
+
+def _pulls(rows: Rows) -> tuple[list[Pull], list[Pull]]:
+    """What moves each vertex, going down and going up: (others and weights), the sum of bends, and of all weights.
+
+    The neighbours in the row before decide; those in the row behind have a small say.
+    """
+    count = len(rows.side)
+    near: list[list[tuple[int, float]]] = [[] for _ in range(2 * count)]
+    bends, masses = [0.0] * (2 * count), [_OWN] * (2 * count)
+    for a, b, weight, bend in rows.links:
+        for vertex, other, strong, weak, shift in (
+            (b, a, weight, _BEHIND * weight, bend),
+            (a, b, _BEHIND * weight, weight, -bend),
+        ):
+            near[vertex].append((other, strong))
+            bends[vertex] += strong * shift
+            masses[vertex] += strong
+            near[count + vertex].append((other, weak))
+            bends[count + vertex] += weak * shift
+            masses[count + vertex] += weak
+    pulls = list(zip(near, bends, masses, strict=True))
+    return pulls[:count], pulls[count:]
+
+
+def _move(x: list[float], levels: Sequence[tuple[list[int], list[float]]], pulls: list[Pull]) -> None:
+    """Put row after row where its neighbours want it."""
+    for row, gaps in levels:
+        wished, weights = [], []
+        for vertex in row:
+            near, total, mass = pulls[vertex]
+            total += _OWN * x[vertex]
+            for other, weight in near:
+                total += weight * x[other]
+            wished.append(total / mass)
+            weights.append(mass)
+        for vertex, place in zip(row, settled(wished, weights, gaps), strict=True):
+            x[vertex] = place
+
+
+def pairs(rows: Rows) -> list[tuple[int, int, float]]:
+    """Neighbours in a row, and their least distance."""
+    return [
+        (a, b, gap)
+        for row, gaps in zip(rows.rows, rows.gaps, strict=True)
+        for (a, b), gap in zip(pairwise(row), gaps, strict=True)
+    ]
+
+
+# Straight lanes: a line that passes several rows keeps its x, where nothing forbids it.  The vertices of a lane are
+# made one block. Blocks pushed to the right just far enough, and pushed to the left just far enough, are two ways
+# to stand without overlap; so is every mean of the two, which favours neither side.
+
+
+Distances = list[list[tuple[int, float]]]
+_PASSES, _LANE_STILL = 6, 1.0
+_LANE_OWN = 0.001
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Nodes side by side between two lanes (-1: none there); `low` and `high` are the least distances to those."""
+
+    nodes: list[int]
+    gaps: list[float]
+    offsets: list[float]
+    left: int
+    low: float
+    right: int
+    high: float
+
+
+def straightened(x: Sequence[float], rows: Rows) -> list[float]:
+    """New middles near `x`, with straight lanes."""
+    block = _blocks(rows)
+    count = max(block, default=-1) + 1
+    total, size = [0.0] * count, [0] * count
+    for vertex, b in enumerate(block):
+        total[b] += x[vertex]
+        size[b] += 1
+    relaxing = _Relaxing(rows, block, [t / n for t, n in zip(total, size, strict=True)])
+    place = relaxing.relaxed([n > 1 for n in size])
+    return rows.kept_narrow([place[b] for b in block])
+
+
+class _Relaxing:
+    """Blocks without overlap near the wished places, then moved to where the lines want them, as far as there is room.
+
+    `near` are per block the others that pull it and how strongly, `bends` the sums of what the lines want them apart,
+    `masses` the sums of all weights.
+    """
+
+    def __init__(self, rows: Rows, block: list[int], wished: list[float]) -> None:
+        self.rows = rows
+        self.block = block
+        count = len(wished)
+        self.left: Distances = [[] for _ in range(count)]
+        self.right: Distances = [[] for _ in range(count)]
+        for a, b, distance in pairs(rows):
+            self.right[block[a]].append((block[b], distance))
+            self.left[block[b]].append((block[a], distance))
+        self.place = self._feasible(wished)
+        self.near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
+        self.bends, self.masses = [0.0] * count, [_LANE_OWN] * count
+        for upper, lower, weight, bend in rows.links:
+            a, b = block[upper], block[lower]
+            if a != b:
+                for one, other, shift in ((a, b, -bend), (b, a, bend)):
+                    self.near[one].append((other, weight))
+                    self.bends[one] += weight * shift
+                    self.masses[one] += weight
+
+    def _feasible(self, wished: list[float]) -> list[float]:
+        left, right = self.left, self.right
+        low, high = list(wished), list(wished)
+        order = _topological(right, left)
+        for b in order:
+            at = low[b]
+            for other, distance in right[b]:
+                low[other] = max(low[other], at + distance)
+        for b in reversed(order):
+            at = high[b]
+            for other, distance in left[b]:
+                high[other] = min(high[other], at - distance)
+        return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+
+    def relaxed(self, is_lane: list[bool]) -> list[float]:
+        """The places of the blocks."""
+        levels = [self._stretches(row, gaps, is_lane) for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)]
+        down = [stretch for level in levels for stretch in level]
+        up = [stretch for level in levels[::-1] for stretch in level]
+        lanes = [b for b, lane in enumerate(is_lane) if lane]
+        for number in range(rounds(len(self.place), _PASSES)):
+            before = list(self.place)
+            self._settle(down if number % 2 else up)
+            self._shift(lanes)
+            if max(map(abs, map(sub, self.place, before)), default=0.0) < _LANE_STILL:
+                break
+        return self.place
+
+    def _stretches(self, row: list[int], gaps: list[float], is_lane: list[bool]) -> list[_Stretch]:
+        """The nodes between two lanes move together: one by one, each would be held by its neighbours."""
+        blocks = [self.block[vertex] for vertex in row]
+        walls = [-1, *(i for i, b in enumerate(blocks) if is_lane[b]), len(blocks)]
+        made = []
+        for start, stop in pairwise(walls):
+            if stop - start < 2:
+                continue
+            between = gaps[start + 1 : stop - 1]
+            left, low = (blocks[start], gaps[start]) if start >= 0 else (-1, 0.0)
+            right, high = (blocks[stop], gaps[stop - 1]) if stop < len(blocks) else (-1, 0.0)
+            offsets = [0.0, *accumulate(between)]
+            made.append(_Stretch(blocks[start + 1 : stop], between, offsets, left, low, right, high))
+        return made
+
+    def _settle(self, stretches: Sequence[_Stretch]) -> None:
+        place, near, bends, masses = self.place, self.near, self.bends, self.masses
+        for s in stretches:
+            wishes = []
+            for b in s.nodes:
+                total = _LANE_OWN * place[b] + bends[b]
+                for other, weight in near[b]:
+                    total += weight * place[other]
+                wishes.append(total / masses[b])
+            places = settled(wishes, [masses[b] for b in s.nodes], s.gaps) if s.gaps else wishes
+            low = place[s.left] + s.low if s.left >= 0 else -inf
+            high = place[s.right] - s.high - s.offsets[-1] if s.right >= 0 else inf
+            for b, at, offset in zip(s.nodes, places, s.offsets, strict=True):
+                place[b] = min(max(at - offset, low), high) + offset
+
+    def _shift(self, lanes: Sequence[int]) -> None:
+        """Move lane after lane as far as its neighbours let it."""
+        place, near, left, right = self.place, self.near, self.left, self.right
+        for b in lanes:
+            wish = _LANE_OWN * place[b] + self.bends[b]
+            for other, weight in near[b]:
+                wish += weight * place[other]
+            wish /= self.masses[b]
+            low, high = -inf, inf
+            for other, distance in left[b]:
+                low = max(low, place[other] + distance)
+            for other, distance in right[b]:
+                high = min(high, place[other] - distance)
+            place[b] = min(max(wish, low), high)
+
+
+def _blocks(rows: Rows) -> list[int]:
+    """The block of each vertex. Of two lanes that cross, one is broken there, or blocks could not be ordered."""
+    count = len(rows.side)
+    at = [0] * count
+    for row in rows.rows:
+        for i, vertex in enumerate(row):
+            at[vertex] = i
+    onward = {a: b for a, b, _, _ in rows.links if rows.is_lane[a] and rows.is_lane[b]}
+    block, fresh = [-1] * count, 0
+    for row in rows.rows:
+        for vertex in row:
+            if block[vertex] < 0:
+                block[vertex], fresh = fresh, fresh + 1
+        furthest = -1
+        for vertex in row:
+            below = onward.get(vertex)
+            if below is not None and at[below] > furthest:
+                block[below], furthest = block[vertex], at[below]
+    return block
+
+
+def _topological(right: Distances, left: Distances) -> list[int]:
+    waiting = [len(before) for before in left]
+    order = [b for b, missing in enumerate(waiting) if not missing]
+    for b in order:
+        for other, _ in right[b]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                order.append(other)
+    return order

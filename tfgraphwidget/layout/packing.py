@@ -1,0 +1,92 @@
+"""Boxes without lines among them: packed beside or below what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfgraphwidget.layout.geometry import Point
+from tfgraphwidget.layout.layered.column_wrapping import cost
+from tfgraphwidget.layout.spacing import Skyline
+
+GAP, ASIDE_GAP = 12.0, 16.0
+Size = tuple[float, float]
+_MANY, _TRIED = 250, 8
+
+
+def packed(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
+    """Upper left corners of boxes, and the width and height of it all, which are about as `aspect` to 1.
+
+    The tallest come first, equal ones keep their order, so that single ops end as a tidy grid.
+    """
+    if not boxes:
+        return [], 0.0, 0.0
+    _, places = beside((0.0, 0.0), boxes, aspect)
+    return (places, *extent(boxes, places))
+
+
+def beside(
+    there: Size, boxes: Sequence[Size], aspect: float, gap: float = GAP, below: bool = True
+) -> tuple[bool, list[Point]]:
+    """Whether to put boxes below what is there (else to its right), and their corners from where they begin.
+
+    `there` is the width and height of what is there, `gap` the distance to it, and `below` whether that is possible.
+    """
+    order = sorted(range(len(boxes)), key=lambda i: -boxes[i][1])
+    widest, total = max(w for w, _ in boxes), sum(w + GAP for w, _ in boxes)
+    apart = gap if there[0] else 0.0
+    best: tuple[float, bool, list[Point]] | None = None
+    for limit in _limits(there, boxes, aspect, max(widest, 1.0), total):
+        places = _set(boxes, order, limit)
+        width, height = extent(boxes, places)
+        choices = [(False, there[0] + apart + width, max(there[1], height))]
+        if below and there[0]:
+            choices.append((True, max(there[0], width), there[1] + apart + height))
+        for is_below, w, h in choices:
+            now = cost(h, w, aspect)
+            if best is None or now < best[0] - 1e-6:
+                best = (now, is_below, places)
+    assert best is not None
+    return best[1:]
+
+
+def _limits(there: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
+    """The widths to try: those whose drawing would have the best shape if nothing were left empty."""
+    area, tallest = sum((w + GAP) * (h + GAP) for w, h in boxes), max(h for _, h in boxes)
+    found: dict[float, float] = {}
+    number = 1.0
+    while number < len(boxes) * 1.3:
+        width = max(widest, total / number)
+        height = max(tallest, area / width)
+        found[width] = cost(max(there[1], height), there[0] + width, aspect)
+        if there[0]:
+            found[width] = min(found[width], cost(there[1] + height, max(there[0], width), aspect))
+        number = number + 0.5 if len(boxes) <= 12 else number * (1.15 if len(boxes) <= _MANY else 1.5)
+    return sorted(found, key=lambda width: (found[width], width))[:_TRIED]
+
+
+def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
+    """The width and height that boxes take."""
+    right = max(x + w for (x, _), (w, _) in zip(places, boxes, strict=True))
+    return right, max(y + h for (_, y), (_, h) in zip(places, boxes, strict=True))
+
+
+def _set(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
+    """Corners of boxes within a width: each as high up as it can, then as far left; thousands in plain rows."""
+    places: list[Point] = [(0.0, 0.0)] * len(boxes)
+    if len(boxes) > _MANY:
+        x, y, tall = 0.0, 0.0, 0.0
+        for i in order:
+            w, h = boxes[i]
+            if x and x + w > limit + 1e-6:
+                x, y, tall = 0.0, y + tall + GAP, 0.0
+            places[i] = (x, y)
+            x, tall = x + w + GAP, max(tall, h)
+        return places
+    skyline = Skyline()
+    for i in order:
+        w, h = boxes[i]
+        free = [0.0, *(x for x in skyline.x[1:] if x + w <= limit + 1e-6)]
+        y, x = min((skyline.under(x, x + w, (0.0, GAP, GAP)), x) for x in free)
+        places[i] = (x, y)
+        skyline.put(x, x + w + GAP, y + h, 1)
+    return places

@@ -1,0 +1,147 @@
+"""The ops and library functions of an excerpt, brought into the function that is being traced.
+
+Gradients are what makes this more than an import. TensorFlow finds the gradient of a call under a name that it gave
+when it traced the call, and which stands for that one call: here every function that is called is loaded anew, under a
+name of its own, and each call is told the gradient of what it calls, as `tf.saved_model.load` does it
+(test_tensorflow_facts.py::test_an_imported_call_has_the_gradient_of_the_function_that_it_is_told).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.python.framework import ops
+from tensorflow.python.saved_model import function_deserialization
+
+from tfgraphwidget.edits.clone.function_excerpt import Excerpt
+from tfgraphwidget.edits.clone.node_copier import KEY, disown
+from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.names import colocated_with, split_input
+from tfgraphwidget.runtime.functions.custom_gradients import Gradient, new_name, tensors_of
+
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+# What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
+_REWRITES = ("forward_function_name", "backward_function_name")
+
+
+def branches(index: GraphIndex, nodes: Iterable[Any]) -> set[str]:
+    """The functions that anything but a plain call calls: bodies of loops and conditionals."""
+    return {door.function for node in nodes if node.op not in _CALLS for door in doors(node, index.functions)}
+
+
+def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
+    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
+    found: dict[str, Any] = {}
+    stack = list(nodes)
+    while stack:
+        for door in doors(stack.pop(), index.functions):
+            if door.function not in found:
+                found[door.function] = index.beside.function(door.function)
+                stack += found[door.function].node_def
+    return found
+
+
+def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
+    """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
+
+    `gradients` are those of single ops in functions.
+    """
+    library = function_pb2.FunctionDefLibrary(function=functions.values())
+    named = {(name, op): new_name() for name, held in gradients.items() for op in held}
+    for function in library.function:
+        for name in _REWRITES:
+            function.attr.pop(name, None)
+        for node in function.node_def:
+            if (function.signature.name, node.name) in named:
+                node.attr[KEY].s = named[function.signature.name, node.name].encode()
+            else:
+                disown(node)
+    try:
+        made: dict[str, Any] = function_deserialization.load_function_def_library(library)
+    except ValueError as error:
+        raise NotClonable(
+            f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
+            "leave the call out."
+        ) from error
+    for (name, op), gradient in named.items():
+        body = made[name].graph
+        told = [held for held in gradients[name][op].captured if isinstance(held, str)]
+        tensors = {k: body.inputs[int(k)] if k.isdecimal() else body.get_tensor_by_name(k) for k in told}
+        gradients[name][op].register(gradient, tensors)
+    return made
+
+
+def brought_in(
+    part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, Gradient], given: Mapping[str, Any], scope: str
+) -> list[Any]:
+    """The tensors of `part.outputs`, after its ops were added to the graph that is being traced.
+
+    `given` are tensors of that graph, by the name of the tensor that each stands for: inputs and captured state.
+    `gradients` are those of single ops, by name.
+    """
+    graph = tf.compat.v1.get_default_graph()
+    for function in functions.values():
+        function.add_to_graph(graph)
+    named = {op: new_name() for op in gradients}
+    nodes = _copies(part, functions, named)
+    read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
+    wanted = part.names(part.outputs)
+    inside = [name for name in wanted if name not in given]
+    made = tf.import_graph_def(
+        tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions),
+        {name: tensor for name, tensor in given.items() if name in read},
+        inside,
+        name=scope,
+    )
+    _finish(part, functions, graph, scope)
+    tensors = tensors_of(given, gradients.values(), scope)
+    for op, gradient in gradients.items():
+        gradient.register(named[op], tensors)
+    added = {**given, **dict(zip(inside, made, strict=True))}
+    return [added[name] for name in wanted]
+
+
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
+    """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
+
+    `gradients` are the names of the gradients of single ops.
+    """
+    index = part.index
+    names = {index.names[i] for i in part.ops}
+    suffix = f"_copy_{ops.uid()}"  # keys of state that the function makes for itself
+    made = []
+    for i in part.ops:
+        copy = type(index.nodes[i])()
+        copy.CopyFrom(index.nodes[i])
+        copy.input[:] = [text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names]
+        if any(name not in names for name in colocated_with(copy)):
+            kept = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
+            copy.attr["_class"].list.s[:] = kept
+        copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
+        function_deserialization.fix_node_def(copy, functions, suffix)
+        if copy.op in _CALLS:
+            copy.attr.pop(KEY, None)
+        elif copy.name in gradients:
+            copy.attr[KEY].s = gradients[copy.name].encode()
+        else:
+            disown(copy)
+        made.append(copy)
+    return made
+
+
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
+    """Shapes that no NodeDef tells, and the gradients of calls."""
+    index = part.index
+    by_name = {function.name: function for function in functions.values()}
+    for i in part.ops:
+        op = graph.get_operation_by_name(f"{scope}/{index.names[i]}")
+        if op.type in _CALLS:
+            op._gradient_function = by_name[op.get_attr("f").name.encode()]._get_gradient_function()
+        for port, tensor in enumerate(op.outputs):
+            if not tensor.shape.is_fully_defined():
+                tensor.set_shape(index.shape(i, port))

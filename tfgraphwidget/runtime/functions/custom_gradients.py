@@ -1,0 +1,136 @@
+"""tf.custom_gradient in copies.
+
+TensorFlow keeps the gradient of a tf.custom_gradient as a Python closure over the tensors of the graph that it was
+traced in, under a name that the op tells. A copy that kept the name would ask for the gradient of the original. Here
+the closure is traced into a function of its own, whose captured tensors are exchanged for the copy's; where that cannot
+be done the copy gets a name that nobody has registered, so that asking for its gradient fails, and the name says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import custom_gradient
+
+from tfgraphwidget.edits.clone.function_excerpt import Excerpt
+from tfgraphwidget.edits.clone.node_copier import KEY, is_closure
+from tfgraphwidget.graph.captured_state import Held
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """The gradient of one op: `function` takes the gradients of its outputs.
+
+    `captured` is what the function reads beside: names of tensors of the original's body, and eager tensors.
+    """
+
+    function: Any
+    captured: tuple[Any, ...]
+
+    def register(self, name: str, tensors: Mapping[str, tf.Tensor]) -> None:
+        """Register it under `name`; `tensors` are the copy's, by the names of the original's."""
+        captured = [tensors[held] if isinstance(held, str) else held for held in self.captured]
+
+        def gradient(_: Any, *given: Any) -> Any:
+            specs = self.function.inputs
+            known = [_zeros(spec) if g is None else g for g, spec in zip(given, specs, strict=False)]
+            return self.function._call_flat(known, captured)
+
+        ops.RegisterGradient(name)(gradient)
+
+
+def _zeros(like: tf.Tensor) -> tf.Tensor:
+    return tf.zeros([1 if size is None else size for size in like.shape] if like.shape.rank else [], like.dtype)
+
+
+def new_name() -> str:
+    """A name for a gradient, as TensorFlow makes them."""
+    name: str = custom_gradient.generate_name()
+    return name
+
+
+def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
+    """Name of an op of `part` -> its gradient, for each tf.custom_gradient that can be traced anew."""
+    graph = held.graph
+    if graph is None:
+        return {}
+    index = part.index
+    found = {}
+    for i in part.ops:
+        if is_closure(index.nodes[i]):
+            gradient = _traced(part, held, graph.get_operation_by_name(index.names[i]))
+            if gradient is not None:
+                found[index.names[i]] = gradient
+    return found
+
+
+def called_gradients(held: Held, functions: Mapping[str, Any]) -> dict[str, dict[str, Gradient]]:
+    """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
+
+    What these gradients read is named by number for arguments, else by the tensor's name.
+    """
+    found: dict[str, dict[str, Gradient]] = {}
+    for name, definition in functions.items():
+        traced = None if held.graph is None else held.graph._functions.get(name)
+        graph: Any = getattr(traced, "graph", None)
+        closures = [node.name for node in definition.node_def if is_closure(node)] if graph is not None else []
+        gradients_of = {op: _function(graph.get_operation_by_name(op)) for op in closures}
+        for op, function in gradients_of.items():
+            captured = [] if function is None else [_in_function(graph, tensor) for tensor in function.captured_inputs]
+            if function is not None and None not in captured:
+                found.setdefault(name, {})[op] = Gradient(function, (*captured,))
+    return found
+
+
+def _in_function(graph: Any, tensor: Any) -> str | None:
+    """The name that a tensor has in the FunctionDef of `graph`: an argument's number, or its own."""
+    arguments = {id(inside): k for k, inside in enumerate(graph.inputs)}
+    inside = next((inside for outside, inside in graph.captures if outside is tensor), tensor)
+    if id(inside) in arguments:
+        return str(arguments[id(inside)])
+    return tensor.name if getattr(tensor, "graph", None) is graph else None
+
+
+def _function(op: tf.Operation) -> Any:
+    """The gradient of an op as a ConcreteFunction; None when its closure cannot be traced again."""
+    try:
+        closure = ops.gradient_registry.lookup(op.get_attr(KEY).decode())
+        return tf.function(closure, autograph=False).get_concrete_function(None, *op.outputs)
+    except Exception:  # whatever the person's own gradient function raises: the copy then has none
+        return None
+
+
+def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
+    function = _function(op)
+    if function is None:
+        return None
+    captured = [_in_copy(part, held, tensor) for tensor in function.captured_inputs]
+    return (
+        None if None in [c if isinstance(c, str | None) else "" for c in captured] else Gradient(function, (*captured,))
+    )
+
+
+def _in_copy(part: Excerpt, held: Held, tensor: Any) -> Any:
+    """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
+    index = part.index
+    if hasattr(tensor, "numpy"):
+        named = [index.names[i] for i in part.held]
+        same = (n for n in named if getattr(held.live(n), "handle", None) is tensor)
+        return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
+    if tensor.graph is not held.graph:
+        return None
+    name = held.shown(tensor.name)
+    op = index.op(name)
+    there = op in part.ops or op in part.held or name in part.names(part.inputs)
+    return name if there else None
+
+
+def tensors_of(given: Mapping[str, tf.Tensor], wanted: Iterable[Gradient], scope: str) -> dict[str, Any]:
+    """The copy's tensor for each that gradients read, by the original's name; `given` come from outside."""
+    graph = tf.compat.v1.get_default_graph()
+    names = {name for gradient in wanted for name in gradient.captured if isinstance(name, str)}
+    return {name: given[name] if name in given else graph.get_tensor_by_name(f"{scope}/{name}") for name in names}

@@ -1,0 +1,185 @@
+"""State of a clone of a function's body: tf.Variables and tables of its own, or the original's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.edits.clone.function_excerpt import Excerpt
+from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
+from tfgraphwidget.graph.captured_state import Held
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.names import did_you_mean, split_tensor
+
+_WRITES = ("LookupTableInsert", "LookupTableRemove", "LookupTableImport")
+_KEEPS = frozenset({tf.resource, tf.variant})
+Variables = str | Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """What the copied ops read in place of the ops that stood for state, by the names of these.
+
+    `variables` and `tables` are the copy's own. `shared` are the original's variables, `handles` the tensors that refer
+    to other state of the original, `constants` captured values.
+    """
+
+    variables: Mapping[str, tf.Variable]
+    tables: Mapping[str, Any]
+    shared: Mapping[str, tf.Variable]
+    handles: Mapping[str, Any]
+    constants: Mapping[str, Any]
+
+
+def made_states(
+    part: Excerpt, held: Held, functions: Iterable[Any], into: str, variables: Variables, init: str
+) -> States:
+    """The state of a clone named `into`; `functions` are the FunctionDefs that it calls.
+
+    Raises UnknownName, NotClonable or SessionRefused.
+    """
+    index = part.index
+    modes = _modes([index.names[i] for i in part.held], variables)
+    kept = [name for name in modes if index.types[index.ids[name]] in HANDLES]
+    own = [name for name in kept if modes[name] == "own"]
+    _check(index, held, kept, modes, init)
+    present = _values(held, own, init)
+    nodes = [index.nodes[i] for i in part.ops] + [node for function in functions for node in function.node_def]
+    tables, handles, constants = {}, {}, {}
+    for name in (name for name in modes if name not in kept):
+        live = held.live(name)
+        if live is not None and live.dtype not in _KEEPS:
+            constants[name] = live
+            continue
+        content = held.table(name, _dtypes(nodes)) if modes[name] == "own" else None
+        if content is not None:
+            tables[name] = _table(content, nodes)
+        elif live is not None:
+            handles[name] = live
+        else:
+            raise _out_of_reach(index, name, modes[name])
+    return States(
+        {name: _variable(index, name, held.live(name), present[name], into) for name in own},
+        tables,
+        {name: held.live(name) for name in kept if modes[name] == "shared"},
+        handles,
+        constants,
+    )
+
+
+def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
+    """The state that `made_states` would make, with None for each thing."""
+    kinds = part.index.types
+    modes = _modes([part.index.names[i] for i in part.held], variables)
+    kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
+    plain = {n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype not in _KEEPS}
+    own = {name for name, mode in modes.items() if mode == "own"} - plain
+    return States(
+        dict.fromkeys(kept & own),
+        dict.fromkeys(own - kept),
+        dict.fromkeys(kept - own),
+        dict.fromkeys(modes.keys() - own - kept - plain),
+        dict.fromkeys(plain),
+    )
+
+
+def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
+    """For each op that stands for state whether it is to be "own" or "shared"."""
+    if isinstance(variables, str):
+        told: dict[str, str] = {}
+        default = variables
+    else:
+        told = {split_tensor(name)[0]: mode for name, mode in variables.items()}
+        default = "own"
+    for name in told:
+        if name not in names:
+            raise UnknownName(f"The part reads no variable {name!r}.{did_you_mean(name, names)}", [name])
+    for mode in (default, *told.values()):
+        if mode not in ("own", "shared"):
+            raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
+    return {name: told.get(name, default) for name in names}
+
+
+def _check(index: GraphIndex, held: Held, kept: Sequence[str], modes: Mapping[str, str], init: str) -> None:
+    """Raise for what no tf.Variable can be."""
+    if init not in ("current", "initial"):
+        known = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
+        raise GraphEditError(f"init={init!r} cannot be had for a tf.Module: {known}; use 'current' or 'initial'.")
+    for name in kept:
+        live = held.live(name)
+        if index.types[index.ids[name]] != "VarHandleOp":
+            raise NotClonable(
+                f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone the op "
+                "that calls the function: editor.leave(0), then editor.clone(...).",
+                [name],
+            )
+        if modes[name] == "shared" and live is None:
+            raise _out_of_reach(index, name, "shared")
+        if modes[name] == "own" and live is not None and init == "initial":
+            raise SessionRefused(
+                f"Variable {name!r} was made by Python, which keeps no initial value of it; clone with "
+                'init="current", and assign what it should start from.',
+                [name],
+            )
+
+
+def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
+    if mode == "shared":
+        way_out = 'which a tf.Module cannot read; clone with variables="own"'
+    else:
+        way_out = "and only variables and lookup tables can be taken out of there; choose boundaries without it"
+    return NotClonable(
+        f"What {name!r} ({index.types[index.ids[name]]}) holds is in a session or a file, {way_out}.", [name]
+    )
+
+
+def _values(held: Held, own: Sequence[str], init: str) -> dict[str, Any]:
+    """What each new variable starts from."""
+    far = held.values([name for name in own if held.live(name) is None], init)
+    return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
+
+
+def _present(name: str, live: tf.Variable) -> Any:
+    try:
+        return live.read_value()
+    except tf.errors.FailedPreconditionError as error:
+        raise SessionRefused(
+            f"Variable {name!r} has no value yet, so there is no current value to copy; assign one first.", [name]
+        ) from error
+
+
+def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) -> tf.Variable:
+    told = index.defined_variables[name]
+    shape = index.nodes[index.ids[name]].attr["shape"].shape
+    with tf.device(getattr(live, "device", None)):
+        return tf.Variable(
+            value,
+            trainable=told.trainable,
+            name=f"{into}/{name}",
+            dtype=getattr(live, "dtype", None),
+            shape=tf.TensorShape(shape),
+            constraint=told.constraint,
+            synchronization=tf.VariableSynchronization(told.synchronization),
+            aggregation=tf.VariableAggregation(told.aggregation),
+        )
+
+
+def _dtypes(nodes: Iterable[Any]) -> list[tuple[int, int]]:
+    """(key, value) dtypes of the tables that ops read."""
+    reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
+    return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
+
+
+def _table(content: tuple[Any, Any], nodes: Iterable[Any]) -> Any:
+    """A lookup table of the same content: one that can be written where any op writes to a table."""
+    keys, values = map(tf.convert_to_tensor, content)
+    default = tf.zeros(values.shape[1:], values.dtype)
+    if values.shape.rank == 1 and not any(node.op.startswith(_WRITES) for node in nodes):
+        return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
+    table = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
+    table.insert(keys, values)
+    return table

@@ -1,0 +1,256 @@
+"""Copy: what a clone made, as the person holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.arguments import Checked, shown
+from tfgraphwidget.edits.patch import Preview
+from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.live.graph_import import check_open
+from tfgraphwidget.runtime.sync.sync import Model, Sync
+from tfgraphwidget.sources.live import session_of
+
+# Savers of copied variables, under the names that their originals have in checkpoints.
+
+
+class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
+    """A Saver that stands in its graph, whatever graph is the default one where it is used."""
+
+    def __init__(self, graph: tf.Graph, variables: Any, **options: Any) -> None:
+        check_open(graph)
+        self._graph = graph
+        with graph.as_default():
+            super().__init__(variables, **options)
+
+    def save(self, *arguments: Any, **options: Any) -> Any:
+        """As `tf.compat.v1.train.Saver.save`."""
+        with self._graph.as_default():
+            return super().save(*arguments, **options)
+
+    def restore(self, *arguments: Any, **options: Any) -> Any:
+        """As `tf.compat.v1.train.Saver.restore`."""
+        with self._graph.as_default():
+            return super().restore(*arguments, **options)
+
+
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> tf.compat.v1.train.Saver:
+    """A Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
+
+    Raises NothingTo without variables.
+    """
+    held: dict[str, list[Any]] = {}
+    for key, variable in keyed:
+        held.setdefault(key, []).append(variable)
+    if not held:
+        raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
+    sliced = {
+        key: variables if variables[0]._save_slice_info is not None else variables[0] for key, variables in held.items()
+    }
+    return GraphSaver(graph, sliced, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Copy(Checked):
+    """What a clone made: `copy["net/logits:0"]` is the copy of that tensor, `copy["net/logits"]` of that op.
+
+    `variables` are the new `tf.Variable`s in graph order, `ops` the names of the new ops, `outside` the tensors
+    (and, as "^op", control inputs) that the copy takes from the original, `shared` the names of the state that it
+    still shares with it. `name in copy` says whether an op or tensor of the original was copied. `graph` holds the
+    copy, and `report` tells what is new, what is shared and what was dropped.
+
+    >>> import tfgraphwidget as tgw
+    >>> editor = tgw.example()
+    >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+    >>> copy["net/logits:0"].name, [variable.name for variable in copy.variables], copy.outside
+    ('copy/net/logits:0', ['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0'], ('x:0',))
+    >>> editor.session.run(copy["net/logits:0"], {"x:0": [[1, 2, 3, 4]]}).shape
+    (1, 3)
+    """
+
+    scope: str
+    ops: tuple[str, ...]
+    variables: tuple[Any, ...]
+    outside: tuple[str, ...]
+    shared: tuple[str, ...]
+    report: Preview
+    graph: Any = field(repr=False)
+    _names: Mapping[str, str] = field(repr=False)
+    _keys: Callable[[], Mapping[str, str]] = field(repr=False)
+    _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)
+    _models: tuple[Model, Model] = field(repr=False)
+    _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
+
+    def __getitem__(self, original: Any) -> Any:
+        """The copy's tensor, op or variable for the original's (a name, `tf.Tensor`, `tf.Operation` or `tf.Variable`).
+
+        A tensor that a placeholder, or another tensor, stands for gives that one.
+        """
+        name = original if isinstance(original, str) else getattr(original, "name", None)
+        graph = getattr(original, "graph", None)
+        elsewhere = hasattr(original, "initializer") if graph is None else graph is not self._models[0].graph
+        if not isinstance(name, str) or elsewhere:
+            raise UnknownName(
+                f"{shown(original)} names nothing that was copied into {self.scope!r}; give a name, a tensor, an op or "
+                "a variable of the original's graph."
+            )
+        if hasattr(original, "initializer"):
+            made = f"{self._names.get(original.op.name, '')}:0"
+            found = next((v for v in self.variables if v.name == made), None)
+            if found is None:
+                raise UnknownName(f"{name!r} has no variable of its own in {self.scope!r}; it is shared, or not in it.")
+            return found
+        op, port = split_tensor(name)
+        for asked in (name, f"{op}:0") if port is None else (name,):
+            if asked in self._names:
+                return self.graph.as_graph_element(self._names[asked])
+        if op not in self._names:
+            raise UnknownName(f"{name!r} was not copied into {self.scope!r}; the copy has {len(self.ops)} other ops.")
+        return self.graph.as_graph_element(self._names[op] + ("" if port is None else f":{port}"))
+
+    __iter__ = None  # else Python would take the numbers from 0 on for names
+
+    def __contains__(self, original: object) -> bool:
+        """Whether the original's op or tensor was copied, or has something that stands for it."""
+        name = original if isinstance(original, str) else getattr(original, "name", "")
+        return name in self._names or split_tensor(str(name))[0] in self._names
+
+    def sync(self, tau: float = 1.0, *, session: Any = None) -> None:
+        """Give the copy's variables the present values of the originals, in one `session.run`: all, or none.
+
+        With `tau`, (1 - tau) of their own values and tau of the originals' (Polyak): what is no floating or complex
+        number is copied. `session` is another session of the copy's graph to do it in; the values still come from the
+        original's. Raises SessionRefused for a variable without a value, a closed session, servers that do not answer.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> copy.sync()
+        >>> copy.drift()
+        {'net/hidden/w:0': 0.0, 'net/hidden/b:0': 0.0, 'net/w:0': 0.0}
+        """
+        self._sync(session).sync(tau)
+
+    @property
+    def sync_op(self) -> Any:
+        """One op that copies the originals' values whenever it is run, for a training loop; made when first asked for.
+
+        Asked for under `tf.control_dependencies`, it reads after these. Raises GraphEditError for a copy in another
+        graph than its originals, whose values only `sync()` brings over.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> editor.session.run(copy.sync_op)
+        >>> max(copy.drift().values())
+        0.0
+        """
+        return self._sync(None).op()
+
+    def mix_op(self, tau: Any) -> Any:
+        """Like `sync_op`, mixing in `tau` of the originals' values; a number or a scalar tensor.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> before = copy.drift()["net/w:0"]
+        >>> editor.session.run(copy.mix_op(0.5))
+        >>> round(copy.drift()["net/w:0"] / before, 3)
+        0.5
+        """
+        return self._sync(None).op(tau)
+
+    def drift(self, *, session: Any = None) -> dict[str, float]:
+        """How far each variable is from its original, by the original's name: the largest difference of two elements.
+
+        0.0 if equal; of booleans and strings 1.0 if any differ; inf where only one is NaN.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> {name: distance > 0 for name, distance in copy.drift().items()}
+        {'net/hidden/w:0': True, 'net/hidden/b:0': True, 'net/w:0': True}
+        """
+        return self._sync(session).drift()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the originals' present values to a checkpoint, under the names of `saver()`, for others to `load`.
+
+        Raises GraphEditError for a place that cannot be written to, SessionRefused for a variable without a value.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/values"
+        >>> copy.save(path)
+        >>> copy.load(path)
+        """
+        self._sync(None).save(fspath(path))
+
+    def load(self, path: str | PathLike[str], *, session: Any = None) -> None:
+        """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/values"
+        >>> copy.save(path)
+        >>> copy.load(path)
+        >>> max(copy.drift().values())
+        0.0
+        """
+        self._sync(session).load(fspath(path))
+
+    @property
+    def model(self) -> Model:
+        """The graph that holds the copy, with its session."""
+        return self._models[1]
+
+    def _sync(self, session: Any) -> Sync:
+        if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
+            raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
+        source, target = self._models
+        session = session_of(session)
+        if session is not None:
+            target = Model(self.graph, session)
+        if id(session) not in self._syncs:
+            pairs = self._pairs()
+            if not pairs:
+                raise NothingTo(f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync.")
+            self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
+        return self._syncs[id(session)]
+
+    def saver(self, /, **options: Any) -> Any:
+        """A new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
+
+        So a checkpoint of the original restores the copy, and one of the copy the original. It adds its ops to the
+        graph. `options` are those of the Saver; its `filename` is left to save and restore. Raises NothingTo.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> import tempfile
+        >>> path = copy.saver().save(editor.session, tempfile.mkdtemp() + "/values")
+        >>> import tensorflow as tf
+        >>> tf.train.list_variables(path)
+        [('net/hidden/b', [8]), ('net/hidden/w', [4, 8]), ('net/w', [8, 3])]
+        """
+        keys = self._keys()
+        return saver(self.graph, [(keys[v.name], v) for v in self.variables], **options)
+
+    def __repr__(self) -> str:
+        return f"<Copy {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables of its own>"

@@ -1,0 +1,113 @@
+"""Adds ops to a live graph, by one call of the C API that `tf.import_graph_def` uses.
+
+The Python half of that function is left out on purpose: it fills in default attributes (these nodes have them all),
+overwrites the device of colocated ops, cannot map a control input to an op without outputs, and takes most of the time.
+So are the surroundings that the call stands in (`tf.device`, `colocate_with`, `gradient_override_map`, …): a copy is
+what its original is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from tfgraphwidget.errors import GraphFinalized
+from tfgraphwidget.names import as_input
+from tfgraphwidget.runtime.live.edit_record import alone, record_of, wrap_new
+from tfgraphwidget.runtime.sandbox.preflight import Ends, Proven, outside, run_import, serialized
+
+
+def check_open(graph: tf.Graph) -> None:
+    """Raise when the graph takes no new ops."""
+    if graph.finalized:
+        raise GraphFinalized(
+            "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
+            "new tf.Graph, or edit the graph before it is finalized (by a MonitoredSession or Supervisor: a "
+            "SessionRunHook's begin() comes before)."
+        )
+
+
+def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
+    """Add NodeDefs under their own names, unproven; inputs may name ops of the graph.
+
+    `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
+    """
+    nodes = list(nodes)
+    names = tuple(node.name for node in nodes)
+    import_proven(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
+
+
+def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> None:
+    """Add ops and functions; when TensorFlow refuses, the graph has none of them.
+
+    What edits have made of another shape than TensorFlow knows of is read through a veil, if `by_veil` says so.
+    """
+    by_veil = by_veil and bool(record_of(graph).rewired)
+    ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in proven.outside}
+    added: list[str] = []
+    try:
+        for called in proven.functions:
+            graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
+            added.append(called.name)
+        with alone(graph), graph.as_default(), ops.control_dependencies(None):
+            try:
+                run_import(graph, proven, ends)
+                _wrap(graph, proven.names)
+            except BaseException:
+                _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
+                raise
+    except BaseException:
+        if not _has_any(graph, proven.names):
+            for name in added:
+                graph._remove_function(name)
+        raise
+
+
+def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
+    """What the importer calls an op's output, or for port -1 the op."""
+    source = graph._get_operation_by_name(op)
+    if port >= 0 and by_veil and _is_stale(source.outputs[port]):
+        return veil(graph, source.outputs[port])._as_tf_output()
+    return source._c_op if port < 0 else source._tf_output(port)
+
+
+def _is_stale(tensor: tf.Tensor) -> bool:
+    """Whether TensorFlow would infer shapes of new ops from one that edits have made another."""
+    dims, unknown = tensor._shape
+    if unknown or tensor.dtype._is_ref_dtype:
+        return False
+    shown = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
+    return shown is None or any(a not in (None, b) for a, b in zip(dims, shown, strict=True))
+
+
+def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
+    """The tensor again, of unknown static shape; by a hidden op, see `runtime.live.in_place_changes`."""
+    record, source = record_of(graph), as_input(tensor.op.name, tensor.value_index)
+    name = next((veil for veil, of in record.veils.items() if of == source), "")
+    if not name:
+        name = graph.unique_name("veil", mark_as_used=False)
+        node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
+        node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
+        node.attr["shape"].shape.unknown_rank = True
+        proven = Proven((name,), serialized(graph, [node]), ((tensor.op.name, tensor.value_index),))
+        import_proven(graph, proven, by_veil=False)
+        record.veils[name] = source
+    return graph.get_operation_by_name(name).outputs[0]
+
+
+def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Make the Python objects of ops that the C API has added; of those that are not made yet."""
+    made = wrap_new(graph)
+    record_of(graph).imported += made
+    if made or _has_any(graph, names):
+        for name in names:
+            graph._names_in_use.setdefault(name.lower(), 1)
+
+
+def _has_any(graph: tf.Graph, names: Iterable[str]) -> bool:
+    """Whether one of these ops is in the graph."""
+    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    return any(name in there for name in names)

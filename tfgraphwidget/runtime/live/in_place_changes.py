@@ -1,0 +1,99 @@
+"""Changes ops of a live graph in place: what they read, what they wait for, their device and attributes.
+
+TensorFlow does not infer shapes anew, and an op remembers the sharpest static shape that each of its inputs ever had
+(test_tensorflow_facts.py::test_an_input_remembers_its_static_shape): an edge that is right may be refused for one that
+was there long ago. Then a *veil* goes between, a PlaceholderWithDefault of unknown shape, which passes values and
+gradients on. It is hidden: no editor shows or exports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.edits.patch import Edited, NewShape
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import split_input
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.live.graph_import import veil
+
+
+def rewire(graph: tf.Graph, edited: Edited) -> None:
+    """Make an op of the graph what `edited.after` says, as far as that differs from `edited.before`.
+
+    Raises GraphEditError when TensorFlow refuses; the op may be changed in part then.
+    """
+    before, after = edited.before, edited.after
+    record_of(graph).rewired += 1
+    op = graph.get_operation_by_name(edited.name)
+    old, new = (list(map(split_input, node.input)) for node in (before, after))
+    data = [[end for end in ends if end[1] >= 0] for ends in (old, new)]
+    if after.op != before.op or len(data[0]) != len(data[1]):
+        raise GraphEditError(
+            f"TensorFlow cannot give op {edited.name!r} another type or number of inputs in place; replace it by a new "
+            "op.",
+            [edited.name],
+        )
+    for k, (had, wanted) in enumerate(zip(*data, strict=True)):
+        if had != wanted:
+            set_input(graph, op, k, *wanted)
+    waited = [{name for name, port in ends if port < 0} for ends in (old, new)]
+    if waited[0] != waited[1]:
+        set_control_inputs(graph, op, [name for name, port in new if port < 0])
+    if before.device != after.device:
+        op._set_device(after.device)
+    for key in sorted({*before.attr, *after.attr}):
+        if key not in after.attr:
+            op._clear_attr(key)
+        elif key not in before.attr or before.attr[key] != after.attr[key]:
+            op._set_attr(key, after.attr[key])
+
+
+def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int) -> None:
+    """Let input `k` of an op read output `port` of the op `source`.
+
+    Raises GraphEditError when TensorFlow refuses for another reason than a shape it remembers.
+    """
+    tensor = graph.get_operation_by_name(source).outputs[port]
+    try:
+        op._update_input(k, tensor)
+        return
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+        if "incompatible shapes" not in str(error) or op._input_types[k]._is_ref_dtype:
+            why = str(error).strip().partition("\n")[0].rstrip(".")
+            raise GraphEditError(
+                f"TensorFlow refuses to let op {op.name!r} read {tensor.name!r}: {why}; choose another tensor.",
+                [op.name, source],
+            ) from error
+    op._update_input(k, veil(graph, tensor))
+
+
+def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> None:
+    """Let an op wait for these ops, and no others."""
+    op._remove_all_control_inputs()
+    op._add_control_inputs([graph.get_operation_by_name(name) for name in names])
+
+
+def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
+    """Let tensors of the graph say the static shapes that an edit has made them.
+
+    Only their Python objects do: TensorFlow itself goes on from the old ones, so new ops read them through a veil.
+    """
+    for op, port, _, after in shapes:
+        tensor = graph.get_operation_by_name(op).outputs[port]
+        tensor._shape_val = tf.TensorShape(after)
+
+
+def unveiled(graph: tf.Graph, nodes: list[Any]) -> list[Any]:
+    """NodeDefs of the graph as they read without veils, which are left out; changed in place."""
+    veils = record_of(graph).veils
+    if not veils:
+        return nodes
+    kept = [node for node in nodes if node.name not in veils]
+    for node in kept:
+        for k, text in enumerate(node.input):
+            if text in veils:
+                node.input[k] = veils[text]
+    return kept

@@ -1,0 +1,312 @@
+"""Placing: whether a session has devices and kernels for ops, asked before they come; and a way on when it has not.
+
+A session places its whole graph whenever the graph has grown. One op that it cannot place, though nobody ever runs it,
+ends every run from then on, and TensorFlow cannot remove it (test_tensorflow_facts.py::
+test_one_op_that_cannot_be_placed_ends_every_run). So what comes to a graph is checked before: the devices of ops are
+held against those of the session, and the dtypes of ops against the kernels that are registered. Where a session has
+several devices, TensorFlow is asked as well, since ops of one colocation group must agree: it places the new ops in a
+session of their own with the same target and options.
+
+What cannot be placed all the same, as an op that a person's function has made, is hidden when its edit is taken back;
+`keep_running` takes its device and its colocation from it, and if that is not enough renews the session, which then
+places only what it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.client.session import BaseSession
+from tensorflow.python.framework import kernels, op_def_registry
+
+from tfgraphwidget.edits.patch import Edited, Patch
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.names import as_input, colocated_with, listed
+from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.sandbox import preflight
+from tfgraphwidget.runtime.session.renewal import renew
+from tfgraphwidget.runtime.session.run import Answered, can_grow
+from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.sources.devices import absent, covers, present, spec_of
+from tfgraphwidget.sources.dtypes import dtype_name
+from tfgraphwidget.sources.notices import is_soft, pinned_text
+
+_WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
+_EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
+Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
+"""Device type, label, and for each attribute the dtypes that the kernel takes."""
+
+_registered: dict[str, tuple[Kernel, ...]] = {}  # of the op types that have been asked for
+_devices: WeakKeyDictionary[Any, tuple[Any, ...]] = WeakKeyDictionary()  # of each session
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The devices that ops can stand on; `soft` when another of the same task replaces one that is not there.
+
+    `kernels_known`: the kernels are those of this process; a server may have others.
+    """
+
+    specs: tuple[Any, ...]
+    soft: bool
+    kernels_known: bool
+
+    @classmethod
+    def of(cls, session: Any) -> Devices:
+        """Those of a session, on servers too."""
+        if session not in _devices:
+            if session.sess_str:
+                Answered(session).ask()
+            _devices[session] = tuple(present(session))
+        return cls(_devices[session], session._config.allow_soft_placement, not session.sess_str)
+
+    @classmethod
+    def of_a_file(cls) -> Devices:
+        """Those of the session that a file will be opened in."""
+        return cls(tuple(present(None)), soft=True, kernels_known=True)
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of all devices."""
+        return frozenset(spec.device_type for spec in self.specs)
+
+    def for_device(self, device: str) -> frozenset[str]:
+        """The types of the devices on which an op can stand that is to stand on `device`."""
+        if not device:
+            return self.types
+        wanted = spec_of(device)
+        if wanted is None:
+            return self.types  # no device at all: `proof.check_devices` refuses it
+        if self.soft:
+            wanted = wanted.replace(device_type=None, device_index=None)
+        return frozenset(spec.device_type for spec in self.specs if covers(wanted, spec))
+
+    def check_devices(self, nodes: Sequence[Any]) -> None:
+        """Raise SessionRefused for NodeDefs that have no device here."""
+        lacking = {device for device in {node.device for node in nodes} if not self.for_device(device)}
+        if lacking:
+            unplaced = [node for node in nodes if node.device in lacking]
+            first, own = unplaced[0], [tf.DeviceSpec.to_string(spec) for spec in self.specs]
+            others = f" and {len(unplaced) - 1:,} more" if len(unplaced) > 1 else ""
+            raise SessionRefused(
+                f"Op {first.name!r}{others} would stand on {first.device!r}, which the session does not have"
+                f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could run nothing any more; "
+                f"choose {'one of ' * (len(own) > 1)}{listed(own)}, {_WAY_OUT}.",
+                [node.name for node in unplaced],
+            )
+
+    def without_kernel(self, nodes: Sequence[Any]) -> Any:
+        """The first NodeDef for which this process has no kernel on such devices; None when all have one."""
+        types = {device: self.for_device(device) for device in {node.device for node in nodes}}
+        asked = _Kernels()
+        return next((node for node in nodes if not asked.has(node, types[node.device])), None)
+
+
+class _Kernels:
+    """Whether ops have kernels; each op type with its dtypes is looked up once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, bool] = {}
+        self._constrained: dict[str, tuple[str, ...]] = {}
+
+    def has(self, node: Any, types: frozenset[str]) -> bool:
+        """Whether a NodeDef has a kernel on a device of one of these types."""
+        names = self._constrained.get(node.op)
+        if names is None:
+            names = self._constrained[node.op] = _constrained(node.op)
+        attributes = node.attr
+        key = (node.op, types, "_kernel" in attributes, *[_dtypes(attributes, name) for name in names])
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = has_kernel(node.op, attributes, types)
+        return found
+
+
+def has_kernel(op_type: str, attributes: Any, types: Collection[str]) -> bool:
+    """Whether there is a kernel for an op of this type, with these attributes, on a device of one of these types."""
+    known = _kernels(op_type)
+    if not known and op_def_registry.get(op_type) is None:
+        return True  # the type is the name of a function
+    label = attributes["_kernel"].s.decode() if "_kernel" in attributes else ""
+    return any(
+        (device in types or device == _EVERYWHERE)
+        and held == label
+        and all(allowed.issuperset(_dtypes(attributes, name)) for name, allowed in constraints)
+        for device, held, constraints in known
+    )
+
+
+def _kernels(op_type: str) -> tuple[Kernel, ...]:
+    found = _registered.get(op_type)
+    if not found:  # a library of ops may be loaded later
+        told_of = kernels.get_registered_kernels_for_op(op_type).kernel
+        found = _registered[op_type] = tuple(
+            (k.device_type, k.label, tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint))
+            for k in told_of
+        )
+    return found
+
+
+def _constrained(op_type: str) -> tuple[str, ...]:
+    """The attributes on which it hangs whether there is a kernel."""
+    return tuple({name: None for _, _, constraints in _kernels(op_type) for name, _ in constraints})
+
+
+def _dtypes(attributes: Any, name: str) -> tuple[int, ...]:
+    """TensorFlow's numbers of the dtypes that an attribute names; none where it is left to its default."""
+    if name not in attributes:
+        return ()
+    value = attributes[name]
+    return tuple(value.list.type) if value.HasField("list") else (value.type,)
+
+
+def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -> SessionRefused:
+    dtypes = dict.fromkeys(number for attr in _constrained(op_type) for number in _dtypes(attributes, attr))
+    of = f" of {listed([dtype_name(number) for number in dtypes])}" if dtypes else ""
+    return SessionRefused(
+        f"Op {name!r} is a {op_type}{of}, for which TensorFlow has no kernel on {listed(sorted(types))}, so that the "
+        "session could run nothing any more; leave it out, or let an op that runs there take its place.",
+        [name],
+    )
+
+
+def check_placed(session: Any, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
+    """Raise SessionRefused when the session could not place the ops that a patch adds, or puts elsewhere.
+
+    Copies of ops of the same graph, which is their `origin` then, have the kernels of these. Nothing is refused of a
+    session that is closed, of another graph, or places only what it runs.
+    """
+    nodes = _new(graph, patch)
+    if not nodes or not _places_all(session, graph):
+        return
+    there = Devices.of(session)
+    there.check_devices(nodes)
+    copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
+    lacking = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
+    if lacking is not None and there.kernels_known:
+        raise _no_kernel(lacking.name, lacking.op, lacking.attr, there.for_device(lacking.device))
+    if lacking is not None or (len(there.specs) > 1 and any(node.device for node in nodes)):
+        _try(session, graph, nodes, patch)
+
+
+def _places_all(session: Any, graph: tf.Graph) -> bool:
+    """Whether a session places the whole of this graph before it runs anything."""
+    return (
+        isinstance(session, BaseSession)
+        and not session._closed
+        and session.graph is graph
+        # Servers place the whole graph whatever the option says (tests/applying/test_cluster.py).
+        and not (session._config.graph_options.place_pruned_graph and not session.sess_str)
+    )
+
+
+def _new(graph: tf.Graph, patch: Patch) -> list[Any]:
+    """The NodeDefs of a patch that no session has placed yet."""
+    hidden = record_of(graph).hidden
+    return [node for node in patch.add.nodes if node.name not in hidden] + [
+        edited.after for edited in patch.changed if _is_elsewhere(edited)
+    ]
+
+
+def _is_elsewhere(edited: Edited) -> bool:
+    """Whether an edit changes more of an op than what it reads."""
+    read = type(edited.before)()
+    read.CopyFrom(edited.before)
+    del read.input[:]
+    read.input.extend(edited.after.input)
+    return bool(read != edited.after)
+
+
+def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> None:
+    """Let TensorFlow place the ops, in a session of their own that is opened as `session` is; raises its reason."""
+    names, there = {node.name for node in nodes}, graph._nodes_by_name  # a copy as large as the graph
+    beside = {name for node in nodes for name in colocated_with(node) if name in there} - names
+    devices = {name: graph._get_operation_by_name(name).device for name in sorted(beside)}
+    stand = tf.compat.v1.GraphDef(
+        node=[tf.compat.v1.NodeDef(name=name, op="NoOp", device=device) for name, device in devices.items()],
+        versions=graph.graph_def_versions,
+    )
+    scratch = preflight.scratch_of(graph, nodes, patch.add.functions, patch.add.gradients)
+    preflight.run_import(scratch, preflight.Proven((), stand.SerializeToString(), ()), {})
+    options = c_api.TF_NewSessionOptions(target=session._target, config=session._config)
+    tried = c_api.TF_NewSessionRef(scratch, options)
+    try:
+        c_api.ExtendSession(tried)
+    except tf.errors.OpError as error:
+        why = told(error)
+        raise SessionRefused(
+            f"The session could run nothing any more, since it cannot place the new ops: {why}; let ops that stand "
+            f"beside each other have one device, {_WAY_OUT}.",
+            [node.name for node in nodes if f"{{{node.name}}}" in why],
+        ) from error
+    finally:
+        c_api.TF_CloseSession(tried)
+        c_api.TF_DeleteSession(tried)
+        c_api.TF_DeleteSessionOptions(options)
+
+
+def check_file(patch: Patch) -> None:
+    """The same for a file that is not imported yet, and the session that it will be opened in."""
+    Devices.of_a_file().check_devices(patch.add.nodes)
+
+
+def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+    """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
+    nodes = patch.add.nodes if graph is None else _new(graph, patch)
+    soft = graph is None or is_soft(session)
+    pinned = absent([(node.name, node.device) for node in nodes], session)
+    return tuple(pinned_text(each, soft=soft) for each in pinned)
+
+
+@contextmanager
+def only_with_kernels(session: Any, graph: tf.Graph) -> Iterator[None]:
+    """While this lasts, Python adds no op to the graph that has no kernel in the session: SessionRefused instead."""
+    if not _places_all(session, graph):
+        yield
+        return
+    create, there = graph._create_op_internal, Devices.of(session)
+
+    def checked(op_type: str, inputs: Sequence[tf.Tensor], *given: Any, **options: Any) -> Any:
+        attributes = options.get("attrs", given[3] if len(given) > 3 else None) or {}
+        if not has_kernel(op_type, attributes, there.types):
+            name = str(options.get("name") or op_type).rstrip("/")
+            if there.kernels_known:
+                raise _no_kernel(name, op_type, attributes, there.types)
+            taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
+            _try(session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch())
+        return create(op_type, inputs, *given, **options)
+
+    graph._create_op_internal = checked
+    try:
+        yield
+    finally:
+        del graph._create_op_internal
+
+
+def keep_running(session: Any, graph: tf.Graph, left: Iterable[str]) -> None:
+    """Let a session go on when it cannot place ops of these names, which an edit has left that was taken back.
+
+    They lose device and colocation; if that is not enough, the session is renewed and places only what it runs.
+    """
+    if not _places_all(session, graph):
+        return
+    with suppress(GraphEditError, tf.errors.OpError):
+        if session.sess_str:
+            Answered(session).ask()
+        if can_grow(session):
+            return
+        failed, there = record_of(graph).failed, graph._nodes_by_name
+        for op in [graph._get_operation_by_name(name) for name in left if name in there]:
+            op._set_device("")
+            op._clear_attr("_class")
+            if op.name in failed:
+                failed[op.name] = op.node_def
+        if not can_grow(session):
+            renew(session)

@@ -1,0 +1,151 @@
+"""FLOPs of ops, from TensorFlow's own registry. Nothing is imported or run: the registry asks for shapes only."""
+
+from __future__ import annotations
+
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.profiler.internal import flops_registry
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.costs import Floats
+from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
+from tfgraphwidget.names import split_input
+from tfgraphwidget.sources import open_function
+from tfgraphwidget.sources.body import Body
+
+__all__ = ["flops", "flops_registry"]  # importing the latter fills the registry
+# What moves, stores or steers numbers has none.
+_NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
+_PRODUCTS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})  # the registry lacks them
+
+
+def flops(index: GraphIndex, batch: int = 1) -> Floats:
+    """Floating point operations of each op, (n,); dimensions that are unknown count as `batch`.
+
+    0 for ops that compute nothing, NaN where the registry or the shapes do not tell. An op in a loop counts once.
+    """
+    shapes = _Shapes(index, batch)
+    names, codes = index.kinds
+    told = families(names).tolist() if names else []
+    silent = {name for name, family in zip(names, told, strict=True) if FAMILIES[family] in _NONE}
+    known = {name for name in names if name in _PRODUCTS or _is_registered(name)}
+    found = np.full(len(index), np.nan)
+    for i, code in enumerate(codes.tolist()):
+        name = names[code]
+        if name in known:
+            found[i] = _of_op(shapes, index, i)
+        elif name in silent:
+            found[i] = 0
+    return found
+
+
+def _is_registered(op_type: str) -> bool:
+    try:
+        ops._stats_registry.lookup(f"{op_type},flops")
+    except LookupError:
+        return False
+    return True
+
+
+def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
+    node = type(index.nodes[i])()
+    node.CopyFrom(index.nodes[i])  # to read an attribute that a NodeDef leaves out adds it
+    try:
+        if index.types[i] in _PRODUCTS:
+            return shapes.product(node, i)
+        told = ops.get_stats_for_node_def(shapes, node, "flops").value
+    except Exception:  # unknown shapes make the registry's functions fail in many ways
+        return float("nan")
+    return float("nan") if told is None else float(told)
+
+
+class _Shapes:
+    """What the registry's functions ask of a tf.Graph: the shape of a tensor of some name."""
+
+    def __init__(self, index: GraphIndex, batch: int) -> None:
+        self._index, self._batch = index, batch
+
+    def get_tensor_by_name(self, name: str) -> Any:
+        """Something with the tensor's shape."""
+        shape = self._shape(name)
+        return SimpleNamespace(get_shape=lambda: tf.TensorShape(shape), shape=tf.TensorShape(shape))
+
+    def _shape(self, name: str) -> list[int] | None:
+        op, port = split_input(name)
+        known = self._index.shape(self._index.ids[op], port)
+        return None if known is None else [self._batch if size is None else size for size in known]
+
+    def product(self, node: Any, i: int) -> float:
+        """Of a batched matrix product."""
+        first, result = self._shape(node.input[0]), self._shape(f"{self._index.names[i]}:0")
+        assert first is not None
+        assert result is not None
+        inner = first[-2] if node.attr["adj_x"].b else first[-1]
+        return 2.0 * inner * prod(result)
+
+
+# FLOPs of a graph whose ops call functions: a call costs what is called, which nobody sees from outside.
+
+
+_CHOICES = frozenset(("If", "StatelessIf", "Case", "StatelessCase"))
+_CALLS = _CHOICES | {"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "While", "StatelessWhile"}
+
+
+def flops_and_calls(index: GraphIndex, batch: int, body: Body | None) -> Floats:
+    """As `flops`, and for ops that call functions the FLOPs of those: of a choice the dearest, of a loop one round.
+
+    What is unknown inside counts nothing; a call is NaN when all is. `body` is where the graph comes from; without it
+    no call is known.
+    """
+    return _Calls(batch).of(index, body)
+
+
+class _Calls:
+    """`known` are the FLOPs of bodies, by function and what the call gives to it."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+        self.known: dict[tuple[Any, ...], float] = {}
+
+    def of(self, index: GraphIndex, body: Body | None) -> Floats:
+        found = flops(index, self.batch)
+        for op, kind in enumerate(index.types):
+            if kind in _CALLS or kind in index.functions:
+                ways = doors(index.nodes[op], index.functions)
+                inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
+                found[op] = _joined(inside, choice=kind in _CHOICES)
+        return found
+
+    def _inside(self, index: GraphIndex, body: Body, op: int, function: str) -> float:
+        key = (function, *_given(index, op))
+        if key not in self.known:
+            self.known[key] = np.nan  # a function that calls itself
+            try:
+                inner = open_function(function, body, index, op)
+            except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
+                return np.nan
+            nodes, beside = inner.nodes(), inner.collections()
+            held = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), beside=inner)
+            self.known[key] = _joined(self.of(held, inner).tolist(), choice=False)
+        return self.known[key]
+
+
+def _given(index: GraphIndex, op: int) -> list[Any]:
+    """What an op is given, as far as what it does with that costs more or less: shapes, and states themselves."""
+    ends = range(index.inputs.start[op], index.inputs.start[op + 1])
+    slots = [(int(index.inputs.values[at]), int(index.ports[at])) for at in ends]
+    return [index.shape(*slot) if index.dtypes(slot[0])[slot[1]] != "resource" else slot for slot in slots]
+
+
+def _joined(costs: list[float], *, choice: bool) -> float:
+    told = [cost for cost in costs if not np.isnan(cost)]
+    if costs and not told:
+        return np.nan
+    return max(told, default=0.0) if choice else sum(told)

@@ -1,0 +1,299 @@
+"""Probing: what tensors are, once a graph has run, in a few numbers each.
+
+Nothing is added to the graph: a tensor is fetched as it is. That is impossible for what runs many times in a step, in a
+v1 while loop, and gives nothing for the branch of a v1 conditional that was not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.control_flow import Loop, around
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.traversal import backward
+from tfgraphwidget.graph.variables import RESOURCE_HANDLES, definitions
+from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.session.variable_values import check_session, is_dead, told
+
+Array = np.ndarray[Any, Any]
+Run = Callable[[Sequence[str]], Sequence[Any]]
+_FED = ("Placeholder", "PlaceholderV2")
+_BINS = 20
+_OPAQUE = frozenset({"resource", "variant"})
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, repr=False)
+class Stats:
+    """What one tensor is; `value` is None for one that Python cannot hold, or that did not run: `note` says why.
+
+    `least`, `mean` and `most` are of the elements that are finite, and None where there are none or they are text;
+    `histogram` counts these in as many equal bins from `least` to `most`. Of booleans `mean` is the share that is true.
+    """
+
+    name: str
+    dtype: str
+    value: Array | None
+    note: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape that the value has."""
+        return None if self.value is None else self.value.shape
+
+    @cached_property
+    def least(self) -> Any:
+        """The smallest element."""
+        return _as_python(self._finite.min()) if len(self._finite) else None
+
+    @cached_property
+    def most(self) -> Any:
+        """The largest element."""
+        return _as_python(self._finite.max()) if len(self._finite) else None
+
+    @cached_property
+    def mean(self) -> float | None:
+        """The mean of the elements."""
+        return float(self._finite.mean(dtype=np.float64)) if len(self._finite) else None
+
+    @cached_property
+    def std(self) -> float | None:
+        """The standard deviation of the elements."""
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite at the ends of float64
+            return float(self._finite.std(dtype=np.float64)) if len(self._finite) else None
+
+    @cached_property
+    def nans(self) -> int:
+        """How many elements are no numbers."""
+        return int(np.isnan(self._numbers).sum()) if self._numbers.dtype.kind == "f" else 0
+
+    @cached_property
+    def infs(self) -> int:
+        """How many elements are infinite."""
+        return int(np.isinf(self._numbers).sum()) if self._numbers.dtype.kind == "f" else 0
+
+    @cached_property
+    def histogram(self) -> tuple[int, ...]:
+        """How many elements there are in each bin."""
+        if not len(self._finite):
+            return ()
+        finite = self._finite.astype(np.float64)
+        low, high = float(finite.min()), float(finite.max())
+        if not np.isfinite(high - low):  # at the ends of float64
+            finite, low, high = finite / 4, low / 4, high / 4
+        counts = np.histogram(finite, bins=_BINS, range=(low, high if high > low else low + 1))[0]
+        return tuple(counts.tolist())
+
+    @property
+    def _numbers(self) -> Array:
+        """The elements as what can be compared: magnitudes of complex numbers, nothing of text."""
+        value = self.value
+        if value is None or value.dtype.kind in "OSU":
+            return np.zeros(0)
+        if value.dtype.kind == "c":
+            value = np.abs(value)
+        # NumPy's own kinds only: of bfloat16 and its like it knows neither least nor most.
+        return (value if value.dtype.kind in "fiu" else value.astype(np.float64)).ravel()
+
+    @cached_property
+    def _finite(self) -> Array:
+        numbers = self._numbers
+        finite = np.isfinite(numbers) if numbers.dtype.kind == "f" else np.ones(1, bool)
+        return numbers if finite.all() else numbers[finite]  # not copied for nothing: it may be large
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {'  '.join(filter(None, self.row()))}>"
+
+    def row(self) -> tuple[str, ...]:
+        """Dtype, shape, least, mean, most, what is not finite, and the histogram, as text."""
+        bad = [f"{count:,} {what}" for count, what in ((self.nans, "NaN"), (self.infs, "Inf")) if count]
+        numbers = [_short(number) for number in (self.least, self.mean, self.most)]
+        shape = "" if self.value is None else str(self.value.shape)
+        return self.dtype, shape, *numbers, " ".join(bad) or self.note or self._text(), _bars(self.histogram)
+
+    def _text(self) -> str:
+        """The first of some strings."""
+        if self.value is None or self.value.dtype.kind not in "OSU" or not self.value.size:
+            return ""
+        first = str(self.value.ravel()[0])
+        return first if len(first) <= 40 else f"{first[:39]}…"
+
+
+@dataclass(frozen=True, repr=False)
+class Probe(Mapping[str, Stats]):
+    """What tensors are, by name, in the order they were asked for; it prints as a table."""
+
+    stats: tuple[Stats, ...]
+
+    def __getitem__(self, name: str) -> Stats:
+        found = {stats.name: stats for stats in self.stats}
+        return found[name if name in found else f"{name}:0"]
+
+    def __iter__(self) -> Iterator[str]:
+        return (stats.name for stats in self.stats)
+
+    def __len__(self) -> int:
+        return len(self.stats)
+
+    @property
+    def by_op(self) -> dict[str, tuple[Stats, ...]]:
+        """The same by the names of the ops."""
+        ops: dict[str, list[Stats]] = {}
+        for stats in self.stats:
+            ops.setdefault(split_tensor(stats.name)[0], []).append(stats)
+        return {op: tuple(held) for op, held in ops.items()}
+
+    def __repr__(self) -> str:
+        head = ("tensor", "dtype", "shape", "min", "mean", "max", "", "")
+        return columns([head, *((stats.name, *stats.row()) for stats in self.stats)])
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text, one below the other."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(t.ljust(w) for t, w in zip(row, wide, strict=True)).rstrip() for row in rows)
+
+
+def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
+    """Raise for a tensor that has many values in one step, since a while loop computes it."""
+    for tensor in tensors:
+        op = index.op(tensor)
+        loop = next((block for block in around(index, op) if isinstance(block, Loop)), None)
+        if loop is None or (op in loop.exits and not any(isinstance(b, Loop) for b in around(index, op)[1:])):
+            continue
+        out = [index.names[i] for i in loop.exits]
+        way_out = f"; look at what comes out of it, {out[0] + ':0'!r}" if out else ""
+        raise GraphEditError(
+            f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its rounds{way_out}.",
+            [index.names[op]],
+        )
+
+
+def check_fed(index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any], known: Collection[str] = ()) -> None:
+    """Raise when a placeholder that some tensors need is not fed, nor `known` to have a value."""
+    fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
+    ops = [index.op(name) for name in tensors if name not in feeds]
+    for i in np.flatnonzero(backward(index, ops, stop=fed)).tolist():
+        if index.types[i] in _FED and (i, 0) not in fed and index.names[i] not in known:
+            name = f"{index.names[i]}:0"
+            raise GraphEditError(
+                f"Placeholder {index.names[i]!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.",
+                [index.names[i]],
+            )
+
+
+def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
+    """What some tensors are; `run` gives the values of tensors in one run."""
+    dtypes = {name: index.dtypes(index.op(name))[split_tensor(name)[1] or 0] for name in tensors}
+    instead = {name: fetched(index, name) for name in tensors}
+    values, notes = _run({name: at for name, at in instead.items() if at}, run)
+    dtypes |= {name: value.dtype.name for name, value in values.items() if dtypes[name] == "resource"}
+    opaque = {name: f"a {dtypes[name]}, which has no value in Python" for name, at in instead.items() if not at}
+    return Probe(
+        tuple(
+            Stats(name, dtypes[name].removesuffix("_ref"), values.get(name), {**opaque, **notes}.get(name, ""))
+            for name in tensors
+        )
+    )
+
+
+def fetched(index: GraphIndex, tensor: str) -> str:
+    """The tensor to fetch: of a variable's handle what reads it, "" for what nobody can read."""
+    op = index.op(tensor)
+    if index.types[op] in RESOURCE_HANDLES:
+        return definitions(index, [op])[op].snapshot or ""
+    (dtype,) = index.dtypes(op)[split_tensor(tensor)[1] or 0 :][:1] or ("",)
+    return "" if dtype in _OPAQUE else tensor
+
+
+def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[str, str]]:
+    """Values, and for those that did not run why; in one run if all of them do."""
+    names = list(fetches)
+    tell("Running the graph")
+    try:
+        got = run([fetches[name] for name in names])
+        return {name: np.asarray(value) for name, value in zip(names, got, strict=True)}, {}
+    except tf.errors.InvalidArgumentError as error:
+        if not is_dead(error):
+            raise
+    values = {name: value for name in names if (value := _run_alone(fetches[name], run)) is not None}
+    dead = [name for name in names if name not in values]
+    if not values:
+        raise SessionRefused(
+            f"{listed(dead)} {'has' if len(dead) == 1 else 'have'} no value in this run, since of the conditional the "
+            "other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
+            [split_tensor(name)[0] for name in dead],
+        )
+    return values, dict.fromkeys(dead, "not run: of its conditional the other branch was taken")
+
+
+def _run_alone(fetch: str, run: Run) -> Array | None:
+    """The value of a tensor; None where it was not computed."""
+    try:
+        return np.asarray(run([fetch])[0])
+    except tf.errors.InvalidArgumentError as error:
+        if not is_dead(error):
+            raise
+        return None
+
+
+def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+    """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run.
+
+    Into `metadata`, a RunMetadata, goes what the run cost.
+    """
+    if session is None:
+        raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
+    check_session(session, graph)
+
+    def run(tensors: Sequence[str]) -> Sequence[Any]:
+        try:
+            with _all_fetchable(graph, tensors):
+                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), metadata)
+        except tf.errors.OpError as error:
+            if is_dead(error):
+                raise
+            raise SessionRefused(f"The graph cannot run: {told(error)}.") from error
+        except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed
+            raise SessionRefused(f"The graph cannot run: {str(error).splitlines()[0][:300].rstrip('.')}.") from error
+        return found
+
+    return run
+
+
+@contextmanager
+def _all_fetchable(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
+    """TensorFlow forbids to fetch from the branches of v1 conditionals, though those that are taken have values."""
+    forbidden = graph._unfetchable_ops
+    asked = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
+    forbidden -= asked
+    try:
+        yield
+    finally:
+        forbidden |= asked
+
+
+def _as_python(number: Any) -> Any:
+    return number.item() if hasattr(number, "item") else number
+
+
+def _short(number: float | None) -> str:
+    if number is None or isinstance(number, bool):
+        return "" if number is None else str(number)
+    return str(number) if isinstance(number, int) else f"{number:.4g}"
+
+
+def _bars(counts: Sequence[int]) -> str:
+    """A histogram as a line of bars."""
+    top = max(counts, default=0)
+    return "".join(_BARS[-(-count * (len(_BARS) - 1) // top)] for count in counts) if top else ""

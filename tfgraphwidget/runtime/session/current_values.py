@@ -1,0 +1,160 @@
+"""Holding: what variables and constants hold just now, looked at and left alone.
+
+Only a variable's handle and ops that do nothing but read it are ever run, so nothing is initialised or assigned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.control_flow import around
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES, definitions
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
+from tfgraphwidget.sources.body import Body, Source
+from tfgraphwidget.sources.dtypes import dtype_name
+from tfgraphwidget.sources.held import held
+from tfgraphwidget.sources.shapes import from_proto
+
+Array = np.ndarray[Any, Any]
+LARGEST = 256 << 20
+LARGEST_CONSTANT = 64 << 20
+_READS = frozenset({"ReadVariableOp", "Identity"})
+CONSTANTS = frozenset({"Const", "HostConst"})
+
+
+def holder(index: GraphIndex, name: str) -> int | None:
+    """The op whose state or value a name means: a handle, what reads one, its scope, a constant; None for others."""
+    if name not in index.ids:
+        op = index.ids.get(name.rstrip("/"))
+        return op if op is not None and index.types[op] in HANDLES else None
+    op, seen = index.ids[name], set()
+    while index.types[op] in _READS and index.input_lists[op] and op not in seen:  # files may hold circles
+        seen.add(op)
+        op = index.input_lists[op][0]
+    return op if index.types[op] in HANDLES | CONSTANTS else None
+
+
+def constant(node: Any) -> tuple[str, Array]:
+    """The dtype and value of a Const. Raises GraphEditError for one that is large, or damaged."""
+    proto = node.attr["value"].tensor
+    dtype, shape = dtype_name(proto.dtype) or "unknown", from_proto(proto.tensor_shape)
+    try:
+        _check_size(f"Constant {node.name!r}", dtype, shape, LARGEST_CONSTANT)
+        return dtype, np.asarray(tf.make_ndarray(proto))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
+
+
+class Place(NamedTuple):
+    """Where state is looked for: `outermost` is the source's own graph, `body` the one that is looked at."""
+
+    source: Source
+    outermost: GraphIndex
+    body: Body
+
+
+def variable(place: Place, index: GraphIndex, op: int, was: str) -> tuple[str, Array]:
+    """The dtype and present value of a variable: the session's, the checkpoint's, or a function's own.
+
+    `op` is the handle in `index`, the graph of `body`; `was` is what it was called before edits. Raises GraphEditError
+    with the reason when there is none to see, as for one that is not initialised.
+    """
+    source, outermost, body = place
+    attributes = index.nodes[op].attr
+    name, dtype = index.names[op], dtype_name(attributes["dtype"].type) or "unknown"
+    what = f"Variable {name!r}"
+    _check_size(what, dtype, from_proto(attributes["shape"].shape) if "shape" in attributes else None, LARGEST)
+    is_outermost = body is source.body
+    if is_outermost and source.graph is not None:
+        return dtype, _in_session(source, index, op)
+    live = None if is_outermost and source.stored is not None else _live(source, body, was)
+    if live is not None:
+        return dtype, live
+    origin = was if is_outermost else (body.origins or {}).get(was, "")
+    if source.graph is not None and origin in outermost.ids:
+        return dtype, _in_session(source, outermost, outermost.ids[origin])
+    if source.graph is not None or source.stored is None or not origin:
+        raise GraphEditError(f"{what} is what the caller of this function gives, and may be another each time.", [name])
+    _check_size(what, dtype, source.stored.shape(origin), LARGEST)
+    return dtype, np.asarray(source.stored.value(origin))
+
+
+def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
+    """Raise for what takes more bytes than are worth reading; what is not known is read."""
+    if shape is None or None in shape:
+        return
+    try:
+        each = tf.as_dtype(dtype).size
+    except TypeError:
+        each = 1
+    size = float(np.prod([float(length) for length in shape])) * max(each, 1)
+    if size > largest:
+        raise GraphEditError(
+            f"{what} is {dtype} {shape_text(tuple(shape))}, {size / 2**20:,.0f} MB; no more than "
+            f"{largest >> 20} MB are read to be looked at."
+        )
+
+
+def _live(source: Source, body: Body, name: str) -> Array | None:
+    """What a function captured; None for what is in a session or a file."""
+    state = held(source, body)
+    found = state.live(name) if name in state.names else None
+    if found is None:
+        return None
+    _check_size(f"Variable {name!r}", found.dtype.base_dtype.name, found.shape.as_list(), LARGEST)
+    try:
+        return np.asarray(found.numpy())
+    except (tf.errors.OpError, NotImplementedError) as error:
+        raise SessionRefused(f"Variable {name!r} has no value; assign one.", [name]) from error
+
+
+def _in_session(source: Source, index: GraphIndex, op: int) -> Array:
+    name, session = index.names[op], source.session
+    if session is None:
+        raise SessionRefused("There is no session to read the value in; give tgw.edit(graph, session=session).", [name])
+    assert source.graph is not None
+    check_session(session, source.graph)
+    try:
+        return np.asarray(Answered(session).run(_read(index, op)))
+    except tf.errors.FailedPreconditionError as error:
+        raise SessionRefused(f"{no_value([name])}; run its initializer first.", [name]) from error
+    except tf.errors.OpError as error:
+        raise SessionRefused(f"The session cannot read {name!r}: {told(error)}.", [name]) from error
+    except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
+        raise SessionRefused(f"The session cannot read {name!r}: {str(error).splitlines()[0]}", [name]) from error
+
+
+def _read(index: GraphIndex, op: int) -> str:
+    """A tensor that is the variable's value, for which nothing runs that does more than read. Raises GraphEditError."""
+    if index.types[op] in REF_HANDLES:
+        return f"{index.names[op]}:0"
+    snapshot = definitions(index, [op])[op].snapshot
+    told_of = [index.ids.get(split_tensor(snapshot)[0], op)] if snapshot else []
+    readers = (i for i in index.consumer_lists[op] if index.types[i] == "ReadVariableOp")
+    for read in (*told_of, *readers):
+        if _only_reads(index, read, op):
+            return f"{index.names[read]}:0"
+    raise GraphEditError(
+        f"No op does nothing but read variable {index.names[op]!r}; add tf.raw_ops.ReadVariableOp on it.",
+        [index.names[op]],
+    )
+
+
+def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
+    """Whether fetching it runs reads of the handle only, once in a step."""
+    at, seen = read, set()
+    while at != handle:
+        plain = index.types[at] in _READS and index.input_lists[at] and not index.control_lists[at]
+        if not plain or at in seen or around(index, at):
+            return False
+        seen.add(at)
+        at = index.input_lists[at][0]
+    return read != handle and not index.control_lists[handle]

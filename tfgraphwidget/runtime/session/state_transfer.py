@@ -1,0 +1,291 @@
+"""What goes over from one session of a graph into another: values of variables, hash tables, positions of iterators.
+
+Each kind is read in the old session and loaded in the fresh one. The ops that this takes are made while reading, so
+that loading adds none unless an edit has spoilt one; what cannot be carried over is told in `lost`, a sentence each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphFinalized, SessionRefused
+from tfgraphwidget.graph.variables import RESOURCE_HANDLES
+from tfgraphwidget.runtime.session.transfer_ops import Carriers, T, op_of, run, run_each, unless_finalized
+from tfgraphwidget.runtime.session.variable_values import told
+
+_UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
+_UNREADABLE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
+_FILLED_ONCE = ("HashTable", "HashTableV2")
+_IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
+
+
+class Carried(Protocol):
+    """One kind of state on its way from an old session to a fresh one."""
+
+    lost: list[str]
+
+    def read(self, old: Any) -> None:
+        """Take what the old session holds, and leave it there."""
+
+    def load(self, fresh: Any) -> None:
+        """Give it to the fresh session. Raises TensorFlow's errors."""
+
+    def move(self, old: Any, fresh: Any) -> None:
+        """Take out of the old session what can be had no other way; the renewal cannot fail any more."""
+
+
+class _Read:
+    """State that can be read."""
+
+    what = ""
+
+    def __init__(self, nodes: Sequence[Any], carriers: Carriers) -> None:
+        self.lost: list[str] = []
+        self._nodes = {node.name: node for node in nodes}
+        self._carriers = carriers
+        self._values: dict[str, Any] = {}
+
+    def move(self, old: Any, fresh: Any) -> None:
+        """Nothing is left to move."""
+
+    def _lose(self, name: str, why: str) -> None:
+        self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
+
+    def _each(self, names: Collection[str], make: Callable[[Any], T]) -> dict[str, T]:
+        """What `make` says of each op; those are lost that need a carrier in a finalized graph."""
+        found = {}
+        for name in names:
+            made = unless_finalized(make, self._nodes[name])
+            if made is None:
+                self._lose(name, "the graph is finalized, so no op can be added that reads and writes it")
+            else:
+                found[name] = made
+        self._carriers.make()
+        return found
+
+
+class Variables(_Read):
+    """Values of variables; one without a value stays without."""
+
+    what = "Variable"
+
+    def read(self, old: Any) -> None:
+        """In one run if all have values, else in three."""
+        readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
+        for name in (name for name in readable if not readable[name]):
+            self._lose(name, "Python cannot read its dtype; run its initializer again")
+        fetches = self._each([name for name in readable if readable[name]], self._reader)
+        errors: dict[str, tf.errors.OpError] = {}
+        try:
+            self._values = run(old, fetches) if fetches else {}
+        except tf.errors.OpError:
+            self._values, errors = run_each(old, self._initialised(old, fetches))
+        for name, error in errors.items():
+            if not isinstance(error, _UNSET):
+                self._lose(name, told(error))
+        self._writers()
+
+    def load(self, fresh: Any) -> None:
+        """All in one run."""
+        writers = self._writers()
+        feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
+        if feeds:
+            run(fresh, [op for _, op in writers.values()], feeds)
+
+    def _reader(self, node: Any) -> str:
+        if node.op not in RESOURCE_HANDLES:
+            return f"{node.name}:0"
+        # No read of another name: one that reads the variable now may have read another when the session ran it.
+        own = self._own(node, "Read/ReadVariableOp", "ReadVariableOp")
+        if own is not None and own.outputs[0].dtype.as_datatype_enum == node.attr["dtype"].type:
+            return f"{own.name}:0"
+        return self._carriers.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"]) + ":0"
+
+    def _flag(self, node: Any) -> str:
+        if node.op not in RESOURCE_HANDLES:
+            return self._carriers.op("", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]) + ":0"
+        own = self._own(node, "IsInitialized/VarIsInitializedOp", "VarIsInitializedOp")
+        return (own.name if own else self._carriers.op("", "VarIsInitializedOp", [node.name])) + ":0"
+
+    def _own(self, node: Any, ending: str, *types: str) -> tf.Operation | None:
+        """The op that TensorFlow has made for the variable under this name, if it is that still."""
+        own = op_of(self._carriers.graph, f"{node.name}/{ending}")
+        if own is None or own.type not in types or own.inputs[0].op.name != node.name:
+            return None
+        return None if own.control_inputs or own._control_flow_context else own
+
+    def _initialised(self, old: Any, fetches: Mapping[str, str]) -> Mapping[str, str]:
+        """Those that have a value; all, where there can be no op that tells."""
+        try:
+            flags = {name: self._flag(self._nodes[name]) for name in fetches}
+        except GraphFinalized:
+            return fetches
+        self._carriers.make()
+        told_of, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
+        return {name: fetch for name, fetch in fetches.items() if told_of.get(name, True)}
+
+    def _writers(self) -> dict[str, tuple[str, str]]:
+        """For each variable that has a value the tensor to be fed with it, and the op that assigns it."""
+        taken: set[str] = set()
+
+        def writer(node: Any) -> tuple[str, str]:
+            fed, op = self._initializer(node, taken) or self._assign(node)
+            taken.add(fed)
+            return fed, op
+
+        return self._each(self._values, writer)
+
+    def _initializer(self, node: Any, taken: Collection[str]) -> tuple[str, str] | None:
+        """The variable's own initialiser, if it can take the value as the graph is now."""
+        own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
+        if own is None or not tf.TensorShape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
+            return None
+        fed = own.inputs[1]
+        same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
+        return (fed.name, own.name) if same and fed.name not in taken and own.graph.is_feedable(fed) else None
+
+    def _assign(self, node: Any) -> tuple[str, str]:
+        fed = self._carriers.op(node.name, "Placeholder", dtype=node.attr["dtype"])
+        if node.op in RESOURCE_HANDLES:
+            op = self._carriers.op("", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"])
+        else:
+            op = self._carriers.op("", "Assign", [node.name, fed], T=node.attr["dtype"], validate_shape=False)
+        return f"{fed}:0", op
+
+
+class Tables(_Read):
+    """Contents of hash tables; one that was not filled stays so."""
+
+    what = "Hash table"
+
+    def read(self, old: Any) -> None:
+        """In one run if all are filled."""
+        self._writers = self._each(self._nodes, self._writer)
+        self._values, errors = run_each(old, self._each(self._writers, self._reader))
+        for name, error in errors.items():
+            if not isinstance(error, _UNSET):
+                self._lose(name, told(error))
+
+    @property
+    def contents(self) -> Mapping[str, Any]:
+        """Keys and values of each table that was filled, by its op."""
+        return self._values
+
+    def fill(self, contents: Mapping[str, Any], session: Any) -> None:
+        """Give tables what was read of others."""
+        self._writers = self._each(self._nodes, self._writer)
+        self._values = dict(contents)
+        self.load(session)
+
+    def load(self, fresh: Any) -> None:
+        """All in one run."""
+        feeds: dict[str, Any] = {}
+        # TensorFlow imports nothing into a table, and need not: it is empty.
+        filled = {name: content for name, content in self._values.items() if len(content[0])}
+        for name, content in filled.items():
+            feeds |= zip(self._writers[name][1:], content, strict=True)
+        if feeds:
+            run(fresh, [self._writers[name][0] for name in filled], feeds)
+
+    def _reader(self, node: Any) -> list[str]:
+        types = {"Tkeys": node.attr["key_dtype"], "Tvalues": node.attr["value_dtype"]}
+        export = self._carriers.op("", f"LookupTableExport{_version(node)}", [node.name], **types)
+        return [f"{export}:0", f"{export}:1"]
+
+    def _writer(self, node: Any) -> tuple[str, str, str]:
+        """The op that fills the table, and the tensors to be fed with keys and values."""
+        types = node.attr["key_dtype"], node.attr["value_dtype"]
+        fed = [
+            self._carriers.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
+            for part, dtype in zip(("keys", "values"), types, strict=True)
+        ]
+        once = node.op in _FILLED_ONCE
+        kind, names = ("InitializeTable", ("Tkey", "Tval")) if once else ("LookupTableImport", ("Tin", "Tout"))
+        attributes = dict(zip(names, types, strict=True))
+        op = self._carriers.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
+        return op, f"{fed[0]}:0", f"{fed[1]}:0"
+
+
+def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Any, target: tf.Graph, into: Any) -> None:
+    """Give hash tables of `target`, in the session `into`, what those of `origin` hold; `tables` maps op names.
+
+    One that was not filled leaves its copy as it is. Raises SessionRefused where a session cannot do it.
+    """
+    read = Tables([origin.get_operation_by_name(name).node_def for name in tables], Carriers(origin))
+    write = Tables([target.get_operation_by_name(name).node_def for name in tables.values()], Carriers(target))
+    try:
+        read.read(session)
+        write.fill({tables[name]: content for name, content in read.contents.items()}, into)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f"The contents of the hash tables cannot be copied: {told(error)}; "
+            'clone with init="initial" or init="none".',
+            list(tables),
+        ) from error
+    if read.lost:
+        raise SessionRefused(f'{read.lost[0].rstrip(".")}; clone with init="initial" or init="none".', list(tables))
+
+
+def _version(node: Any) -> str:
+    return "V2" if node.op.endswith("V2") else ""
+
+
+class Iterators(_Read):
+    """Where iterators stand in their datasets; one that was not initialised stays so."""
+
+    what = "Iterator"
+
+    def read(self, old: Any) -> None:
+        """In one run if all are initialised and can be saved."""
+        several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
+        for name in several:
+            self._lose(name, "TensorFlow saves no iterator over several devices; run its initializer again")
+        known = [name for name in self._nodes if name not in several]
+        self._writers = self._each(known, self._writer)
+        self._values, self._unsaved = run_each(old, self._each(self._writers, self._reader))
+
+    def load(self, fresh: Any) -> None:
+        """Initialise each with the dataset of the graph as it is now, and let it go on from where it was."""
+        for name, error in self._unsaved.items():
+            if not isinstance(error, _UNSET) and self._start(name, fresh):
+                self._restarts(name, error)
+        for name, state in self._values.items():
+            if self._start(name, fresh):
+                fed, op = self._writers[name]
+                try:
+                    run(fresh, op, {fed: state})
+                except tf.errors.OpError as error:
+                    self._restarts(name, error)
+
+    def _restarts(self, name: str, error: tf.errors.OpError) -> None:
+        self.lost.append(f"Iterator {name!r} starts at its beginning: {told(error)}.")
+
+    def _start(self, name: str, fresh: Any) -> bool:
+        """Whether the iterator has its dataset again."""
+        if self._nodes[name].op == "OneShotIterator":
+            return True
+        readers = self._carriers.graph.get_tensor_by_name(f"{name}:0").consumers()
+        makers = [op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name]
+        if len(makers) != 1:
+            self._lose(name, f"{len(makers)} ops initialize it, so which it was is unknown; run its initializer again")
+            return False
+        try:
+            run(fresh, makers[0])
+        except tf.errors.OpError as error:
+            self._lose(name, f"{told(error)}; run its initializer again")
+            return False
+        return True
+
+    def _reader(self, node: Any) -> str:
+        saved = self._carriers.op("", "SerializeIterator", [node.name], external_state_policy=_IGNORE_EXTERNAL_STATE)
+        return self._carriers.op("", "SerializeTensor", [saved], T=tf.variant) + ":0"
+
+    def _writer(self, node: Any) -> tuple[str, str]:
+        """The tensor to be fed with what was saved, and the op that restores it."""
+        fed = self._carriers.op(node.name, "Placeholder", dtype=tf.string)
+        state = self._carriers.op("", "ParseTensor", [fed], out_type=tf.variant)
+        return f"{fed}:0", self._carriers.op("", "DeserializeIterator", [node.name, state])

@@ -1,0 +1,319 @@
+"""Sync: keep variables up to date with others, of which they are copies.
+
+In one graph and session this is one op: it first takes all values, then assigns all, so that a variable without a
+value leaves everything as it was. Between two graphs or two sessions, and in a finalized graph that has no such op
+yet, the values go through Python: all are read, then all are loaded by the variables' own initialisers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.interrupts import held_back
+from tfgraphwidget.runtime.live.edit_record import hidden_on_failure, hide, record_of, show
+from tfgraphwidget.runtime.live.graph_import import check_open
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.runtime.session.run import PATIENCE, Answered
+from tfgraphwidget.runtime.sync import checkpoints, mixing
+from tfgraphwidget.sources.live import refusing
+from tfgraphwidget.sources.restored import keys_by_handle
+
+Pair = tuple[VariableDef, VariableDef]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A graph and the session that holds the values of its variables; without a session only ops can be made."""
+
+    graph: tf.Graph
+    session: Any = None
+
+    def is_same(self, other: Model) -> bool:
+        """Whether both are of one graph and one session."""
+        return self.graph is other.graph and self.session is other.session
+
+
+@dataclass(frozen=True, eq=False)
+class Sync:
+    """Variables in pairs (original, copy): the originals as `source` holds them, the copies as `target` does.
+
+    Ops are made in the name scope `scope`/sync, on the devices of the copies, and stand in no collection. Shapes and
+    dtypes of a pair must agree, or GraphEditError names both. `patience` is how many seconds servers may take. `keys`
+    gives the names that values have in checkpoints, by the copies' names; of others they are the originals' own.
+    """
+
+    pairs: tuple[Pair, ...]
+    source: Model
+    target: Model
+    scope: str = ""
+    patience: float = PATIENCE
+    keys: Callable[[], Mapping[str, str]] = dict
+    _made: dict[float | None, tf.Operation] = field(default_factory=dict, init=False)
+    _mixing: list[tuple[tf.Tensor, tf.Operation]] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        for pair in self.pairs:
+            self._check(pair)
+        originals = {o.handle for o, _ in self.pairs}
+        both = [c.name for _, c in self.pairs if c.handle in originals] if self.source.is_same(self.target) else []
+        if both:
+            raise GraphEditError(f"Variable {both[0]!r} is an original and a copy at once; sync one after the other.")
+
+    def _check(self, pair: Pair) -> None:
+        ours, theirs = (mixing.handle_of(h.graph, v) for h, v in zip((self.source, self.target), pair, strict=True))
+        shapes = mixing.shape_of(ours), mixing.shape_of(theirs)
+        dtypes = mixing.dtype_of(ours).name, mixing.dtype_of(theirs).name
+        for what, (a, b), agree in (
+            ("shape", shapes, shapes[0].is_compatible_with(shapes[1])),
+            ("dtype", dtypes, dtypes[0] == dtypes[1]),
+        ):
+            if not agree:
+                raise GraphEditError(
+                    f"Variable {pair[0].name!r} has {what} {a} and cannot be copied to {pair[1].name!r} of {what} {b}; "
+                    "leave it out: name the variables that belong together.",
+                    [v.handle for v in pair],
+                )
+
+    @refusing("bring the copies up to date")
+    def sync(self, tau: float = 1.0) -> None:
+        """Give each copy (1 - tau) of its own value and tau of the original's: with 1, the original's value.
+
+        Variables of integers, booleans and strings are copied whatever tau is. All are assigned, or none. Raises
+        SessionRefused for a closed session, a variable without a value, or servers that do not answer.
+        """
+        check_tau(tau)
+        session = self._session(self.target)
+        made = self._present_op(tau) is not None
+        if self.source != self.target or (self.target.graph.finalized and not made):
+            self._through_python(tau)
+            return
+        asked = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
+        try:
+            with held_back():
+                fed, op = ({}, self._present_op(tau) or self.op()) if tau == 1 else self._mixture(tau)
+            with _refusing(session, asked, "The copies cannot be brought up to date"):
+                session.run(op, fed)
+            _show(op)
+        except BaseException:
+            new = self._present_op(tau)
+            if new is not None and not made:
+                hide(new.graph, _ops_of(new))
+            raise
+
+    def _present_op(self, tau: float) -> tf.Operation | None:
+        """The op that `sync` runs, if there is one already."""
+        return self._made.get(None) if tau == 1 else next((op for _, op in self._mixing), None)
+
+    @refusing("add the op that brings the copies up to date")
+    def op(self, tau: Any = None) -> tf.Operation:
+        """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
+
+        `tau` is a number or a scalar tensor; None copies. Asked for under `tf.control_dependencies`, in a branch of
+        `tf.cond` or in the body of a loop, it is an op of that place: made anew, it reads after what it depends on.
+        Raises GraphFinalized, and GraphEditError when the copies are in another graph than the originals.
+        """
+        if self.source.graph is not self.target.graph:
+            raise GraphEditError("One op cannot reach the variables of two graphs; call sync() between the runs.")
+        inside = _is_inside(self.target.graph)
+        number = tau is None or isinstance(tau, Real)
+        if number and tau is not None:
+            check_tau(tau)
+        elif not number:
+            self._check_tensor(tau)
+        if number and not inside and tau in self._made:
+            _show(self._made[tau])
+            return self._made[tau]
+        check_open(self.target.graph)
+        with hidden_on_failure(self.target.graph):
+            with self._place(inside):
+                made = self._build(tau if tau is None or not number else tf.constant(tau, tf.float64))
+            if number and not inside:
+                self._made[tau] = made
+        return made
+
+    def _check_tensor(self, tau: Any) -> None:
+        of_graph = isinstance(tau, tf.Tensor | tf.Variable) and getattr(tau, "graph", None) is self.target.graph
+        if not of_graph or not tau.shape.is_compatible_with([]):
+            raise GraphEditError(
+                f"{shown(tau)} is no mixture; give a number from 0 to 1, or a scalar tensor of the copy's graph."
+            )
+
+    @property
+    def _scope(self) -> str:
+        """The name scope of the ops; TensorFlow numbers it when it is taken."""
+        return f"{self.scope}/sync" if self.scope else "sync"
+
+    def _mixture(self, tau: float) -> tuple[dict[Any, Any], tf.Operation]:
+        """The op that mixes, and what is fed to it for this tau."""
+        if not self._mixing:
+            with hidden_on_failure(self.target.graph), self._place(inside=False):
+                fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
+                self._mixing.append((fed, self._build(fed)))
+        fed, op = self._mixing[0]
+        return {fed: tau}, op
+
+    @contextmanager
+    def _place(self, inside: bool) -> Iterator[None]:
+        """Where the ops are made: where the caller is, or outside of all that the caller has entered."""
+        if inside:
+            with ops.name_scope(None), ops.name_scope(self._scope), tf.device(None):
+                yield
+            return
+        graph = self.target.graph
+        with (
+            graph.as_default(),
+            ops.control_dependencies(None),
+            graph.colocate_with(None, ignore_existing=True),
+            ops.name_scope(None),
+            ops.name_scope(self._scope),
+            tf.device(None),
+        ):
+            yield
+
+    def _build(self, tau: Any) -> tf.Operation:
+        graph = self.target.graph
+        pairs = [(mixing.handle_of(graph, o), mixing.handle_of(graph, c)) for o, c in self.pairs]
+        new = [mixing.new_value(original, copy, tau) for original, copy in pairs]
+        # Assigned when all have been read: one that cannot be read leaves the others as they are.
+        with tf.control_dependencies([tf.group(*new, name="read")]):
+            assigned = [mixing.assigned(copy, value) for (_, copy), value in zip(pairs, new, strict=True)]
+        return tf.group(*assigned, name="all")
+
+    def drift(self) -> dict[str, float]:
+        """How far each copy is from its original: the largest absolute difference of two elements, 0.0 if equal.
+
+        By the original's name ("net/w:0"). Of booleans and strings 1.0 if any differ; inf where only one is NaN.
+        """
+        originals, copies = self._present()
+        return {
+            o.name: mixing.distance(
+                originals[o.handle], copies[c.handle], mixing.dtype_of(mixing.handle_of(self.source.graph, o))
+            )
+            for o, c in self.pairs
+        }
+
+    def save(self, path: str) -> None:
+        """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
+        present = self._read(self.source, [o for o, _ in self.pairs])
+        checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._keyed()])
+
+    def load(self, path: str) -> None:
+        """Give the copies the values that a checkpoint has for their originals: another process's `save`, or a Saver's.
+
+        Raises GraphEditError, and nothing is assigned, when the checkpoint lacks one.
+        """
+        found = checkpoints.read(path, self._keyed())
+        self._load({c.handle: found[o.handle] for o, c in self.pairs})
+
+    def _keyed(self) -> list[tuple[str, VariableDef]]:
+        """Each original, after the name of its value in checkpoints."""
+        told, own = self.keys(), keys_by_handle((), [o for o, _ in self.pairs])
+        return [(told.get(c.name, own[o.handle]), o) for o, c in self.pairs]
+
+    def _session(self, model: Model) -> Answered:
+        if model.session is None:
+            raise SessionRefused("There is no session that holds the variables' values; give session=session.")
+        variable_values.check_session(model.session, model.graph)
+        return Answered(model.session, self.patience)
+
+    def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, Any]:
+        """Present values by handle name, read in one run."""
+        session = self._session(model)
+        unread = [v.name for v in variables if v.resource and not v.snapshot]
+        if unread:
+            raise SessionRefused(
+                f"Variable {unread[0]!r} has no op that reads it; add tf.raw_ops.ReadVariableOp on it."
+            )
+        with _refusing(session, variables, "The present values cannot be read"):
+            found: dict[str, Any] = session.run({v.handle: v.snapshot or v.name for v in variables})
+        return found
+
+    def _present(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Present values of the originals and of the copies; of one session, at one time."""
+        originals, copies = ([pair[k] for pair in self.pairs] for k in (0, 1))
+        if self.source.is_same(self.target):
+            both = self._read(self.source, list({v.handle: v for v in (*originals, *copies)}.values()))
+            return both, both
+        return self._read(self.source, originals), self._read(self.target, copies)
+
+    def _through_python(self, tau: float) -> None:
+        originals, copies = self._present() if tau != 1 else (self._read(self.source, [o for o, _ in self.pairs]), {})
+        new = {c.handle: originals[o.handle] for o, c in self.pairs}
+        for _, c in self.pairs if copies else ():
+            dtype = mixing.dtype_of(mixing.handle_of(self.target.graph, c))
+            if mixing.is_mixed(dtype):
+                new[c.handle] = mixing.mixed(copies[c.handle], new[c.handle], tau, dtype)
+        self._load(new)
+
+    def _load(self, new: Mapping[str, Any]) -> None:
+        """Assign values by the copies' handle names, when all of them can be."""
+        session = self._session(self.target)
+        copies = [c for _, c in self.pairs]
+        for c in copies:
+            ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
+            if len(ends) < 2:
+                raise SessionRefused(f"Variable {c.name!r} has no initializer that could give it a value.", [c.handle])
+            shape = np.shape(new[c.handle])
+            for wanted in (ends[1].shape, mixing.shape_of(mixing.handle_of(session.graph, c))):
+                if not wanted.is_compatible_with(shape):
+                    raise SessionRefused(
+                        f"A value of shape {shape} cannot be given to {c.name!r} of shape {wanted}; sync() between "
+                        "variables of one shape.",
+                        [c.handle],
+                    )
+        variable_values.load(session, copies, new)
+
+
+def check_tau(tau: Any) -> None:
+    """Raise unless `tau` is a number from 0 to 1."""
+    if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
+        raise GraphEditError(
+            f"tau={shown(tau)} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
+        )
+
+
+def _is_inside(graph: tf.Graph) -> bool:
+    """Whether ops made now would wait for others or lie in a branch or a loop of this graph."""
+    now = ops.get_default_graph()
+    if now is graph:
+        return graph._get_control_flow_context() is not None or bool(graph._current_control_dependencies())
+    while now is not None and now is not graph:
+        now = getattr(now, "outer_graph", None)  # of a function's body
+    return now is graph
+
+
+@contextmanager
+def _refusing(session: Answered, variables: Iterable[VariableDef], what: str) -> Iterator[None]:
+    """Let TensorFlow's errors be refusals; the one for a variable without a value names all that have none."""
+    try:
+        yield
+    except tf.errors.OpError as error:
+        asked = [v for v in variables if v.snapshot or not v.resource]
+        missing = variable_values.without_value(session, {v.handle: v.snapshot or v.name for v in asked}, error)
+        if not missing:
+            raise SessionRefused(f"{what}: {variable_values.told(error)}.") from error
+        why = f"{variable_values.no_value(missing)}; run the initializer first, or restore a checkpoint."
+        raise SessionRefused(why, missing) from None  # TensorFlow's own says less
+
+
+def _ops_of(op: tf.Operation) -> set[str]:
+    """The ops that were made together with the one that runs them all."""
+    scope = op.name.rpartition("/")[0]
+    return {name for name in op.graph._nodes_by_name if name.startswith(f"{scope}/")}
+
+
+def _show(op: tf.Operation) -> None:
+    """Let what was hidden be seen, now that it is of use."""
+    if op.name in record_of(op.graph).hidden:
+        show(op.graph, _ops_of(op))

@@ -1,0 +1,270 @@
+"""Ways to colour a graph by what is known of its ops without running it: a category for each."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.arguments import shown
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph import selectors
+from tfgraphwidget.graph.diff import Difference
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.table import COLUMNS, rows
+from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, facts, families, inside
+from tfgraphwidget.hierarchy.structural_hash import siblings, structure
+from tfgraphwidget.names import did_you_mean, last_part, split_tensor
+from tfgraphwidget.scene.coloring.scales import Categories, Numbers
+
+# Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
+# stores and shuffles.
+_SPEAKS = {"linear": 3, "activation": 2, "normalisation": 2, "constant": 0, "variable": 0, "control": 0}
+_STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
+
+
+def by_type(index: GraphIndex) -> Categories:
+    """Op types; for a layer its convolution or matrix product speaks."""
+    rank = _ranks(index, {name: _SPEAKS.get(name, 1) for name in FAMILIES})
+    return Categories.of(index.types, counting=facts(index).fed, rank=rank)
+
+
+def by_dtype(index: GraphIndex) -> Categories:
+    """The dtype of the first output."""
+    told = (index.dtypes(i)[:1] for i in range(len(index)))
+    found = [dtypes[0].removesuffix("_ref") if dtypes else "" for dtypes in told]
+    return Categories.of(found, none="no output", rank=_ranks(index, {n: _STEERS.get(n, 2) for n in FAMILIES}))
+
+
+def by_device(index: GraphIndex) -> Categories:
+    """The devices that ops are pinned to, as "GPU:0", with the server before where there are some."""
+    known: dict[str, str] = {}
+    found = []
+    for node in index.nodes:
+        device = node.device
+        if device not in known:
+            known[device] = device_text(device)
+        found.append(known[device])
+    return Categories.of(found, none="no device")
+
+
+def device_text(device: str) -> str:
+    """A device in a few letters.
+
+    >>> [device_text(d) for d in ("/gpu:0", "/job:ps/task:1/device:CPU:0", "/job:localhost/replica:0/task:0/cpu:0", "")]
+    ['GPU:0', 'ps:1 CPU:0', 'CPU:0', '']
+    """
+    parts = [part.split(":") for part in device.strip("/").split("/") if part]
+    told = {kind.lower(): (rest[-1] if rest else "") for kind, *rest in parts if kind in ("job", "replica", "task")}
+    what = [(part[1:] if part[0] == "device" else part) for part in parts if part[0] not in ("job", "replica", "task")]
+    where = f"{told['job']}:{told.get('task', '0')}" if told.get("job", "localhost") != "localhost" else ""
+    kind = f"{what[0][0].upper()}:{what[0][1] if len(what[0]) > 1 else 0}" if what and what[0] else ""
+    return " ".join(filter(None, (where, kind)))
+
+
+def by_scope(index: GraphIndex) -> Categories:
+    """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
+    tree, fed = index.scopes, facts(index).fed
+    size = inside(tree.start, tree.stop, tree.order, fed).tolist()
+    named = np.zeros(len(tree.names), dtype=np.int32)
+    level = [0]
+    while level:
+        at = level.pop()
+        for scope in tree.children[at]:
+            if 2 * size[scope] > fed.sum() and tree.children[scope]:
+                level.append(scope)
+            else:
+                named[scope] = scope
+    for scope in range(1, len(named)):
+        named[scope] = named[scope] or named[tree.parent[scope]]
+    names = ["", *tree.names[1:]]
+    return Categories.of([names[scope] for scope in named[tree.scope_of].tolist()], none="no scope")
+
+
+def by_structure(index: GraphIndex) -> Categories:
+    """Scopes that are built alike, those with most ops first; what is in one is of its colour."""
+    outline, sums = outline_of(index, fold=False)
+    if not len(index):
+        return Categories.of([])
+    built = structure(index, outline, siblings(index, outline))[: len(outline)].tolist()
+    alike: dict[int, list[int]] = defaultdict(list)
+    for node in range(1, len(outline)):
+        if sums.work[node] and sums.ops[node] > 1:
+            alike[built[node]].append(node)
+    found = [nodes for nodes in alike.values() if len(nodes) > 1]
+    found.sort(key=lambda nodes: -len(nodes) * int(sums.ops[nodes[0]]))
+    names = _distinct([outline.names[nodes[0]] for nodes in found])
+    labels = [f"{name} ×{len(nodes):,}" for name, nodes in zip(names, found, strict=True)]
+    held = [len(nodes) * int(sums.ops[nodes[0]]) for nodes in found]
+    boxes = {outline.names[node]: code for code, nodes in enumerate(found) for node in nodes}
+    of_node = np.full(len(outline), -1, dtype=np.int32)
+    for node in np.argsort(outline.depth, kind="stable").tolist():
+        own = boxes.get(outline.names[node], -1)
+        of_node[node] = own if own >= 0 or not node else of_node[outline.parent[node]]
+    return Categories(labels, of_node[outline.home], none="built like no other", boxes=boxes, held=held)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The last parts of some names, and the parts before where these alone are not one's own."""
+    last = Counter(last_part(name) for name in names)
+    return ["/".join(name.split("/")[-2:]) if last[last_part(name)] > 1 else last_part(name) for name in names]
+
+
+def by_trainable(index: GraphIndex) -> Categories:
+    """Whether training changes a variable; of other ops nothing."""
+    found = [""] * len(index)
+    trained = set(selectors.trainable(index).ops)
+    for variable in definitions(index, handles(index)).values():
+        for op in own_ops(index, variable):
+            found[op] = "trainable" if variable.handle in trained else "not trainable"
+    return Categories.of(found, none="no variable")
+
+
+def by_difference(index: GraphIndex, difference: Difference) -> Categories:
+    """What edits have done to each op."""
+    masks = difference.ops(index)
+    code = np.where(masks["added"], 0, np.where(masks["changed"], 1, -1)).astype(np.int32)
+    gone = len(difference.removed)
+    notice = f"{gone:,} op{'s' * (gone > 1)} removed" if gone else ""
+    return Categories(["added", "changed"], code, none="as it was opened", notice=notice)
+
+
+def _ranks(index: GraphIndex, of_family: dict[str, int]) -> npt.NDArray[np.int8]:
+    """A rank per op, by its family."""
+    names, codes = index.kinds
+    if not names:
+        return np.zeros(0, dtype=np.int8)
+    rank = np.array([of_family[name] for name in FAMILIES], dtype=np.int8)
+    return rank[families(names)[codes]]
+
+
+BY: dict[str, Callable[[GraphIndex], Categories]] = {
+    "type": by_type,
+    "device": by_device,
+    "structure": by_structure,
+    "dtype": by_dtype,
+    "scope": by_scope,
+    "trainable": by_trainable,
+}
+
+
+def words(names: Iterable[str]) -> str:
+    """Names as a person writes them: '"a", "b" or "c"'."""
+    *others, last = (f'"{name}"' for name in names)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+# A person's own colours: a value for each op, as a mapping of names, a column, or a function of the op.
+
+COUNTED = ("inputs", "control_inputs")
+OWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("name", "type", "scope", "device"))
+Valued = Callable[[GraphIndex], Categories | Numbers]
+
+
+def own(by: Any, index: GraphIndex) -> tuple[str, Valued]:
+    """What to call a person's own values, and what gives them for an index; names are looked for in this one now.
+
+    Raises UnknownName for a name that is no op's, tensor's or scope's, GraphEditError for what holds no values.
+    """
+    if callable(by):
+        name = getattr(by, "__name__", "own values")
+        first = of_values(_called(by, index))
+        # Ops that come later may be beyond what the function knows; they have no colour then.
+        later = lambda graph: first if graph is index else of_values(_called(by, graph, strict=False))  # noqa: E731
+        return "own values" if name == "<lambda>" else str(name), later
+    if isinstance(by, Mapping) or (hasattr(by, "items") and hasattr(by, "index")):
+        told = _named(by, index)
+        for name in told:
+            if _ops(index, name) is None:
+                raise UnknownName(
+                    f"This graph has no op, tensor or scope {name[:60]!r}.{did_you_mean(name, index.names)}"
+                )
+        return str(getattr(by, "name", None) or "own values"), lambda graph: of_values(_spread(told, graph))
+    raise GraphEditError(
+        f"{shown(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
+    )
+
+
+def column(name: str, index: GraphIndex) -> Categories | Numbers:
+    """A column of `editor.table()`; of tuples of names how many there are."""
+    values = [row[name] for row in rows(index)]
+    if name in COUNTED:
+        return of_values([len(value) for value in values])
+    return of_values([", ".join(value) if isinstance(value, tuple) else value for value in values])
+
+
+def of_values(values: list[Any]) -> Categories | Numbers:
+    """Numbers when all are numbers, else categories; None, NaN, pandas's NA and NaT, "" and infinity are no values."""
+    held = [None if _is_nothing(value) else value for value in values]
+    known = [value for value in held if value is not None]
+    if known and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in known):
+        return Numbers(np.array([np.nan if v is None else float(v) for v in held]), "", total=False)
+    return Categories.of(["" if v is None else str(v)[:60] for v in held], none="no value")
+
+
+def _is_nothing(value: Any) -> bool:
+    if isinstance(value, numbers.Real):
+        try:
+            return not math.isfinite(value)
+        except OverflowError:  # an int beyond all floats
+            return True
+    # Of pandas's NA nobody can ask whether it is "", and of an array neither.
+    return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _called(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) -> list[Any]:
+    def value(i: int) -> Any:
+        try:
+            return by(Op(index, i))
+        except Exception as error:
+            if not strict:
+                return None
+            raise GraphEditError(
+                f"The colour of op {index.names[i]!r} is not known: {type(error).__name__}: {str(error)[:200]}.",
+                [index.names[i]],
+            ) from error
+
+    return [value(i) for i in range(len(index))]
+
+
+def _named(by: Any, index: GraphIndex) -> dict[str, Any]:
+    """The values by name; a column as long as the graph that has numbers for an index is in the order of the ops."""
+    pairs = [(getattr(key, "name", key), value) for key, value in by.items()]
+    if pairs and not any(isinstance(key, str) for key, _ in pairs):
+        if len(pairs) != len(index):
+            raise GraphEditError(
+                f"The {len(pairs):,} values have no names, and the graph has {len(index):,} ops; name the ops: "
+                "table.set_index('name')[column]."
+            )
+        return dict(zip(index.names, (value for _, value in pairs), strict=True))
+    return {str(key): value for key, value in pairs}
+
+
+def _spread(told: Mapping[str, Any], index: GraphIndex) -> list[Any]:
+    """The value of each op: its own, or that of the innermost scope around it that has one."""
+    values: list[Any] = [None] * len(index)
+    for name in sorted(told, key=lambda name: (name in index.ids, name.count("/"))):
+        for i in _ops(index, name) or ():  # some may be gone since
+            values[i] = told[name]
+    return values
+
+
+def _ops(index: GraphIndex, name: str) -> list[int] | None:
+    """The ops that an op's, a tensor's or a scope's name stands for; None for an unknown one."""
+    tree = index.scopes
+    if name in index.ids:
+        return [index.ids[name]]
+    if name.rstrip("/") in tree.ids:
+        scope = tree.ids[name.rstrip("/")]
+        found: list[int] = tree.order[tree.start[scope] : tree.stop[scope]].tolist()
+        return found
+    op = split_tensor(name)[0]
+    return [index.ids[op]] if op in index.ids else None

@@ -1,0 +1,247 @@
+"""Tints: what of the ops is known, as colours of the boxes, as a word below each, and as a legend.
+
+Two sorts of things are known of ops: a category each, or a number each. A box that stands for many ops has the category
+of most of them, or the sum or the mean of their numbers. Colour is never the only sign: with every tint comes a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.hierarchy.op_facts import Ints, Mask
+from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, TINTS
+from tfgraphwidget.visible.visible_graph import CLOSED, OPEN
+
+if TYPE_CHECKING:
+    from tfgraphwidget.scene.scene import Scene
+
+Floats = npt.NDArray[np.float64]
+Tint = npt.NDArray[np.uint8]
+RAMP_START = 128
+MOST = len(TINTS)
+_DECADES = 1e4  # what is smaller than the whole by this factor is as pale as nothing
+_SPAN = 100.0  # a range wider than this is shown by powers of ten
+_THIN = 10.0**-3
+_TIE = -2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a legend: `tint` as in the scene's paint, 0 for what has no colour; and how many ops have it."""
+
+    label: str
+    tint: int
+    ops: int
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What the colours mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
+
+    by: str
+    entries: tuple[Entry, ...] = ()
+    low: str = ""
+    high: str = ""
+    notice: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Per op `code` (int32, -1 for none), the number of its label; `labels` are ordered by how many ops have them.
+
+    `rank` (int per op, or None) says who speaks for a box that stands for many: those of the highest rank in it.
+    `none` is what ops without a category are called. `boxes` are the codes of scopes that have one of their own, and
+    `held` then the ops in all scopes of a label.
+    """
+
+    labels: Sequence[str]
+    code: Ints
+    none: str = ""
+    rank: npt.NDArray[np.int8] | None = None
+    boxes: Mapping[str, int] = field(default_factory=dict)
+    held: Sequence[int] | None = None
+    notice: str = ""
+
+    @classmethod
+    def of(cls, values: Sequence[str], *, counting: Mask | None = None, **more: Any) -> Categories:
+        """The categories of ops that have these labels, "" for none.
+
+        When there are more than colours, those of most ops that are `counting` (bool per op) have one.
+        """
+        number: dict[str, int] = {}
+        code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
+        count, labels = np.bincount(code, minlength=len(number)), list(number)
+        order = [k for k in np.argsort(-count, kind="stable").tolist() if labels[k]]
+        if len(order) > MOST and counting is not None:
+            held = np.bincount(code, weights=counting, minlength=len(number))
+            first = set(sorted(order, key=lambda k: -held[k])[: MOST - 1])
+            order.sort(key=lambda k: k not in first)
+        renumbered = np.full(len(labels), -1, dtype=np.int32)
+        renumbered[order] = np.arange(len(order))
+        return cls([labels[k] for k in order], renumbered[code] if len(code) else code, **more)
+
+    def tint(self, codes: Ints) -> Tint:
+        """1 … 12 for the labels of most ops, 12 for all others when there are more; 0 for none."""
+        return np.where(codes < 0, 0, np.minimum(codes, MOST - 1) + 1).astype(np.uint8)
+
+    def legend(self, by: str) -> Legend:
+        """The labels that have colours."""
+        count = np.bincount(self.code[self.code >= 0], minlength=len(self.labels)).tolist()
+        rest = len(self.code) - sum(count)
+        count = count if self.held is None else list(self.held)
+        whole = len(self.labels) <= MOST
+        shown = len(self.labels) if whole else MOST - 1
+        entries = [Entry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
+        if not whole:
+            entries.append(Entry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
+        if rest and self.none:
+            entries.append(Entry(self.none, 0, rest))
+        return Legend(by, tuple(entries), notice=self.notice)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Per op a `value` (float64, NaN for none), of which boxes show the sum (`total`) or the mean; in some `unit`.
+
+    `at` (int32, or None) is the op whose box counts an op's number: what a variable holds is of use where it is read.
+    """
+
+    value: Floats
+    unit: str
+    total: bool
+    notice: str = ""
+    at: Ints | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where the ramp begins and ends, whatever is open."""
+        known = self.value[np.isfinite(self.value)]
+        if self.total:
+            known = known[known > 0]
+        if not len(known):
+            return 0.0, 0.0
+        high = float(known.sum() if self.total else known.max())
+        low = float(known.min())
+        return (max(low, high / _DECADES) if self.total else low), high
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the ramp goes by powers of ten."""
+        low, high = self.ends
+        return low > 0 and high > _SPAN * low
+
+    def tint(self, values: Floats) -> Tint:
+        """128 … 255; 0 for what has no value, and for a cost of nothing."""
+        low, high = self.ends
+        none = ~np.isfinite(values) | (self.total & (values <= 0))
+        held = np.clip(np.where(none, low, values), low, high)
+        if self.is_wide:
+            held, low, high = np.log(held), float(np.log(low)), float(np.log(high))
+        # Halves: at the ends of float64 the difference of the ends is infinite.
+        place = (held / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(held)
+        return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
+
+    def legend(self, by: str) -> Legend:
+        """The ramp."""
+        low, high = self.ends
+        if not np.isfinite(self.value).any() or (self.total and high <= 0):
+            return Legend(by, notice=self.notice)
+        least = self.value[(self.value > 0) & np.isfinite(self.value)].min(initial=np.inf)
+        below = "≤ " if self.total and least < low else ""
+        if below and self.unit != "µs":  # what is counted is whole
+            low = float(np.floor(low))
+        scale = "log scale" if self.is_wide else ""
+        notice = " · ".join(filter(None, (self.notice, scale)))
+        return Legend(by, (), below + short(low, self.unit), short(high, self.unit), notice)
+
+
+Known = Categories | Numbers
+
+
+def tinted(scene: Scene, known: Known) -> tuple[Tint, list[str]]:
+    """A tint and a note for each item; open containers have neither. `known` is of the ops of `scene.index`."""
+    return _by_category(scene, known) if isinstance(known, Categories) else _by_number(scene, known)
+
+
+def _by_number(scene: Scene, known: Numbers) -> tuple[Tint, list[str]]:
+    op, item = _told_by(scene, known.at)
+    there = np.isfinite(known.value[op])
+    total = np.bincount(item[there], weights=known.value[op][there], minlength=len(scene))
+    count = np.bincount(item[there], minlength=len(scene))
+    values = np.full(len(scene), np.nan)
+    np.divide(total, 1 if known.total else count, out=values, where=(count > 0) & (scene.kind != OPEN))
+    tint = known.tint(values)
+    return tint, [short(v, known.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)]
+
+
+def _by_category(scene: Scene, known: Categories) -> tuple[Tint, list[str]]:
+    code, count, whole = _elected(*_told_by(scene), known, len(scene))
+    if known.boxes:
+        for at in np.flatnonzero(scene.kind == CLOSED).tolist():
+            code[at] = known.boxes.get(scene.names[at].split(" … ")[0], -1)
+            count[at] = whole[at] = 1
+    code[scene.kind == OPEN] = -1
+    notes = [""] * len(scene)
+    for at in np.flatnonzero((code >= 0) | (code == _TIE)).tolist():
+        some = "" if count[at] in (1, whole[at]) else f" ×{count[at]:,}"
+        notes[at] = "mixed" if code[at] < 0 else f"{known.labels[code[at]]}{some}"
+    return known.tint(code), notes
+
+
+def _told_by(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
+    """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its badges."""
+    every = np.arange(len(scene.home_of_op), dtype=np.int32)
+    homes = scene.home_of_op if at is None else scene.home_of_op[at]
+    return np.concatenate([every, scene.badge_op]), np.concatenate([homes, scene.badge_item])
+
+
+def _elected(op: Ints, item: Ints, known: Categories, items: int) -> tuple[Ints, Ints, Ints]:
+    """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how many have any."""
+    has = known.code[op] >= 0
+    op, item = op[has], item[has]
+    labels = np.int64(max(len(known.labels), 1))
+    pair = item * labels + known.code[op]
+    ranks = np.zeros(len(op), dtype=np.int8) if known.rank is None else known.rank[op]
+    code, count = np.full(items, -1, dtype=np.int32), np.zeros(items, dtype=np.int32)
+    for rank in np.unique(ranks)[::-1].tolist():
+        mine = (ranks == rank) & (code[item] == -1)
+        now, winners = _winners(*np.unique(pair[mine], return_counts=True), labels)
+        code[now] = winners
+    pairs, times = np.unique(pair, return_counts=True)
+    won = np.flatnonzero(code >= 0)
+    count[won] = times[np.searchsorted(pairs, won * labels + code[won])]
+    return code, count, np.bincount(item, minlength=items).astype(np.int32)
+
+
+def _winners(pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels: np.int64) -> tuple[Any, Any]:
+    """The items in some pairs item * labels + label, and for each the label with most votes, or _TIE."""
+    order = np.lexsort((-votes, pairs // labels))
+    item, label, votes = (pairs // labels)[order], (pairs % labels)[order], votes[order]
+    first = np.flatnonzero(np.diff(item, prepend=-1))
+    second = np.minimum(first + 1, max(len(item) - 1, 0))
+    tie = (second > first) & (item[second] == item[first]) & (votes[second] == votes[first])
+    return item[first], np.where(tie, _TIE, label[first])
+
+
+def short(value: float, unit: str = "") -> str:
+    """A number in a few letters; `unit` is "" for a plain one, "n" for a count, "B", "FLOP" or "µs".
+
+    >>> [short(25557032, "n"), short(1.2e9, "FLOP"), short(3400, "µs"), short(0.125)]
+    ['25.6 M', '1.2 GFLOP', '3.4 ms', '0.125']
+    """
+    if unit == "":
+        return f"{value:.4g}"
+    prefixes = ("µs", "ms", "s") if unit == "µs" else ("", "K", "M", "G", "T", "P", "E")
+    if unit == "µs" and value < 1:
+        return f"{value:.1g} µs" if value >= _THIN else "0 µs"
+    step = 0
+    while abs(value) >= 999.5 and step < len(prefixes) - 1:
+        value, step = value / 1000, step + 1
+    digits = f"{value:.0f}" if abs(value) >= 99.95 or value == int(value) else f"{value:.1f}"
+    end = prefixes[step] if unit in ("µs", "n") else prefixes[step] + unit
+    return f"{digits} {end}".rstrip()

@@ -1,0 +1,277 @@
+"""Scene: everything the renderer needs, as named typed arrays.
+
+Items are boxes: item 0 is the whole graph (an open scope named ""), parents come before their children.
+Coordinates are pixels at zoom 1, x to the right, y down, absolute (not relative to the parent).
+The twin of these lists is `labextension/src/scene.ts`; `tests/golden/` holds buffers that both read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints
+from tfgraphwidget.layout.compound import Layout, Memo, place
+from tfgraphwidget.layout.free_form.pinning import pinned_items
+from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.visible_graph import KINDS, visible
+
+if TYPE_CHECKING:
+    from tfgraphwidget.hierarchy.op_facts import Mask
+
+__all__ = [
+    "EDGE_FIELDS", "FAMILIES", "ITEM_FIELDS", "KINDS", "PAINT_FIELDS",
+    "Paint", "Scene", "build", "from_bytes", "paint", "to_bytes",
+]  # fmt: skip
+
+# name, dtype, width (0: flat). n items.
+ITEM_FIELDS = (
+    ("box", "f4", 4),  # left, top, width, height
+    ("parent", "i4", 0),  # item number, -1 for the root
+    ("kind", "u1", 0),  # KINDS
+    ("family", "u1", 0),  # FAMILIES: decides the colour
+    ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
+    ("door", "u1", 0),  # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops
+    ("count", "u4", 0),  # ops inside; 1 for an op
+    ("variables", "u4", 0),  # variables inside
+    ("name_start", "u4", 0),  # n + 1 offsets into name_bytes
+    ("name_bytes", "u1", 0),  # UTF-8 of the full names
+    ("type_start", "u4", 0),  # n + 1 offsets into type_bytes
+    ("type_bytes", "u1", 0),  # UTF-8 of the op types; empty for scopes
+    ("members", "u4", 0),  # siblings that a group stands for; 0 for real ops and scopes
+    ("part", "u1", 0),  # 1: gradients, optimiser and what serves only them
+    ("loop", "u1", 0),  # 1: a while loop
+    ("pinned", "u1", 0),  # 1: put where it is by hand
+    ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
+    ("label_bytes", "u1", 0),  # UTF-8 of what is written instead of the name's last part; empty for the usual
+)
+# m edges. An end that is a container of the other end (or of both) is that container's border.
+EDGE_FIELDS = (
+    ("source", "i4", 0),
+    ("target", "i4", 0),
+    ("tensors", "u4", 0),  # how many tensors the line stands for; 0 when it is control inputs only
+    ("route_start", "u4", 0),  # m + 1 offsets into route
+    ("route", "f4", 2),  # points of a polyline from source to target; drawn with rounded corners
+    ("back", "u1", 0),  # 1: a loop's way back
+    ("bytes", "f4", 0),  # of the largest tensor; 0 when unknown
+    ("edge_label_start", "u4", 0),  # m + 1 offsets into edge_label_bytes
+    ("edge_label_bytes", "u1", 0),  # UTF-8 of the shape and dtype of a line's only tensor; empty when unknown
+)
+# n items again; may come alone, when only the selection has changed.
+PAINT_FIELDS = (
+    ("coverage", "u1", 0),  # 0 not selected, 1 partly, 2 wholly
+    ("mark", "u1", 0),  # bit 0: holds an input boundary, bit 1: an output boundary
+    ("fresh", "u1", 0),  # 1: made by the last edit
+    ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
+    ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
+    ("tint", "u1", 0),  # while colouring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
+    ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
+    ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while colouring
+)
+Arrays = Mapping[str, npt.NDArray[Any]]
+Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
+INPUT_MARK, OUTPUT_MARK = 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One array per field of ITEM_FIELDS and EDGE_FIELDS, in little-endian; and what `paint` needs.
+
+    `item_of_op`, `home_of_op` int32 (ops of the graph): the first item that stands for an op, and the box that counts
+    it; `badge_op`, `badge_item`: the badges, of which an op may have several. `names`, `types`, `labels` and
+    `edge_labels` are the texts again.
+    `index` is the state of the graph that is drawn.
+    """
+
+    box: npt.NDArray[np.float32]
+    parent: Ints
+    kind: npt.NDArray[np.uint8]
+    family: npt.NDArray[np.uint8]
+    aside: npt.NDArray[np.uint8]
+    door: npt.NDArray[np.uint8]
+    count: npt.NDArray[np.uint32]
+    variables: npt.NDArray[np.uint32]
+    name_start: npt.NDArray[np.uint32]
+    name_bytes: npt.NDArray[np.uint8]
+    type_start: npt.NDArray[np.uint32]
+    type_bytes: npt.NDArray[np.uint8]
+    members: npt.NDArray[np.uint32]
+    part: npt.NDArray[np.uint8]
+    loop: npt.NDArray[np.uint8]
+    pinned: npt.NDArray[np.uint8]
+    label_start: npt.NDArray[np.uint32]
+    label_bytes: npt.NDArray[np.uint8]
+    source: Ints
+    target: Ints
+    tensors: npt.NDArray[np.uint32]
+    route_start: npt.NDArray[np.uint32]
+    route: npt.NDArray[np.float32]
+    back: npt.NDArray[np.uint8]
+    bytes: npt.NDArray[np.float32]
+    edge_label_start: npt.NDArray[np.uint32]
+    edge_label_bytes: npt.NDArray[np.uint8]
+    item_of_op: Ints
+    home_of_op: Ints
+    badge_op: Ints
+    badge_item: Ints
+    names: Sequence[str]
+    types: Sequence[str]
+    labels: Sequence[str]
+    edge_labels: Sequence[str]
+    index: GraphIndex
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays to send, by field name, in the order of the field lists."""
+        return {name: getattr(self, name) for name, _, _ in (*ITEM_FIELDS, *EDGE_FIELDS)}
+
+
+@dataclass(frozen=True, eq=False)
+class Paint:
+    """One array per field of PAINT_FIELDS."""
+
+    coverage: npt.NDArray[np.uint8]
+    mark: npt.NDArray[np.uint8]
+    fresh: npt.NDArray[np.uint8]
+    differs: npt.NDArray[np.uint8]
+    probed: npt.NDArray[np.uint8]
+    tint: npt.NDArray[np.uint8]
+    note_start: npt.NDArray[np.uint32]
+    note_bytes: npt.NDArray[np.uint8]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is written below each item's label, or ""."""
+        data, start = self.note_bytes.tobytes(), self.note_start.tolist()
+        return [data[a:b].decode() for a, b in pairwise(start)]
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays to send, by field name."""
+        return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
+
+
+def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, memo: Memo | None = None) -> Scene:
+    """The scene of what is to be shown of a graph; `layout` and `memo` as for `layout.place`."""
+    seen = visible(index, shown)
+    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, memo=memo)
+    texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
+    coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _coded(some).items()}
+    same = ["parent", "kind", "family", "source", "target", "bytes"]
+    same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
+    bits = ("aside", "door", "part", "loop", "back")
+    return Scene(
+        box=positions.box,
+        **{name: getattr(seen, name) for name in same},
+        **{name: getattr(seen, name).astype(np.uint8) for name in bits},
+        **{name: getattr(seen, name).astype(np.uint32) for name in ("count", "variables", "members", "tensors")},
+        **coded,
+        pinned=np.isin(np.arange(len(seen)), [*pinned_items(seen, shown.pinned)]).astype(np.uint8),
+        route_start=positions.route_start,
+        route=positions.route,
+        names=seen.names,
+        types=seen.types,
+        labels=seen.labels,
+        edge_labels=seen.edge_labels,
+        index=index,
+    )
+
+
+def paint(
+    scene: Scene,
+    selected: Mask,
+    inputs: Iterable[int] = (),
+    outputs: Iterable[int] = (),
+    fresh: Mask | None = None,
+) -> Paint:
+    """How the items are painted for a selection.
+
+    `selected` and `fresh` are bool, one per op of the graph; `inputs` and `outputs` the boundary's op numbers. An
+    item is fresh when all its ops are.
+    """
+    coverage = _coverage(scene, selected)
+    mark = np.zeros(len(scene), dtype=np.uint8)
+    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK)):
+        marked = np.unique(np.fromiter(ops, dtype=np.int64))
+        mark[scene.badge_item[np.isin(scene.badge_op, marked)]] |= bit
+        items = np.unique(scene.home_of_op[marked])
+        while len(items):
+            mark[items] |= bit
+            items = np.unique(scene.parent[items[items > 0]])
+    new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
+    none = np.zeros(len(scene), dtype=np.uint8)
+    note = _coded([""] * len(scene))
+    return Paint(coverage, mark, new.astype(np.uint8), none, none, none, note["start"], note["bytes"])
+
+
+def differs(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
+    """How the items differ from what was: 0 not, 1 added, 2 changed; bool, one per op of the graph, says which ops."""
+    wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
+    return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
+
+
+def probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
+    """Which items hold ops that were looked at: 1, or 2 when there are broken ones among them."""
+    return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
+
+
+def coloured(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
+    """A paint with the tint and the note of each item; see `scene.coloring.scales`."""
+    note = _coded(notes)
+    return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
+
+
+def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
+    """0, 1 or 2 per item: none, some or all of its ops are chosen.
+
+    An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
+    """
+    n = len(scene)
+    held = np.bincount(scene.home_of_op, weights=chosen, minlength=n)
+    # Items are breadth first, so a level is a slice; from the deepest on, each adds to the one above.
+    bounds = [0, 1]
+    while bounds[-1] < n:
+        bounds.append(int(np.searchsorted(scene.parent, bounds[-1])))
+    for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
+        held += np.bincount(scene.parent[first:stop], weights=held[first:stop], minlength=n)
+    badges = np.bincount(scene.badge_item, weights=chosen[scene.badge_op], minlength=n)
+    of_badge = np.bincount(scene.badge_item, minlength=n)
+    held, count = np.where(of_badge > 0, badges, held), np.where(of_badge > 0, of_badge, scene.count)
+    return np.where(held == 0, 0, np.where(held == count, 2, 1)).astype(np.uint8)
+
+
+def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
+    """(name, dtype, shape, offset) of some arrays, and one little-endian buffer of them; offsets are multiples of 4."""
+    fields, parts, offset = [], [], 0
+    for name, array in arrays.items():
+        dtype = _DTYPES[name]
+        data = np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()
+        fields.append((name, dtype, tuple(array.shape), offset))
+        parts.append(data + bytes(-len(data) % 4))
+        offset += len(parts[-1])
+    return tuple(fields), b"".join(parts)
+
+
+def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a buffer that `to_bytes` made, by name; they are views."""
+    return {
+        name: np.frombuffer(buffer, np.dtype(dtype).newbyteorder("<"), int(np.prod(shape)), offset).reshape(shape)
+        for name, dtype, shape, offset in fields
+    }
+
+
+def _coded(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """N + 1 offsets ("start") into one run of UTF-8 ("bytes")."""
+    encoded = [text.encode() for text in texts]
+    start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)
+    return {"start": start, "bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8)}
+
+
+_DTYPES = {name: dtype for name, dtype, _ in (*ITEM_FIELDS, *EDGE_FIELDS, *PAINT_FIELDS)}

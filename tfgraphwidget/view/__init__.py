@@ -1,1 +1,0 @@
-"""How it looks: what is visible, where it stands, as arrays. No TensorFlow here."""

@@ -1,0 +1,271 @@
+"""Badges: constants, variables and their reads, drawn inside the boxes of those that read them.
+
+What is known before anything is fed runs to everywhere: as lines it hides the network, as a chip at its reader it
+says what the reader needs ("shape [-1, 8]", "weights 7×7×3×64"). An op gets up to three badges, and one for the rest;
+a closed scope that is a layer gets those of up to two variables. What has a badge is no item of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import CAPTURED, CONSTANT, HANDLE, READ, Facts, Ints, Mask
+from tfgraphwidget.hierarchy.tree import Outline, Sums
+from tfgraphwidget.names import last_part
+from tfgraphwidget.visible.items import Rows
+
+# What a badge says: a constant's value, a variable's shape, read from NodeDefs without TensorFlow.
+
+# TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
+DTYPES = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 8: "complex64",
+    9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128", 19: "float16", 20: "resource",
+    22: "uint32", 23: "uint64",
+}  # fmt: skip
+_FIELDS = {
+    "float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val",
+    "int8": "int_val", "int64": "int64_val", "bool": "bool_val", "string": "string_val", "uint16": "int_val",
+    "float16": "half_val", "uint32": "uint32_val", "uint64": "uint64_val",
+}  # fmt: skip
+_MOST_VALUES, _MOST_LETTERS, _MOST_NAME = 8, 32, 24
+# Names that say nothing: the argument's, or what TensorFlow calls a constant without a name.
+_DUMB = re.compile(r"(Const|[a-z]|value|input|HostConst)(_\d+)?")
+_ARGUMENT = re.compile(r"(_readvariableop)?_?resource(_\d+)?$")
+_texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
+
+
+def texts(index: GraphIndex, known: Facts, ops: Iterable[int]) -> list[str]:
+    """What the badges of auxiliary ops say: "shape [-1, 8]", "0.5", "weights 7×7×3×64"; kept while the index lives."""
+    kept = _texts.setdefault(index, {})
+    return [kept.get(op) or kept.setdefault(op, _text(index, known, op)) for op in ops]
+
+
+def _text(index: GraphIndex, known: Facts, op: int) -> str:
+    if known.aux[op] == CONSTANT:
+        return _constant(index.nodes[op], last_part(index.names[op]))
+    while known.aux[op] == READ:
+        op = int(index.inputs.values[index.inputs.start[op]])
+    kind, name = known.aux[op], last_part(index.names[op])
+    if kind == CAPTURED:
+        name = _ARGUMENT.sub("", name) or "variable"
+    shape = dims(index.nodes[op], kind) if kind in (HANDLE, CONSTANT) else _read_shape(index, op)
+    return f"{_short(name)} {shape}" if shape else _short(name)
+
+
+def times(shape: Sequence[int | None] | None) -> str:
+    """A shape as a badge or a line says it, "" for an unknown rank.
+
+    >>> times((None, 3)), times(()), times(None)
+    ('?×3', 'scalar', '')
+    """
+    if shape is None:
+        return ""
+    return "×".join("?" if size is None else str(size) for size in shape) or "scalar"
+
+
+def dims(node: Any, kind: int) -> str:
+    """The static shape that a variable's or a constant's NodeDef tells."""
+    key = "value" if kind == CONSTANT else "shape"
+    if key not in node.attr:
+        return ""
+    proto = node.attr[key].tensor.tensor_shape if kind == CONSTANT else node.attr[key].shape
+    # Old files write an unknown shape as that of a scalar.
+    return "" if proto.unknown_rank or not proto.dim else times([d.size if d.size >= 0 else None for d in proto.dim])
+
+
+def _read_shape(index: GraphIndex, op: int) -> str:
+    """The shape of a captured variable, as the NodeDef of what reads it says it."""
+    for reader in index.consumer_lists[op]:
+        attributes = index.nodes[reader].attr
+        if index.types[reader] == "ReadVariableOp" and "_output_shapes" in attributes:
+            shapes = attributes["_output_shapes"].list.shape
+            if len(shapes) and not shapes[0].unknown_rank:
+                return times([d.size if d.size >= 0 else None for d in shapes[0].dim])
+    return ""
+
+
+def _constant(node: Any, name: str) -> str:
+    if "value" not in node.attr:
+        return _short(name)
+    said = constant(node.attr["value"].tensor)
+    return said if _DUMB.fullmatch(name) else f"{_short(name)} {said}"
+
+
+def constant(tensor: Any) -> str:
+    """The value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
+    dtype = DTYPES.get(tensor.dtype, "")
+    shape = [dim.size for dim in tensor.tensor_shape.dim]
+    values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
+    said = None if values is None else _nested(values, shape)
+    if said is None or len(said) > _MOST_LETTERS:
+        return f"{dtype}[{', '.join(map(str, shape))}]"
+    return said
+
+
+def _values(tensor: Any, dtype: str, count: int) -> list[Any] | None:
+    """The values of a small tensor, flat; None when they cannot be told."""
+    if tensor.tensor_content:
+        if dtype not in _FIELDS or dtype == "string":
+            return None
+        width = np.dtype(dtype).itemsize
+        if len(tensor.tensor_content) != count * width:
+            return None
+        found = np.frombuffer(tensor.tensor_content, dtype)
+        return list((found if sys.byteorder == "little" else found.byteswap()).tolist())
+    if dtype not in _FIELDS:
+        return None
+    held: list[Any] = list(getattr(tensor, _FIELDS[dtype])[:count])
+    if dtype == "float16":
+        held = np.array(held, dtype=np.uint16).view(np.float16).tolist()
+    # TensorFlow leaves out what repeats: fewer values than there are places mean the last one again and again.
+    held = held or [b"" if dtype == "string" else 0]
+    return held + held[-1:] * (count - len(held)) if count else []
+
+
+def _nested(values: list[Any], shape: Sequence[int]) -> str:
+    if not shape:
+        return _one(values[0])
+    if len(shape) == 1:
+        return f"[{', '.join(map(_one, values))}]"
+    step = len(values) // shape[0] if shape[0] else 0
+    return f"[{', '.join(_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
+
+
+def _one(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f'"{_printable(value[: _MOST_LETTERS + 1])}"'
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _printable(value: bytes) -> str:
+    said = value.decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
+
+
+_MOST_AT_OP, _MOST_AT_LAYER, _LAYER = 3, 2, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Badges:
+    """Per badge: `reader` (the item it stands in), `op` (the first it stands for), `more` (0, or for how many).
+
+    `pair_op` and `pair_badge` are all pairs of an op and a badge that stands for it, ascending by op, the first badge
+    first.
+    """
+
+    reader: Ints
+    op: Ints
+    more: Ints
+    pair_op: Ints
+    pair_badge: Ints
+
+    def texts(self, index: GraphIndex, known: Facts) -> list[str]:
+        """What each badge says."""
+        said = texts(index, known, self.op.tolist())
+        return [f"+{more:,} more" if more else text for text, more in zip(said, self.more.tolist(), strict=True)]
+
+
+def none() -> Badges:
+    """No badges at all."""
+    empty = np.zeros(0, dtype=np.int32)
+    return Badges(empty, empty, empty, empty, empty)
+
+
+def badges(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, rows: Rows) -> Badges:
+    """The badges of what is drawn."""
+    item, op = _pairs(index, known, outline, sums, rows)
+    if not len(item):
+        return none()
+    fresh = np.r_[True, item[1:] != item[:-1]]
+    group = np.cumsum(fresh) - 1
+    rank = np.arange(len(item)) - np.flatnonzero(fresh)[group]
+    size = np.bincount(group)[group]
+    own = rank < _MOST_AT_OP
+    chief = own | (rank == _MOST_AT_OP)
+    badge = (np.cumsum(chief) - 1).astype(np.int32)
+    more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
+    pairs = _with_handles(index, known, rows, op, badge)
+    order = np.lexsort((pairs[1], pairs[0]))
+    return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
+
+
+def _pairs(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, rows: Rows) -> tuple[Ints, Ints]:
+    """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the item's inputs."""
+    start, producer = index.inputs.start, index.inputs.values
+    reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
+    wanted = np.flatnonzero((known.aux[producer] > 0) & (known.aux[reader] == 0))
+    op, reader = producer[wanted], reader[wanted]
+    item = rows.item[reader]
+    saver = _in_saver(outline, sums)[outline.home]
+    seen = rows.drawn[op] & rows.drawn[reader] & (item != rows.item[op]) & (~saver[reader] | saver[op])
+    is_constant = known.aux[op] == CONSTANT
+    at_op = rows.op[item] >= 0
+    # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network is made of.
+    seen &= np.where(at_op, is_constant | known.fed[reader], ~is_constant & _layers(outline, sums, rows)[item])
+    item, op = item[seen], op[seen]
+    once = np.sort(np.unique(item.astype(np.int64) * len(index) + op, return_index=True)[1])
+    item, op = item[once], op[once]
+    few = (rows.op[item] >= 0) | (np.bincount(item, minlength=len(rows))[item] <= _MOST_AT_LAYER)
+    item, op = item[few], op[few]
+    order = np.argsort(item, kind="stable")
+    return item[order].astype(np.int32), op[order].astype(np.int32)
+
+
+def _layers(outline: Outline, sums: Sums, rows: Rows) -> Mask:
+    """Which items are closed scopes that are small and compute: the layers of a network."""
+    node = np.maximum(rows.node, 0)
+    small = (sums.ops[node] <= _LAYER) & (outline.members[node] == 0) & (sums.work[node] > 0)
+    layers: Mask = (rows.node >= 0) & ~rows.open & small
+    return layers
+
+
+def _in_saver(outline: Outline, sums: Sums) -> Mask:
+    """Which nodes are savers or inside one."""
+    saver = sums.saver.copy()
+    for nodes in outline.levels[1:]:
+        saver[nodes] |= saver[outline.parent[nodes]]
+    return saver
+
+
+def _with_handles(index: GraphIndex, known: Facts, rows: Rows, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
+    """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
+
+    A variable whose reads all have badges goes with them, unless something beside it, as its Assign, uses it.
+    """
+    count = np.bincount(op, minlength=len(index))
+    start, producer = index.inputs.start, index.inputs.values
+    reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
+    of_handle = (known.aux[producer] > 0) & (count[producer] == 0)
+    producer, reader = producer[of_handle], reader[of_handle]
+    goes = (known.aux[reader] == READ) & (count[reader] > 0)
+    beside = rows.parent[rows.item[producer]] == rows.parent[rows.item[reader]]
+    stays = np.zeros(len(index), dtype=bool)
+    stays[producer[~goes & beside & rows.drawn[reader]]] = True
+    stays |= rows.op[rows.item] < 0  # it is in something closed, and nobody sees it
+    behind = goes & ~stays[producer]
+    if not behind.any():
+        return op, badge
+    first = np.full(len(index), -1, dtype=np.int32)
+    first[op[::-1]] = badge[::-1]
+    return np.concatenate([op, producer[behind]]), np.concatenate([badge, first[reader[behind]]])
+
+
+def absorbed(found: Badges, ops: int) -> npt.NDArray[np.bool_]:
+    """Which ops have a badge, bool (ops,)."""
+    mask = np.zeros(ops, dtype=bool)
+    mask[found.pair_op] = True
+    return mask

@@ -1,0 +1,223 @@
+"""Edges between ops, bundled into edges between what is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import Mask, of_types
+from tfgraphwidget.visible.badges import times
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+_NEXT, _MERGE = frozenset({"NextIteration", "RefNextIteration"}), frozenset({"Merge", "RefMerge"})
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Lines between ops and closed scopes, container borders not yet heeded.
+
+    One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back.
+    """
+
+    source: Ints
+    target: Ints
+    op: Ints
+    port: Ints
+    back: Mask
+
+    def where(self, group: Ints) -> Pairs:
+        """The rows whose ends are of the same group; `group` is a number per item."""
+        return self.rows(group[self.source] == group[self.target])
+
+    def rows(self, wanted: Mask | npt.NDArray[np.intp]) -> Pairs:
+        """Some of the rows."""
+        return Pairs(self.source[wanted], self.target[wanted], self.op[wanted], self.port[wanted], self.back[wanted])
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Per line, sorted by container: `source`, `target`, `tensors` (0 for control inputs only), `back` (bool: all its
+    tensors go a loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
+    """
+
+    source: Ints
+    target: Ints
+    tensors: Ints
+    back: Mask
+    line: Ints
+    op: Ints
+    port: Ints
+
+
+def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
+    """The data edges between different items; `drawn` says which ops have lines, bool, one per op."""
+    return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, drawn)
+
+
+def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
+    """The control edges between different items."""
+    none = np.zeros_like(index.controls.values)
+    return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, drawn)
+
+
+def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, drawn: Mask) -> Pairs:
+    reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
+    source, target = item_of_op[producer], item_of_op[reader]
+    apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
+    back = of_types(index, _NEXT)[producer[apart]] & of_types(index, _MERGE)[reader[apart]]
+    found = Pairs(source[apart], target[apart], producer[apart], port[apart], back)
+    tensor = found.op.astype(np.int64) * (int(port.max(initial=0)) + 1) + found.port
+    return found.rows(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
+
+
+def segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
+    """The different segments of some pairs, as (source, target), each once."""
+    a, b, _ = _cut(parent, depth, source, target)
+    once = _first_of_each(a.astype(np.int64) * len(parent) + b)
+    return a[once], b[once]
+
+
+def bundled(parent: Ints, depth: Ints, data: Pairs, control: Pairs) -> Lines:
+    """All lines; control lines only where no data line is."""
+    n = len(parent)
+    a, b, row = _cut(parent, depth, data.source, data.target)
+    key = a.astype(np.int64) * n + b
+    order = np.lexsort((data.port[row], data.op[row], key))
+    key, row = key[order], row[order]
+    op, port = data.op[row], data.port[row]
+    fresh = np.ones(len(key), dtype=bool)
+    fresh[1:] = (key[1:] != key[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
+    lines, line = np.unique(key[fresh], return_inverse=True)
+    forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
+    a, b, _ = _cut(parent, depth, control.source, control.target)
+    keys = np.concatenate([lines, np.setdiff1d(a.astype(np.int64) * n + b, lines)])
+    source, target = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+    order = np.lexsort((target, source, np.where(target == parent[source], target, parent[target])))
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    tensors = np.bincount(line, minlength=len(keys)).astype(np.int32)
+    back = np.zeros(len(keys), dtype=bool)
+    back[: len(lines)] = ~forward
+    return Lines(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
+
+
+def _cut(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+    """Segments (source, target, row of the pair) of all pairs, cut at every container border."""
+    a, b, row = source, target, np.arange(len(source), dtype=np.int32)
+    parts: list[tuple[Ints, Ints, Ints]] = []
+    while len(row):
+        meet = parent[a] == parent[b]
+        parts.append((a[meet], b[meet], row[meet]))
+        a, b, row = a[~meet], b[~meet], row[~meet]
+        rise_a, rise_b = depth[a] >= depth[b], depth[b] >= depth[a]
+        parts.append((a[rise_a], parent[a[rise_a]], row[rise_a]))
+        parts.append((parent[b[rise_b]], b[rise_b], row[rise_b]))
+        a, b = np.where(rise_a, parent[a], a), np.where(rise_b, parent[b], b)
+    if not parts:
+        return a, b, row
+    return (
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([part[1] for part in parts]),
+        np.concatenate([part[2] for part in parts]),
+    )
+
+
+def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
+    """Positions of the first row with each key, ascending by key."""
+    return np.unique(keys, return_index=True)[1]
+
+
+# Lines between the forward pass and training: one from the end of the forward pass, instead of one from everything.
+# Gradients read nearly every tensor of the network they are of. Drawn, these lines hide it. What a person wants to
+# know is where training begins: at the last op that is fed, which is the loss or stands right before it.
+
+
+def apart(pairs: Pairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], fed: Mask) -> Pairs:
+    """The pairs, those from one part to the other only between siblings, and into training one source each.
+
+    `parent`, `depth` and `part` are per item, `fed` (depends on what is fed) per op.
+    """
+    across = part[pairs.source] != part[pairs.target]
+    if not across.any():
+        return pairs
+    rows = np.flatnonzero(across)
+    rows = rows[fed[pairs.op[rows]]]
+    crossing = pairs.rows(rows)
+    a, b = crossing.source.copy(), crossing.target.copy()
+    rest = np.flatnonzero(parent[a] != parent[b])
+    while len(rest):
+        up, down = a[rest], b[rest]
+        rise_a, rise_b = depth[up] >= depth[down], depth[down] >= depth[up]
+        a[rest], b[rest] = np.where(rise_a, parent[up], up), np.where(rise_b, parent[down], down)
+        rest = rest[parent[a[rest]] != parent[b[rest]]]
+    into = part[crossing.target] > 0
+    last = np.full(len(parent), -1, dtype=np.int64)
+    np.maximum.at(last, b[into], crossing.op[into])
+    kept = ~into | (last[b] == crossing.op)
+    straight = np.flatnonzero(~across)
+    return Pairs(
+        np.concatenate([pairs.source[straight], a[kept]]).astype(np.int32),
+        np.concatenate([pairs.target[straight], b[kept]]).astype(np.int32),
+        np.concatenate([pairs.op[straight], crossing.op[kept]]),
+        np.concatenate([pairs.port[straight], crossing.port[kept]]),
+        np.concatenate([pairs.back[straight], crossing.back[kept]]),
+    )
+
+
+# What a line carries: the bytes of its largest tensor, the shape of its only one.
+
+
+_MOST_TENSORS = 5_000
+# Where NodeDefs do not say shapes, the first question of a file has TensorFlow infer them all.
+_MOST_INFERRED, _ASKED = 8_000, 20
+_SIZES = {
+    "float32": 4, "float64": 8, "int32": 4, "uint8": 1, "int16": 2, "int8": 1, "complex64": 8, "int64": 8, "bool": 1,
+    "bfloat16": 2, "float16": 2, "uint16": 2, "complex128": 16, "uint32": 4, "uint64": 8, "qint8": 1, "quint8": 1,
+    "qint32": 4, "qint16": 2, "quint16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1,
+}  # fmt: skip
+_cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] = WeakKeyDictionary()
+_cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
+
+
+def sizes(index: GraphIndex, lines: Lines) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
+    """(bytes, labels) of lines; 0 and "" where it is not known, or when there are too many to ask for."""
+    count = len(lines.source)
+    largest, labels = np.zeros(count, dtype=np.float32), [""] * count
+    single = lines.tensors[lines.line] == 1
+    wanted = np.flatnonzero(single) if len(single) > _MOST_TENSORS else np.arange(len(single))
+    if len(wanted) > _MOST_TENSORS or not len(wanted) or not _is_cheap(index):
+        return largest, labels
+    known = _cache.setdefault(index, {})
+    rows = zip(*(a[wanted].tolist() for a in (lines.line, lines.op, lines.port, single)), strict=True)
+    for line, op, port, only in rows:
+        size, label = known.get((op, port)) or known.setdefault((op, port), _size(index, op, port))
+        largest[line] = max(largest[line], size)
+        if only:
+            labels[line] = label
+    return largest, labels
+
+
+def _size(index: GraphIndex, op: int, port: int) -> tuple[float, str]:
+    shape, dtypes = index.shape(op, port), index.dtypes(op)
+    dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
+    if shape is None or dtype in ("resource", "variant"):
+        return 0.0, ""
+    label = times(shape) + (f" {dtype}" if dtype not in ("", "float32") else "")
+    return float(math.prod(size or 1 for size in shape) * _SIZES.get(dtype, 0)), label
+
+
+def _is_cheap(index: GraphIndex) -> bool:
+    """Whether shapes can be had without TensorFlow reading the whole of a large file again."""
+    found = _cheap.get(index)
+    if found is None:
+        some = [index.nodes[op] for op in range(0, len(index), max(len(index) // _ASKED, 1))]
+        said = sum("_output_shapes" in node.attr for node in some)
+        found = _cheap[index] = len(index) <= _MOST_INFERRED or 2 * said > len(some)
+    return found

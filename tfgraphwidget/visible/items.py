@@ -1,0 +1,149 @@
+"""The rows of the drawing: which scopes, groups and ops are seen when some are open and some hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.op_facts import Ints, Mask
+from tfgraphwidget.hierarchy.tree import Outline
+from tfgraphwidget.visible.view_spec import Shown
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Items breadth first. Per item: node of the outline (-1 for ops), op (-1 for nodes), parent, depth, openness.
+
+    Per op: `item`, what stands for it, or what is around it when it is hidden; `drawn` is False for what is hidden.
+    """
+
+    node: Ints
+    op: Ints
+    parent: Ints
+    depth: Ints
+    open: Mask
+    item: Ints
+    drawn: Mask
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def each(self, of_op: npt.NDArray[Any], of_node: npt.NDArray[Any]) -> Ints:
+        """A number per item, from a number per op and a number per node."""
+        result = of_node[np.maximum(self.node, 0)].astype(np.int32)
+        is_op = self.op >= 0
+        result[is_op] = of_op[self.op[is_op]]
+        return result
+
+    def texts(self, of_op: Sequence[str], of_node: Sequence[str]) -> npt.NDArray[np.object_]:
+        """A text per item, from a text per op and a text per node."""
+        result = np.array(of_node, dtype=object)[np.maximum(self.node, 0)]
+        is_op = self.op >= 0
+        result[is_op] = np.array(of_op, dtype=object)[self.op[is_op]]
+        return result
+
+    def numbered(self, numbers: Ints) -> Ints:
+        """The items' parents, when the items have other numbers; the root's is -1."""
+        return np.where(self.parent < 0, -1, numbers[self.parent]).astype(np.int32)
+
+
+def rows(index: GraphIndex, outline: Outline, shown: Shown) -> Rows:
+    """The rows of what is to be shown, without badges."""
+    is_open = np.zeros(len(outline), dtype=bool)
+    is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
+    hidden_node, hidden_op = _hidden(index, outline, shown.hidden)
+    item_of_node = np.full(len(outline), -1, dtype=np.int32)
+    item_of_node[0], count = 0, 1
+    none = np.full(1, -1, dtype=np.int32)
+    levels = [(np.zeros(1, dtype=np.int32), none, none)]
+    while len(levels[-1][0]):
+        above = levels[-1][0][levels[-1][0] >= 0]
+        level = _level_below(outline, above[is_open[above]], item_of_node, hidden_node, hidden_op)
+        node = level[0]
+        numbers = np.arange(count, count + len(node), dtype=np.int32)
+        item_of_node[node[node >= 0]] = numbers[node >= 0]
+        levels.append(level)
+        count += len(node)
+    node, op, outer = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+    depth = np.repeat(np.arange(len(levels), dtype=np.int32), [len(level[0]) for level in levels])
+    opened = (node >= 0) & is_open[np.maximum(node, 0)]
+    for nodes in outline.levels[1:]:
+        around = outline.parent[nodes]
+        item_of_node[nodes] = np.where(item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes])
+    item = item_of_node[outline.home]
+    item[op[op >= 0]] = np.flatnonzero(op >= 0)
+    return Rows(node, op, outer, depth, opened, item, drawn(index, outline, shown.hidden))
+
+
+def drawn(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
+    """Which ops are not hidden, nor inside something hidden, bool (n,)."""
+    nodes, ops = _hidden(index, outline, hidden)
+    for level in outline.levels[1:]:
+        nodes[level] |= nodes[outline.parent[level]]
+    return ~(ops | nodes[outline.home])
+
+
+def _hidden(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple[Mask, Mask]:
+    """Which nodes and which ops are hidden themselves; a slash behind says that a scope is meant, and no op.
+
+    A group goes with the last of its members.
+    """
+    nodes, ops = np.zeros(len(outline), dtype=bool), np.zeros(len(index), dtype=bool)
+    if not names:
+        return nodes, ops
+    for name in names:
+        if name in index.ids:
+            ops[index.ids[name]] = True
+        elif (node := outline.ids.get(name.removesuffix("/"), 0)) > 0:
+            nodes[outline.one_with[node]] = True
+            if outline.gone[node]:
+                ops[index.scopes.ops(node)] = True
+    for level in outline.levels[:0:-1]:
+        groups = level[outline.members[level] > 0]
+        if len(groups):
+            seen = np.bincount(outline.parent[~nodes], minlength=len(outline))
+            seen += np.bincount(outline.home[~ops], minlength=len(outline))
+            nodes[groups] |= seen[groups] == 0
+    return nodes, ops
+
+
+def _level_below(
+    outline: Outline, above: Ints, item_of_node: Ints, hidden_node: Mask, hidden_op: Mask
+) -> tuple[Ints, Ints, Ints]:
+    """The children of the nodes `above`, as columns node, op, parent of Rows."""
+    shown = np.zeros(len(outline), dtype=bool)
+    shown[above] = True
+    below = shown[outline.parent] & ~hidden_node & ~outline.gone
+    below[0] = False
+    inner = np.flatnonzero(below).astype(np.int32)
+    own = np.flatnonzero(shown[outline.home] & ~hidden_op).astype(np.int32)
+    outer = item_of_node[np.concatenate([outline.parent[inner], outline.home[own]])]
+    order = np.lexsort((np.concatenate([outline.first[inner], own]), outer))
+    node = np.concatenate([inner, np.full(len(own), -1, dtype=np.int32)])
+    op = np.concatenate([np.full(len(inner), -1, dtype=np.int32), own])
+    return node[order], op[order], outer[order]
+
+
+def children_of(rows: Rows, kept: Mask, reader: Ints) -> tuple[Ints, Ints]:
+    """New numbers when only some items stay and others get children: (of the items, -1 when gone; of the children).
+
+    `reader` is the item that gets each child, by its old number. Numbers are breadth first again.
+    """
+    number = np.full(len(rows), -1, dtype=np.int32)
+    child = np.zeros(len(reader), dtype=np.int32)
+    child_depth, count = rows.depth[reader] + 1, 0
+    for level in range(int(max(rows.depth[-1], child_depth.max(initial=0))) + 1):
+        old = np.flatnonzero((rows.depth == level) & kept)
+        new = np.flatnonzero(child_depth == level)
+        around = np.concatenate([np.where(level > 0, number[rows.parent[old]], 0), number[reader[new]]])
+        order = np.argsort(around, kind="stable")
+        numbers = np.empty(len(order), dtype=np.int32)
+        numbers[order] = np.arange(count, count + len(order), dtype=np.int32)
+        number[old], child[new] = numbers[: len(old)], numbers[len(old) :]
+        count += len(order)
+    return number, child

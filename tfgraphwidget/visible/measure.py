@@ -1,0 +1,168 @@
+"""How wide text is, before any font is there to measure it: advances of letters, in hundredths of the text's size.
+
+Boxes get their widths here, and saved pictures cut their labels by the same numbers. Browsers measure the letters that
+they draw; that is why the numbers are those of a wide sans-serif font: DejaVu Sans, which is also matplotlib's, or
+Helvetica where a letter is wider in it. Whole numbers, so that a text is as wide in whichever order letters are added.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
+
+ELLIPSIS = "…"
+_FIRST = 32  # the space: the first letter of the table
+_ASCII = (
+    32, 41, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 56, 102, 69, 69, 73, 77, 67, 62, 78, 76, 30, 50, 67, 56, 87, 75, 79,
+    67, 79, 73, 67, 62, 74, 69, 99, 69, 67, 69, 39, 34, 39, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64,
+    64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+)  # fmt: skip
+_WIDE, _EMOJI, _CAPITAL, _SMALL, _SIGN, _OTHER = 100, 130, 80, 66, 84, 80
+_PICTURES = "\U0001f000"  # emoji are from here on
+# A box is never wide enough for more letters; a name may have thousands.
+_MOST = 200
+
+
+class _Advances(dict[str, int]):
+    """Letter -> advance; those that are not in the table are judged by what Unicode says of them, once."""
+
+    def __missing__(self, letter: str) -> int:
+        self[letter] = advance = _judged(letter)
+        return advance
+
+
+def _judged(letter: str) -> int:
+    kind = unicodedata.category(letter)
+    if kind in ("Mn", "Me", "Cf", "Cc", "Cs"):  # marks on the letter before, and what is not seen
+        return 0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return _EMOJI if letter >= _PICTURES and kind == "So" else _WIDE
+    plain = unicodedata.normalize("NFD", letter)[0]  # é is as wide as e
+    if plain != letter:
+        return _ADVANCES[plain]
+    return {"Lu": _CAPITAL, "Ll": _SMALL, "Nd": _SMALL}.get(kind, _SIGN if kind[0] in "SP" else _OTHER)
+
+
+_ADVANCES = _Advances({chr(_FIRST + i): advance for i, advance in enumerate(_ASCII)})
+_ADVANCES |= {ELLIPSIS: 100, "·": 32}
+_TABLE = np.array([_ADVANCES[chr(code)] for code in range(128)])
+
+
+def width(text: str) -> float:
+    """The width of a text at a size of 1.
+
+    >>> width("WWW") > 3 * width("i") + 2
+    True
+    """
+    return sum(map(_ADVANCES.__getitem__, text)) / 100
+
+
+def widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
+    beginnings = [text[:_MOST] for text in texts]
+    joined = "".join(beginnings)
+    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    advances = _TABLE[np.minimum(codes, 127)]
+    if not joined.isascii():
+        foreign = np.flatnonzero(codes > 127)
+        kinds, number = np.unique(codes[foreign], return_inverse=True)
+        advances[foreign] = np.array([_ADVANCES[chr(code)] for code in kinds.tolist()])[number]
+    total = np.concatenate([[0], np.cumsum(advances)])
+    ends = np.cumsum(np.fromiter(map(len, beginnings), dtype=np.int64, count=len(beginnings)))
+    return np.diff(total[ends], prepend=0) / 100
+
+
+def cut(text: str, room: float) -> str:
+    """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
+
+    Numbers at the end tell names apart. Of "layer_0 … layer_2" the ellipsis that is there stays the only one.
+
+    >>> cut("layer_0 … layer_2", 6.5)
+    'layer_…er_2'
+    """
+    if width(text) <= room:
+        return text
+    first, between, last = text.partition(f" {ELLIPSIS} ")
+    if not between:
+        first = last = text
+    first, last, room = first[:_MOST], last[-_MOST:][::-1], room - width(ELLIPSIS)
+    share = max(room / 2, room - width(first)) if between else room / 3
+    tail = last[: max(1, _fitting(last, share))][::-1]
+    head = first[: max(1, _fitting(first, room - width(tail)))]
+    return f"{head}{ELLIPSIS}{tail}"
+
+
+def _fitting(text: str, room: float) -> int:
+    """How many letters of a text there is room for."""
+    left = 100 * room
+    for at, letter in enumerate(text):
+        left -= _ADVANCES[letter]
+        if left < 0:
+            return at
+    return len(text)
+
+
+# How large boxes of ops, closed scopes and badges are.
+
+
+Sizes = npt.NDArray[np.float64]
+OP_HEIGHT, CLOSED_HEIGHT, LEAST_WIDTH, MOST_WIDTH = 30.0, 46.0, 64.0, 220.0
+BADGE_HEIGHT, BADGE_INSET, _BADGE_FOOT, _BADGE_SIDES = 15.0, 6.0, 3.0, 12.0
+_MOST_OF_TWO = 280.0  # a fold has two names
+# The sizes of letters: of names, of what stands below them, of badges.
+TEXT, SMALL, _CHIP = 12.0, 10.0, 11.0
+SIDES = 23.0
+LOOP_SIGN = "⟲ "  # what is written before a loop's name
+
+
+def sizes(visible: Visible) -> Sizes:
+    """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
+    written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
+    letters = widths(written)
+    wide = TEXT * (letters + width(LOOP_SIGN) * visible.loop)
+    closed = np.flatnonzero(visible.kind == CLOSED)
+    count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
+    wide[closed] = np.maximum(wide[closed], SMALL * widths([*map(second_line, count, variables)]))
+    result = np.empty((len(visible), 2))
+    most = np.where(visible.members > 0, _MOST_OF_TWO, MOST_WIDTH)
+    result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, most)
+    result[:, 1] = np.where(visible.kind == CLOSED, CLOSED_HEIGHT, OP_HEIGHT)
+    badges = np.flatnonzero(visible.kind == BADGE)
+    if len(badges):
+        around = visible.parent[badges]
+        chips = np.minimum(_CHIP * letters[badges] + _BADGE_SIDES, MOST_WIDTH - 2 * BADGE_INSET)
+        np.maximum.at(result[:, 0], around, chips + 2 * BADGE_INSET)
+        rows = np.bincount(around, minlength=len(visible))
+        result[:, 1] += BADGE_HEIGHT * rows + _BADGE_FOOT * (rows > 0)
+        result[badges] = np.stack([chips, np.full(len(badges), BADGE_HEIGHT)], axis=1)
+    result[visible.kind == OPEN] = 0.0
+    return result
+
+
+def set_badges(visible: Visible, box: Sizes) -> None:
+    """Give badges their places in `box` (left, top, width, height per item): rows at the bottom of their reader."""
+    badges = np.flatnonzero(visible.kind == BADGE)
+    if not len(badges):
+        return
+    around = visible.parent[badges]
+    row = badges - visible.child_start[around]
+    rows = visible.child_start[around + 1] - visible.child_start[around]
+    bottom = box[around, 1] + box[around, 3] - _BADGE_FOOT
+    box[badges, 0] = box[around, 0] + BADGE_INSET
+    box[badges, 1] = bottom - BADGE_HEIGHT * (rows - row)
+
+
+def second_line(count: int, variables: int) -> str:
+    """What stands small below a closed scope's name.
+
+    >>> second_line(21, 1)
+    '21 ops · 1 var'
+    """
+    ops = f"{count:,} op{'s' * (count != 1)}"
+    return f"{ops} · {variables:,} var{'s' * (variables != 1)}" if variables else ops

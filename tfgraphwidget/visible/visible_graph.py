@@ -1,0 +1,267 @@
+"""What is drawn: items (open and closed scopes and groups, ops, badges) and the bundled edges between them.
+
+A tensor that goes from one box to another passes container borders on its way. Its line is cut there into
+segments, one per container: child to child in the lowest container of both ends, child to border on the way
+out, border to child on the way in. Equal segments are one line with a count. So the inside of a container can be
+laid out knowing nothing of the rest, and a line never runs far.
+
+Constants, variables and their reads are badges inside the boxes that read them (`badges`); siblings that are alike,
+and the parts of training, are put together in groups (`groups`).
+
+Of the lines from the forward pass into training, which would come from everywhere, only the last is drawn (`apart`).
+
+Bookkeeping is pulled *aside*: checkpoint scopes, summaries, NoOps, stores of several variables, and constants or
+variables without a badge that feed three or more places or none. Edges that cross the border of something aside are
+not drawn: they would run to everywhere and say nothing. The inspector lists them. Inside something aside, nothing is
+aside again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy.default_expansion import default_open
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, Facts, Ints, Mask, facts, of_types
+from tfgraphwidget.hierarchy.tree import Outline, Sums
+from tfgraphwidget.visible.badges import Badges, absorbed, badges, none
+from tfgraphwidget.visible.edge_bundles import Lines, Pairs, apart, bundled, control_pairs, data_pairs, segments, sizes
+from tfgraphwidget.visible.items import Rows, children_of, rows
+from tfgraphwidget.visible.view_spec import Shown
+
+__all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "Visible", "default_open", "visible"]
+
+KINDS = ("op", "closed scope", "open scope", "badge")
+OP, CLOSED, OPEN, BADGE = range(4)
+_MANY_PLACES = 3
+_CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
+_WHILE, _LOOP_COND = frozenset({"While", "StatelessWhile", "_While"}), frozenset({"LoopCond"})
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Items breadth first: item 0 is the graph, children of one item are consecutive and in graph order.
+
+    Per item: `names`, `types` ("" for scopes), `parent` (int32, -1 for the root), `kind` (uint8, KINDS),
+    `family` (uint8), `aside` (bool), `door` (uint8: 1 an op that calls a function, 2 a closed scope that holds such
+    ops), `count` (ops inside), `variables` (variables inside), `depth` (root 0), `members` (siblings that a group
+    stands for; 0 for blocks and what is no group), `part` (uint8: 1 in training), `labels` (what is written instead
+    of the name's last part, or ""), `loop` (bool: a while loop).
+    Per op of the graph: `item_of_op`, the (first) item that stands for it, or what is around it when it is hidden, and
+    `home_of_op`, the same without badges: the box that counts it (int32).
+    Per badge: `badge_op` and `badge_item` (int32): an op may have several, and the badge "+5 more" has several ops.
+    Per edge: `source`, `target` (items; one may be the parent of the other: its border), `tensors` (distinct
+    tensors; 0 for control inputs only), `back` (bool: a loop's way back), `bytes` (float32: of the largest tensor, 0
+    when unknown), `edge_labels` (the shape of a line's only tensor, or ""). Edges are sorted by `container`.
+    """
+
+    names: Sequence[str]
+    types: Sequence[str]
+    parent: Ints
+    kind: npt.NDArray[np.uint8]
+    family: npt.NDArray[np.uint8]
+    aside: Mask
+    door: npt.NDArray[np.uint8]
+    count: Ints
+    variables: Ints
+    depth: Ints
+    members: Ints
+    part: npt.NDArray[np.uint8]
+    labels: Sequence[str]
+    loop: Mask
+    item_of_op: Ints
+    home_of_op: Ints
+    badge_op: Ints
+    badge_item: Ints
+    source: Ints
+    target: Ints
+    tensors: Ints
+    back: Mask
+    bytes: npt.NDArray[np.float32]
+    edge_labels: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def container(self) -> Ints:
+        """The item inside which each edge runs, int32 (m,), ascending."""
+        outward = self.target == self.parent[self.source]
+        return np.where(outward, self.target, self.parent[self.target]).astype(np.int32)
+
+    @cached_property
+    def child_start(self) -> Ints:
+        """N + 1 offsets: the children of item i are child_start[i] … child_start[i + 1] - 1."""
+        return np.searchsorted(self.parent, np.arange(len(self) + 1)).astype(np.int32)
+
+
+def visible(index: GraphIndex, shown: Shown) -> Visible:
+    """The items and bundled edges of what is to be shown (`opened`: names without a slash behind).
+
+    A scope that is open inside a closed one is not seen. Unknown names are ignored: a scope may be gone after
+    an undo, and come back.
+    """
+    known, (outline, sums) = facts(index), outline_of(index, fold=shown.fold)
+    boxes = rows(index, outline, shown)
+    found = badges(index, known, outline, sums, boxes) if shown.badges else none()
+    within = absorbed(found, len(index))
+    drawn = boxes.drawn & ~within
+    part = boxes.each(outline.op_part, outline.part).astype(np.uint8)
+    data = apart(data_pairs(index, boxes.item, drawn), boxes.parent, boxes.depth, part, known.fed)
+    aside = _aside(known, sums, boxes, data)
+    outer = _outermost_aside(aside, boxes)
+    aside &= outer == np.arange(len(outer))
+    control = control_pairs(index, boxes.item, drawn).where(outer).where(part.astype(np.int32))
+    lines = bundled(boxes.parent, boxes.depth, data.where(outer), control)
+    kept = boxes.each(within, np.zeros(len(outline))) == 0
+    numbers = children_of(boxes, kept, found.reader)
+    texts = found.texts(index, known)
+    columns = _columns(index, known, outline, sums, boxes, aside)
+    return _numbered(index, columns, _of_badges(index, known, found, texts), boxes, found, lines, numbers)
+
+
+def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxes: Rows, aside: Mask) -> dict[str, Any]:
+    """What is known of each box, by the field's name in Visible."""
+    ones = np.ones(len(index), dtype=np.int32)
+    return {
+        "names": boxes.texts(index.names, outline.names),
+        "types": boxes.texts(index.types, [""] * len(outline)),
+        "labels": _labels(index, outline, boxes),
+        "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
+        "family": boxes.each(known.family, sums.family).astype(np.uint8) * ~boxes.open,
+        "aside": aside,
+        "door": (boxes.each(known.door, 2 * sums.door) * ~boxes.open).astype(np.uint8),
+        "count": boxes.each(ones, sums.ops),
+        "variables": boxes.each(known.handle, sums.variables),
+        "depth": boxes.depth,
+        "members": boxes.each(0 * ones, outline.members * ~outline.blocks),
+        "part": boxes.each(outline.op_part, outline.part).astype(np.uint8),
+        "loop": _loops(index, boxes),
+    }
+
+
+def _labels(index: GraphIndex, outline: Outline, boxes: Rows) -> npt.NDArray[np.object_]:
+    labels = boxes.texts([""] * len(index), outline.labels)
+    items = np.flatnonzero(boxes.op >= 0)
+    items = items[outline.gone[index.scopes.scope_of[boxes.op[items]]]]
+    labels[items] = outline.relative(boxes.op[items], index.names)
+    return labels
+
+
+def _of_badges(index: GraphIndex, known: Facts, found: Badges, texts: Sequence[str]) -> dict[str, Any]:
+    """The same of each badge; its depth and its part are those of its reader."""
+    ops = found.op.tolist()
+    nothing = np.zeros(len(ops), dtype=np.uint8)
+    return {
+        "names": [index.names[op] for op in ops],
+        "types": [index.types[op] for op in ops],
+        "labels": texts,
+        "kind": np.full(len(ops), BADGE, dtype=np.uint8),
+        # The read of a variable is an Identity; what it stands for is the variable.
+        "family": np.where(known.family[found.op] == _CONTROL, _VARIABLE, known.family[found.op]).astype(np.uint8),
+        "aside": nothing.astype(bool),
+        "door": nothing,
+        "count": np.maximum(found.more, 1),
+        "variables": known.handle[found.op].astype(np.int32),
+        "members": nothing.astype(np.int32),
+        "loop": nothing.astype(bool),
+    }
+
+
+def _numbered(
+    index: GraphIndex,
+    columns: dict[str, Any],
+    of_badges: dict[str, Any],
+    boxes: Rows,
+    found: Badges,
+    lines: Lines,
+    numbers: tuple[Ints, Ints],
+) -> Visible:
+    """Boxes and badges together, in the order of their numbers."""
+    number, of_badge = numbers
+    of_badges |= {"depth": boxes.depth[found.reader] + 1, "part": columns["part"][found.reader]}
+    columns["parent"], of_badges["parent"] = boxes.numbered(number), number[found.reader]
+    kept = np.flatnonzero(number >= 0)
+    order = np.argsort(np.concatenate([number[kept], of_badge]), kind="stable")
+    joined = _joined(columns, of_badges, np.concatenate([kept, len(boxes) + np.arange(len(of_badge))])[order])
+    home, first = _boxes_of_ops(number, boxes, found, of_badge)
+    largest, labels = sizes(index, lines)
+    return Visible(
+        **joined,
+        item_of_op=first,
+        home_of_op=home,
+        badge_op=found.pair_op,
+        badge_item=of_badge[found.pair_badge],
+        source=number[lines.source],
+        target=number[lines.target],
+        tensors=lines.tensors,
+        back=lines.back,
+        bytes=largest,
+        edge_labels=labels,
+    )
+
+
+def _boxes_of_ops(number: Ints, boxes: Rows, found: Badges, of_badge: Ints) -> tuple[Ints, Ints]:
+    """Per op of the graph the box that counts it, and the first item that stands for it."""
+    home = number[np.where(number[boxes.item] < 0, boxes.parent[boxes.item], boxes.item)]
+    first = home.copy()
+    first[found.pair_op[::-1]] = of_badge[found.pair_badge[::-1]]
+    return home, first
+
+
+def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
+    """Some rows of columns that stand one above the other."""
+    joined: dict[str, Any] = {}
+    for name, column in columns.items():
+        both = np.concatenate([column, np.asarray(more[name], dtype=column.dtype)])[rows]
+        joined[name] = both.tolist() if both.dtype == object else both
+    return joined
+
+
+def _loops(index: GraphIndex, boxes: Rows) -> Mask:
+    """Which items are while loops: such an op, or the innermost box that holds a LoopCond."""
+    loop: Mask = boxes.each(of_types(index, _WHILE), np.zeros(int(boxes.node.max()) + 1)) > 0
+    item = boxes.item[of_types(index, _LOOP_COND)]
+    loop[np.where(boxes.op[item] >= 0, boxes.parent[item], item)] = True
+    loop[0] = False
+    return loop
+
+
+def _aside(known: Facts, sums: Sums, boxes: Rows, data: Pairs) -> Mask:
+    """Which items are pulled aside; see the module's first lines.
+
+    A store of several variables is aside even when it feeds one box only, or it would jump into the flow
+    and out of it as boxes are opened.
+    """
+    source, target = segments(boxes.parent, boxes.depth, data.source, data.target)
+    inside = source != boxes.parent[target]
+    places = np.bincount(source[inside], minlength=len(boxes))
+    is_op = boxes.op >= 0
+    fed = boxes.each(known.fed, sums.fed) > 0
+    nothing = np.zeros_like(known.fed)
+    variables = boxes.each(nothing, sums.variables)
+    feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
+    aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
+    # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
+    aside |= is_op & (boxes.each(known.family, sums.family) == _CONTROL) & feeds_none
+    aside |= boxes.each(nothing, sums.saver) > 0
+    aside |= boxes.each(known.report, sums.report) > 0
+    aside[0] = False
+    return aside
+
+
+def _outermost_aside(aside: Mask, boxes: Rows) -> Ints:
+    """For each item the outermost item aside around it (or itself), else 0."""
+    outer = np.where(aside, np.arange(len(aside)), 0).astype(np.int32)
+    for level in range(1, int(boxes.depth[-1]) + 1):
+        items = np.flatnonzero(boxes.depth == level)
+        around = outer[boxes.parent[items]]
+        outer[items] = np.where(around > 0, around, outer[items])
+    return outer
