@@ -317,7 +317,9 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
 
 
 def test_an_input_remembers_its_static_shape(line: tf.Graph) -> None:
-    """So an edge may be refused for one that was there long ago; `runtime.live.in_place_changes` puts a veil between."""
+    """So an edge may be refused for one that was there long ago; `runtime.live.in_place_changes` puts a veil
+    between.
+    """
     with line.as_default():
         three, five = tf.zeros([3, 2]), tf.zeros([5, 2])
         relu = tf.nn.relu(line.get_tensor_by_name("x:0"))

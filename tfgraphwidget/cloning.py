@@ -87,7 +87,8 @@ class Cloning(Asking):
     def do(self, command: Clone) -> Any:
         """Plan a command, carry it out, fill its variables, and remember it; its boundary is the chosen one then.
 
-        In a function's body nothing can be changed: there the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
+        In a function's body nothing can be changed: there the clone is a tf.Module,
+        `runtime.functions.module_clone.ModuleCopy`.
         """
         command = settled(command, self.index)
         if self.in_function:

@@ -78,8 +78,8 @@ class Colouring(Comparing):
             self._own[way] = values
         elif way and way not in self.colours and way not in encodings.OWN_COLUMNS:
             raise GraphEditError(
-                f"Ops cannot be coloured by {way[:60]!r}; by {encodings.words(self.colours)}, a column of editor.table(), a "
-                "dict of names and values, or a function of an op."
+                f"Ops cannot be coloured by {way[:60]!r}; by {encodings.words(self.colours)}, "
+                "a column of editor.table(), a dict of names and values, or a function of an op."
             )
         self._by, self._batch = way, batch
         try:

@@ -14,7 +14,8 @@ class Reducing(Freezing):
     """Makes functions of edited bodies."""
 
     def module(self, name: str = "edited") -> Any:
-        """The function one stands in, as edits have left it: a tf.Module, an `runtime.functions.module_clone.ModuleCopy`.
+        """The function one stands in, as edits have left it: a tf.Module, an
+        `runtime.functions.module_clone.ModuleCopy`.
 
         It takes the function's arguments, in their order or by their names, and gives its results; `.signature` gives
         them as a dict. Variables are the function's own, shared with it; those of a file get the values that its

@@ -21,6 +21,7 @@ from tfgraphwidget.hierarchy.tree import Outline
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.names import by_new_name, enclosing_scopes, listed, split_tensor
+from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import visible_graph
 from tfgraphwidget.visible.items import drawn
 from tfgraphwidget.visible.view_spec import Direction, Shown
@@ -279,13 +280,13 @@ class Room:
 
     def pin(self, scene: Scene, name: str, x: float, y: float) -> None:
         """Keep an item of a scene at this place of it. Raises UnknownName for what is not drawn."""
-        item = pinning.box_of(scene, name)
+        item = scenes.box_of(scene, name)
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
         if not max(abs(x), abs(y)) <= _FARTHEST:
             raise GraphEditError(f"A place is at most {_FARTHEST:,} pixels from the corner of the drawing.")
         left, top = scene.box[scene.parent[item], :2].tolist()
-        self.pinned = {**self.pinned, pinning.key_of(scene, item): (x - left, y - top)}
+        self.pinned = {**self.pinned, scenes.key_of(scene, item): (x - left, y - top)}
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""

@@ -1,7 +1,7 @@
 """How `ge.transform` copies: the ops of a view in one import, or one op for a handler that wants to see each.
 
-What both share is the plan of `edits.clone.node_copier`: state gets keys of its own, loops frames of their own, and colocation,
-control inputs and library functions follow the copies.
+What both share is the plan of `edits.clone.node_copier`: state gets keys of its own, loops frames of their own, and
+colocation, control inputs and library functions follow the copies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The part of `ge.select` that walks through the graph: what depends on some ops, what they need.
 
-The walks are those of `graph.traversal` on the graph's index; they come back in graph order. (The original's came in any.)
+The walks are those of `graph.traversal` on the graph's index; they come back in graph order. (The original's came in
+any.)
 """
 
 from __future__ import annotations

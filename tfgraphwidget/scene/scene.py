@@ -18,9 +18,9 @@ import numpy.typing as npt
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints
 from tfgraphwidget.layout.compound import Layout, Memo, place
-from tfgraphwidget.layout.free_form.pinning import pinned_items
+from tfgraphwidget.layout.free_form.pinning import keys, meant_key, pinned_items
 from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import KINDS, visible
+from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, KINDS, OPEN, visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.hierarchy.op_facts import Mask
@@ -209,6 +209,18 @@ def paint(
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _coded([""] * len(scene))
     return Paint(coverage, mark, new.astype(np.uint8), none, none, none, note["start"], note["bytes"])
+
+
+def box_of(scene: Scene, name: str) -> int | None:
+    """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
+    known = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
+    return known.get(meant_key(name, known))
+
+
+def key_of(scene: Scene, item: int) -> str:
+    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
+    name = scene.names[item]
+    return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
 
 def differs(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:

@@ -1,8 +1,8 @@
 """Clone: a second, independent copy of a part of the graph, variables and all.
 
 Planning is pure: `Clone.plan` resolves what is copied (`Part`), under which names, and what goes along; `copying`
-knows what a NodeDef names, `graph.state_closure` what makes a variable or a table whole, `graph.loop_closure` what makes up a
-loop. Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
+knows what a NodeDef names, `graph.state_closure` what makes a variable or a table whole, `graph.loop_closure` what
+makes up a loop. Control inputs from ops outside the part are kept: the copy waits for what the original waits for.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""."""
+"""Freezing: variables become constants, training goes, batch normalization is folded."""

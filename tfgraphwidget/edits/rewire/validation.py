@@ -1,6 +1,7 @@
 """Checks of the edges that an edit would make, before any is: dtypes, references, cycles, loops.
 
-What only TensorFlow's shape functions know, which static shapes an op takes, is checked later (`runtime.sandbox.shape_inference`).
+What only TensorFlow's shape functions know, which static shapes an op takes, is checked later
+(`runtime.sandbox.shape_inference`).
 """
 
 from __future__ import annotations

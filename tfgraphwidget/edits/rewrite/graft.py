@@ -1,6 +1,7 @@
 """Grafting: what a Python function made in a graph of its own becomes a part of another one.
 
-The function was called on placeholders (see `runtime.live.traced_ops`); here these become the tensors that they stood for. In a
+The function was called on placeholders (see `runtime.live.traced_ops`); here these become the tensors that they stood
+for. In a
 v1 loop or conditional an op without inputs would run outside of it, once and always, and what reads it would wait for
 ever; so there such ops wait for the tensor that the function was called on.
 """

@@ -1,1 +1,1 @@
-"""."""
+"""Edits as JSON and as Python source."""

@@ -1,1 +1,1 @@
-"""."""
+"""The file formats that an editor writes, a module each."""

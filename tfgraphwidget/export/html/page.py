@@ -16,7 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import packed, titles_of
 from tfgraphwidget.export.request import Export
 
-_BUNDLE = Path(__file__).parents[1] / "static" / "page.js"
+_BUNDLE = Path(__file__).parents[2] / "static" / "page.js"
 _LINE = 4_000  # letters of base64: some editors give up on a line of a megabyte
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -20,7 +20,6 @@ from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.index import GraphIndex
-    from tfgraphwidget.scene.scene import Scene
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -58,25 +57,13 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
 def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
     """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope."""
     known = keys(visible.names, visible.kind) if pinned else {}
-    found = {_meant(name, known): at for name, at in pinned.items()}
+    found = {meant_key(name, known): at for name, at in pinned.items()}
     return {known[key]: at for key, at in found.items() if key and visible.kind[known[key]] != BADGE}
-
-
-def box_of(scene: Scene, name: str) -> int | None:
-    """The op, else the scope or group, of that name in a scene; with a slash behind it means the scope."""
-    known = {key: item for key, item in keys(scene.names, scene.kind).items() if scene.kind[item] != BADGE}
-    return known.get(_meant(name, known))
-
-
-def key_of(scene: Scene, item: int) -> str:
-    """The name that an item is pinned by: a scope's has a slash behind where there is such an op, too."""
-    name = scene.names[item]
-    return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
 
 def without(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
     """What is pinned but for what a name means; nothing for "", which means all."""
-    gone = _meant(name, pinned)
+    gone = meant_key(name, pinned)
     return {key: place for key, place in pinned.items() if name and key != gone}
 
 
@@ -92,7 +79,7 @@ def seen(
     return {key: place for key, place in pinned.items() if key not in both or (key in opened and key not in hidden)}
 
 
-def _meant(name: str, known: Collection[str]) -> str:
+def meant_key(name: str, known: Collection[str]) -> str:
     """Of the known keys the one that a name means: itself, a scope without its slash, an op with one; or ""."""
     bare = name.rstrip("/")
     return next((key for key in (name, f"{bare}/", bare) if key in known), "")

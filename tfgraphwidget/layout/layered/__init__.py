@@ -1,1 +1,1 @@
-"""."""
+"""The phases of the layered layout: layering, crossing minimization, node placement, edge routing."""

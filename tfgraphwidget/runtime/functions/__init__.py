@@ -1,1 +1,1 @@
-"""."""
+"""Clones and edits of function bodies: tf.Modules, their state, custom gradients."""

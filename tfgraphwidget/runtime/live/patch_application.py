@@ -5,8 +5,8 @@ all collections, and its names stay taken. What is added again after that comes 
 same `tf.Variable` objects. The record of it lives on the graph itself, so that it goes when the graph goes and
 all editors of one graph agree.
 
-What is added is proven first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before anything has
-changed.
+What is added is proven first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
+anything has changed.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ class Answered:
 def can_grow(session: Any) -> bool:
     """Whether the session takes in, and places, what its graph has more than when it last ran.
 
-    One op that it cannot place ends all its runs, see `runtime.live.placement`. Other errors (no memory, a server that is
-    gone) come and go, and the next run tells of them.
+    One op that it cannot place ends all its runs, see `runtime.live.placement`. Other errors (no memory, a server that
+    is gone) come and go, and the next run tells of them.
     """
     try:
         session._extend_graph()
