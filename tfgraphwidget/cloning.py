@@ -17,6 +17,7 @@ from tfgraphwidget.edits.command import settled
 from tfgraphwidget.edits.patch import Patch, Preview
 from tfgraphwidget.edits.rewrite.attributes import Trainable
 from tfgraphwidget.errors import GraphEditError, NameTaken
+from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
 from tfgraphwidget.interrupts import held_back
@@ -108,6 +109,7 @@ class Cloning(Asking):
             made = self._carry(command, command, self._live, place)
         return made[0] if command.times is None and not command.devices else list(made)
 
+    @no_collections()
     def _carry(self, command: Clone | Add, clone: Clone, source: LiveGraph, place: LiveGraph) -> tuple[Copy, ...]:
         """Carry a clone out, from one graph to another or the same, and remember the command that it came from."""
         origin, target = source.place(), place.place()

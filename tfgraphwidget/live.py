@@ -304,10 +304,14 @@ class LiveGraph:
             return
         stamp, held = self._present_stamp(), self.graph().get_operations()
         ops = len(held)
-        # As a later reading finds them: TensorFlow imports what is ready first, in an order of its own.
-        place = {op.name: k for k, op in enumerate(held[before.ops :])}
-        nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
-        after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+        after = patched(before.index, patch)
+        if patch.remove.nodes or not after.is_sorted(len(before.index)):
+            # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
+            # NodeDefs where each stands behind what it reads
+            # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
+            place = {op.name: k for k, op in enumerate(held[before.ops :])}
+            nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
+            after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
         self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
 

@@ -156,6 +156,13 @@ class GraphIndex:
             raise UnknownName(f"This graph has no op {wanted!r}.{did_you_mean(wanted, self.names)}")
         return found
 
+    def is_sorted(self, first: int = 0) -> bool:
+        """Whether each op from number `first` on stands behind the ops that it reads and waits for."""
+        return all(
+            bool((edges.values[edges.start[first] :] < edges.owner[edges.start[first] :]).all())
+            for edges in (self.inputs, self.controls)
+        )
+
     def extended(
         self,
         nodes: Iterable[Any],

@@ -18,7 +18,7 @@ HANDLES = REF_HANDLES | RESOURCE_HANDLES
 _ASSIGN = frozenset({"Assign", "AssignVariableOp"})
 _READ = frozenset({"Identity", "ReadVariableOp"})
 _IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
-_KEY = "shared_name"
+STATE_KEY = "shared_name"
 
 
 def handles(index: GraphIndex) -> list[int]:
@@ -91,7 +91,7 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
     if is_placeholder(kind) or kind in HANDLES:
         return kind not in HANDLES
     definition = index.typing.definition(kind)  # a file may have left out attributes at their default
-    return has_state(index.nodes[op]) or (definition is not None and any(a.name == _KEY for a in definition.attr))
+    return has_state(index.nodes[op]) or (definition is not None and any(a.name == STATE_KEY for a in definition.attr))
 
 
 def is_placeholder(op_type: str) -> bool:
@@ -101,4 +101,4 @@ def is_placeholder(op_type: str) -> bool:
 
 def has_state(node: Any) -> bool:
     """Whether a NodeDef keeps state under a name that others can share."""
-    return _KEY in node.attr
+    return STATE_KEY in node.attr

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
+
+from google.protobuf import message_factory
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.resources import shared_name
 from tfgraphwidget.graph.traversal import ANY_PORT
-from tfgraphwidget.graph.variables import has_state
+from tfgraphwidget.graph.variables import STATE_KEY
 from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
@@ -47,7 +49,7 @@ def disown(node: Any) -> bool:
 _GLOBAL_VARIABLES = "variables"
 _COLOCATE = b"loc:@"
 # The attributes of a NodeDef that name ops, state or frames; most ops have none of them.
-_NAMING = frozenset({"_class", "shared_name", "var_name", "frame_name", KEY})
+_NAMING = frozenset({"_class", STATE_KEY, "var_name", "frame_name", KEY})
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
 _TAGGED = frozenset(
@@ -94,7 +96,9 @@ class Copying:
 
         Raises NotClonable when one reads a tensor that stays behind.
         """
-        copies = [self._copy(node) for node in nodes]
+        nodes = list(nodes)
+        container = _graph_def(type(nodes[0]))().node if nodes else []
+        copies = [self._copy(node, container.add()) for node in nodes]
         _retag(copies, into)
         return copies
 
@@ -103,38 +107,38 @@ class Copying:
         """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
         return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
 
-    def _copy(self, node: Any) -> Any:
-        copy = type(node)()
+    def _copy(self, node: Any, copy: Any) -> Any:
         copy.CopyFrom(node)
         copy.name = self.names[node.name]
         known, inputs = self._inputs, copy.input
-        for k, text in enumerate(node.input):
+        for k, text in enumerate(inputs):
             new = known.get(text)
             inputs[k] = self._input(text, node.name) if new is None else new
         if not self.stays and "" in inputs:
             inputs[:] = filter(None, inputs)
-        if not _NAMING.isdisjoint(copy.attr):
-            self._rewrite_attributes(node, copy)
+        naming = _NAMING.intersection(copy.attr)
+        if naming:
+            self._rewrite_attributes(node, copy, naming)
         if self.functions:
             refer(copy, self.functions)
         if self.devices is not None and node.name in self.devices:
             copy.device = self.devices[node.name]
         return copy
 
-    def _rewrite_attributes(self, node: Any, copy: Any) -> None:
-        """Give the attributes that name ops, state or frames the names of the copies."""
+    def _rewrite_attributes(self, node: Any, copy: Any, naming: Collection[str]) -> None:
+        """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
         attributes = copy.attr
-        if "_class" in attributes:
-            self._colocate(node.name, attributes)
+        if "_class" in naming:
+            self._colocate(node.name, attributes["_class"].list.s)
         # Kept, the copy would silently share the original's state
         # (test_tensorflow_facts.py::test_import_keeps_shared_name_and_so_shares_the_state).
-        if has_state(node):
+        if STATE_KEY in naming:
             self._own_state(node, copy)
-        if "var_name" in attributes:  # of both ends of a temporary variable
+        if "var_name" in naming:  # of both ends of a temporary variable
             _rename(attributes["var_name"], self.keys)
-        if "frame_name" in attributes:
+        if "frame_name" in naming:
             _rename(attributes["frame_name"], self.frames)
-        if disown(copy):
+        if KEY in naming and disown(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
 
     def _own_state(self, node: Any, copy: Any) -> None:
@@ -172,14 +176,16 @@ class Copying:
         self._inputs[text] = new
         return new
 
-    def _colocate(self, name: str, attributes: Any) -> None:
+    def _colocate(self, name: str, values: Any) -> None:
         """Colocation follows the copies; with what stays behind in another graph it is dropped."""
         known = self._beside
-        values = attributes["_class"].list.s
-        for value in values:
-            if value not in known:
-                known[value] = self._stands_beside(name, value)
-        values[:] = [new for value in values if (new := known[value])]
+        for k, value in enumerate(values):
+            new = known.get(value)
+            if new is None:
+                new = known[value] = self._stands_beside(name, value)
+            values[k] = new
+        if b"" in values:
+            values[:] = filter(None, values)
 
     def _stands_beside(self, name: str, value: bytes) -> bytes:
         """An entry of "_class" for the copies; b"" for one that cannot come along."""
@@ -231,6 +237,13 @@ class Copying:
         for variable in variables:
             if variable.name not in listed:
                 yield _GLOBAL_VARIABLES, Member("variable", variable.name)
+
+
+@cache
+def _graph_def(node_def: type[Any]) -> Any:
+    """The class of the message that holds NodeDefs: those of one message share its memory, and are made in less time."""
+    pool = node_def.DESCRIPTOR.file.pool
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef"))
 
 
 def _rename(attribute: Any, names: Mapping[str, str]) -> None:

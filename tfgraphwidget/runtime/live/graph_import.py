@@ -103,8 +103,8 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     made = wrap_new(graph)
     record_of(graph).imported += made
     if made or _has_any(graph, names):
-        for name in names:
-            graph._names_in_use.setdefault(name.lower(), 1)
+        in_use = graph._names_in_use
+        in_use.update(dict.fromkeys((key for key in map(str.lower, names) if key not in in_use), 1))
 
 
 def _has_any(graph: tf.Graph, names: Iterable[str]) -> bool:

@@ -107,7 +107,7 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callabl
             _take_back(patch, graph, record, before, new)
             keep_running(session, graph, [node.name for node in new])
             raise
-        for node in patch.add.nodes:
+        for node in patch.add.nodes if record.failed else ():
             record.failed.pop(node.name, None)
         record.failed_functions -= _functions(patch.add)
 
@@ -217,7 +217,7 @@ def _functions(change: Change) -> set[str]:
 
 def _check_shown_again(change: Change, record: Record) -> None:
     """Raise when an op would be taken for one of the same name that an edit left when it failed."""
-    for node in change.nodes:
+    for node in change.nodes if record.failed else ():
         if node.name in record.failed and record.failed[node.name] != node:
             raise NameTaken(
                 f"An edit that failed left an op {node.name!r} in the graph, which TensorFlow cannot remove, and it is "
@@ -244,15 +244,15 @@ def _add_ops(proven: Proven, patch: Patch, graph: tf.Graph, origin: tf.Graph) ->
 
 def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> None:
     """What goes on top of the ops."""
-    names = {node.name for node in change.nodes}
-    if not record.hidden.isdisjoint(names):
-        record.hidden -= names
+    nodes = {node.name: node for node in change.nodes}
+    if not record.hidden.isdisjoint(nodes):
+        record.hidden.difference_update(nodes)
         record.generation += 1
     record.functions -= _functions(change)
     rebuild(graph, change, origin)
     for definition in change.variables:
         if definition.name not in record.variables:
-            record.variables[definition.name] = make_variable(graph, definition)
+            record.variables[definition.name] = make_variable(graph, definition, nodes)
     _add_members(graph, change.members)
     add_runners(graph, change.runners)
 

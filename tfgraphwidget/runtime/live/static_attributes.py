@@ -12,7 +12,6 @@ from tfgraphwidget.runtime.sandbox.preflight import copy_handle_data
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _HOLDING = frozenset({dtypes.resource, dtypes.variant})
-_HANDLES = frozenset(dtype.as_datatype_enum for dtype in _HOLDING)
 
 
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
@@ -22,52 +21,30 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
     gradient function of a call of a `tf.function`, and whose gradient an op computes. A pair of tensor names is of a
     tensor and what stands for it, which hold the same.
     """
-    facts: dict[str, tuple[bool, bool]] = {}  # by op type: may hold resources, calls a function
     copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
     find, find_original = graph._get_operation_by_name, origin._get_operation_by_name
     for original_name, copy_name in pairs:
         if ":" in copy_name:
             _keep_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
             continue
-        copy = find(copy_name)
+        copy, original = find(copy_name), find_original(original_name)
         copies[original_name] = copy
-        forward = find_original(original_name)._original_op
+        forward = original._original_op
         if forward is not None:  # which was made before
             copy._original_op = copies.get(forward.name, forward if graph is origin else None)
-        op_type = copy.type
-        if op_type not in facts:
-            facts[op_type] = _may_hold_resources(graph, op_type), op_type in _CALLS
-        holds, calls = facts[op_type]
-        for tensor in copy.outputs:
-            dims, is_unknown = tensor._shape
+        for k, tensor in enumerate(copy.outputs):
+            dims, is_unknown = shape = tensor._shape
             if is_unknown or None in dims:
-                _keep_shape(find_original(original_name).outputs[tensor.value_index], tensor)
-            if holds and tensor.dtype in _HOLDING:
-                _keep_handle_data(find_original(original_name).outputs[tensor.value_index], tensor)
-        if calls:
-            original = find_original(original_name)
-            if original._gradient_function is not None and original.get_attr("f").name == copy.get_attr("f").name:
-                copy._gradient_function = original._gradient_function  # of another function it would be another's
+                _keep_shape(original.outputs[k], tensor, shape)
+            if tensor.dtype in _HOLDING:
+                _keep_handle_data(original.outputs[k], tensor)
+        gradient = original._gradient_function
+        if gradient is not None and copy.type in _CALLS and original.get_attr("f").name == copy.get_attr("f").name:
+            copy._gradient_function = gradient  # of another function it would be another's
 
 
-def _may_hold_resources(graph: tf.Graph, op_type: str) -> bool:
-    """Whether ops of that type can have outputs that are resources or variants."""
-    if op_type in graph._functions:
-        return True
-    definition = graph.op_def_for_type(op_type)
-    open_types = {
-        attribute.name
-        for attribute in definition.attr
-        if not attribute.allowed_values.list.type or not _HANDLES.isdisjoint(attribute.allowed_values.list.type)
-    }
-    return any(
-        output.type in _HANDLES or output.type_attr in open_types or output.type_list_attr in open_types
-        for output in definition.output_arg
-    )
-
-
-def _keep_shape(original: tf.Tensor, copy: tf.Tensor) -> None:
-    if original._shape != copy._shape:
+def _keep_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:
+    if original._shape != shape:
         # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred which it is.
         with suppress(ValueError):
             copy.set_shape(original.shape)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import tensorflow as tf
@@ -31,6 +32,8 @@ Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
 
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
+_MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
+_NODE_FIELD = tf.compat.v1.GraphDef.NODE_FIELD_NUMBER << 3 | 2  # the tag: the field's number, and 2 for "with length"
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
 
 
@@ -104,15 +107,44 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
 
 
 def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> bytes:
-    """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB."""
-    graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions, library=library)
+    """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB.
+
+    A message is written as its fields one after another, and each entry of a repeated field as its tag, its length and
+    its bytes. Writing the entries here saves the copy of each node that a GraphDef made of them would hold.
+    """
+    rest = tf.compat.v1.GraphDef(versions=graph.graph_def_versions, library=library)
+    parts: list[bytes] = []
     try:
-        whole: bytes = graph_def.SerializeToString()
+        for node in nodes:
+            entry = node.SerializeToString()
+            parts += (_entry_head(len(entry)), entry)
+        whole = b"".join((*parts, rest.SerializeToString()))
     except (EncodeError, ValueError) as error:
-        raise GraphEditError(
-            "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
-        ) from error
+        raise _over_2_gb() from error
+    if len(whole) > _MOST_BYTES:
+        raise _over_2_gb()
     return whole
+
+
+@cache
+def _entry_head(length: int) -> bytes:
+    """What stands before an entry of GraphDef.node: the field's tag and the number of bytes that follow, as a varint.
+
+    >>> _entry_head(3), _entry_head(300)
+    (b'\\n\\x03', b'\\n\\xac\\x02')
+    """
+    head = bytearray([_NODE_FIELD])
+    while length > 0x7F:
+        head.append(length & 0x7F | 0x80)
+        length >>= 7
+    head.append(length)
+    return bytes(head)
+
+
+def _over_2_gb() -> GraphEditError:
+    return GraphEditError(
+        "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
+    )
 
 
 def outside(nodes: Iterable[Any], names: Collection[str]) -> tuple[tuple[str, int], ...]:
