@@ -19,7 +19,7 @@ from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.examining import Examining
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
-from tfgraphwidget.sources import docs, traces
+from tfgraphwidget.sources.describe import docs, origins
 
 HERE = Path(__file__).name
 READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
@@ -420,14 +420,14 @@ def test_others_frames_are_counted_and_the_last_of_them_left_out() -> None:
         ("/home/me/model.py", 9, "call", "return x"),
         (f"{package}/tensorflow/d.py", 1, "d", ""),
     ]
-    assert traces.told(frames) == (
+    assert origins.format_frames(frames) == (
         "… 1 frame of Python",
         "/home/me/train.py:7 in main — fit()",
         "… 2 frames of Keras",
         "… 1 frame of TensorFlow",
         "/home/me/model.py:9 in call — return x",
     )
-    assert traces.told(frames[2:5]) == ()
+    assert origins.format_frames(frames[2:5]) == ()
 
 
 def test_what_a_file_was_imported_by_is_not_told(mlp: tf.Graph) -> None:

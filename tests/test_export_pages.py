@@ -26,7 +26,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html import page as pages
 from tfgraphwidget.export.html.page_data import Unpacked, packed, unpacked
 from tfgraphwidget.graph import query
-from tfgraphwidget.sources import describe
+from tfgraphwidget.sources import describe_op
 
 GOLDEN = Path(__file__).parent / "golden" / "pages.json"
 
@@ -72,7 +72,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
     head, columns = read(mlp_editor)
     index, text = mlp_editor.index, head["texts"]
     for op in range(len(index)):
-        facts = describe(index, op)
+        facts = describe_op(index, op)
         rows = range(columns["output_start"][op], columns["output_start"][op + 1])
         outputs = [(text[columns["output_dtype"][row]], text[columns["output_shape"][row]]) for row in rows]
         assert outputs == [(out.dtype, out.shape) for out in facts.outputs]

@@ -24,7 +24,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export import writer
 from tfgraphwidget.export.formats.saved_model import files_of
-from tfgraphwidget.sources.assets import outside
+from tfgraphwidget.sources.files.assets import is_outside_assets
 
 ONES = np.ones([1, 3], np.float32)
 NAMES = ("g.pb", "g.pbtxt", "g.meta", "sm", "g.html", "g.json", "g.py", "g.png", "g.svg", "g.dot", "g.graphml")
@@ -346,9 +346,9 @@ def test_an_asset_in_a_folder_of_its_own_is_none_outside(tmp_path: Path) -> None
     (tmp_path / "assets" / "words").mkdir(parents=True)
     (tmp_path / "assets" / "words" / "en.txt").write_text("a")
     (tmp_path / "assets" / "same.txt").symlink_to("words/en.txt")
-    assert not outside(tmp_path, "words/en.txt")
-    assert not outside(tmp_path, "same.txt")
+    assert not is_outside_assets(tmp_path, "words/en.txt")
+    assert not is_outside_assets(tmp_path, "same.txt")
     (tmp_path.parent / "elsewhere").mkdir(exist_ok=True)
     (tmp_path / "assets").rename(tmp_path / "real")
     (tmp_path / "assets").symlink_to("real")
-    assert outside(tmp_path, "words/en.txt")
+    assert is_outside_assets(tmp_path, "words/en.txt")

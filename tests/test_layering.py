@@ -13,9 +13,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "tfgraphwidget"
 
 ROWS = {
-    "lab": 30,
+    "jupyterlab": 30, "lab": 31,
     "__main__": 30,
-    "widget": 29, "command": 29, "graph_editor": 29,
+    "widget": 29, "cli": 29, "graph_editor": 29,
     "answer": 28, "typescript": 28, "turns": 28,
     "asked": 27, "choosing": 27, "examining": 27, "finding": 27, "picturing": 27, "previewing": 27, "wire": 27,
     "protocol": 26, "syncing": 26, "keeping": 26,
@@ -44,7 +44,7 @@ ROWS = {
     "edits": 3, "hierarchy": 3, "sources": 3,
     "graph": 2,
     "names": 1, "arguments": 1, "writable": 1,
-    "errors": 0, "progress": 0, "interrupts": 0,
+    "errors": 0, "lazy_front": 0, "progress": 0, "interrupts": 0,
 }  # fmt: skip
 
 ALLOWED = {

@@ -20,7 +20,7 @@ from tfgraphwidget.runtime.live import graph_import, patch_application
 from tfgraphwidget.runtime.live.edit_record import noting
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import, serialized
-from tfgraphwidget.sources.variables import definition
+from tfgraphwidget.sources.variables import read_variable_def
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -307,7 +307,7 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()
-            made = patch_application.make_variable(graph, definition(proto, None))
+            made = patch_application.make_variable(graph, read_variable_def(proto, None))
             known = type(original).from_proto(proto)
             assert type(made) is type(known)
             assert vars(made).keys() == vars(known).keys()

@@ -78,7 +78,7 @@ def example() -> GraphEditor:
     >>> editor.session.run("net/logits:0", {"x:0": [[1, 2, 3, 4]]}).shape
     (1, 3)
     """
-    from tfgraphwidget.sources.example import network
+    from tfgraphwidget.sources import network
 
     return edit(*network())
 

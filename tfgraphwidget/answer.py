@@ -20,7 +20,7 @@ from tfgraphwidget.picturing import pictured
 from tfgraphwidget.previewing import Previews, sentence
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.sources import TensorFacts, describe
+from tfgraphwidget.sources import TensorFacts, describe_op
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -240,7 +240,7 @@ class Answers:
             inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
             return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
         op = index.op(name)
-        facts = describe(index, op)
+        facts = describe_op(index, op)
         return p.Inspected(
             name=index.names[op],
             op_type=index.types[op],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.room import Site
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
 
 class How(TypedDict, total=False):

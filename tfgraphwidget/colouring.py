@@ -27,7 +27,7 @@ from tfgraphwidget.scene.scene import Scene
 if TYPE_CHECKING:
     from tfgraphwidget.edits.history import History
     from tfgraphwidget.graph.index import GraphIndex
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}

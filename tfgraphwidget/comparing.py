@@ -23,7 +23,7 @@ from tfgraphwidget.trying import Tried
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.history import History
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
 
 class Comparing(Reducing):

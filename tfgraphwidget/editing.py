@@ -26,7 +26,7 @@ from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 
 if TYPE_CHECKING:
     from tfgraphwidget.room import Site
-    from tfgraphwidget.sources.body import Signature
+    from tfgraphwidget.sources import Signature
 
 Renew = Literal["always", "never"]
 _STALE = (

@@ -18,7 +18,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import default_open, visible
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources.body import Signature, Source
+    from tfgraphwidget.sources import Signature, Source
 
 
 _MOST_PICTURED = 3_000  # items: a notebook should stay small

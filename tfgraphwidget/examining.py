@@ -15,7 +15,7 @@ from tfgraphwidget.protocol.seen import seen
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.measure.probe import Stats
 from tfgraphwidget.runtime.session import current_values
-from tfgraphwidget.sources import calling, docs, traces
+from tfgraphwidget.sources import Documentation, body_signature, definition_signature, documentation, live_origin
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -37,11 +37,11 @@ class Examining:
         index = self._editor.index
         held, why = self._value(name)
         images = () if held is None or held.value is None else pixels.pictures(held.value)
-        told, created = docs.Documentation(), tuple[str, ...]()
+        told, created = Documentation(), tuple[str, ...]()
         if split_tensor(name)[0] in index.ids:
             op = index.op(name)
             name = index.names[op]
-            told = docs.documentation(index.types[op], index.typing.definition(index.types[op]))
+            told = documentation(index.types[op], index.typing.definition(index.types[op]))
             created = self._created(name, index.types[op])
         elif name.strip("/") and not self._editor.room.is_container(name):
             index.op(name)  # says what is wrong with it
@@ -93,7 +93,7 @@ class Examining:
         function, old = self._editor._rooms.function, self._was(name)
         if source.stored is not None and (found := source.stored.created(old, function)):
             return found
-        return traces.in_graph(source.body, body, (old, op_type), function)
+        return live_origin(source.body, body, (old, op_type), function)
 
     def _signature(self, name: str) -> Iterator[tuple[str, str, str]]:
         """Of the functions that an op calls; of the one that one stands in, for its own arguments and results."""
@@ -102,12 +102,12 @@ class Examining:
         for door in ways:
             op = index.ids[name]
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            for sort, shown, text in calling.of_definition(body.function(door.function), calls):
+            for sort, shown, text in definition_signature(body.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
         arguments, returns = ends_now(body.arguments, body.returns, editor._patches())
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if name in ends or (name.strip("/") == "" and ends):
-            yield from calling.of_body(index, arguments, returns)
+            yield from body_signature(index, arguments, returns)
 
 
 def _image(picture: pixels.Grey) -> p.Image:

@@ -16,8 +16,7 @@ from tfgraphwidget.names import split_tensor
 from tfgraphwidget.room import Room
 from tfgraphwidget.rooms import Rooms
 from tfgraphwidget.runtime.functions import edited_function, module_clone
-from tfgraphwidget.sources.body import Body, Source
-from tfgraphwidget.sources.held import held
+from tfgraphwidget.sources import Body, Source, captured_state
 
 _TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
 
@@ -28,7 +27,7 @@ def cloned(command: Clone, source: Source, room: Room) -> module_clone.ModuleCop
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     module = module_clone.as_module(
-        *(room.index, held(source, body), inputs, outputs, command.into),
+        *(room.index, captured_state(source, body), inputs, outputs, command.into),
         variables=variables,
         init=str(command.init),
         also=also,
@@ -45,7 +44,9 @@ def told(command: Clone, source: Source, room: Room) -> Preview:
     body = room.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    told = module_clone.told(room.index, held(source, body), (inputs, outputs), command.into, variables, also, ends)
+    told = module_clone.told(
+        room.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
+    )
     return _with(told, notices)
 
 
@@ -54,7 +55,7 @@ def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str)
 
     `index` is the body as edits have left it.
     """
-    state = held(source, body)
+    state = captured_state(source, body)
     arguments, returns = ends
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)

@@ -30,11 +30,11 @@ from tfgraphwidget.runtime.live.edit_record import check_still
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.renewal import Renewal
 from tfgraphwidget.runtime.session.untransferable import watch_partial_runs
-from tfgraphwidget.sources.protos import FileForm
+from tfgraphwidget.sources import FileForm
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.collections import Member
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
     Members = Mapping[str, tuple[Member, ...]]
 

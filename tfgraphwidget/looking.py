@@ -14,7 +14,7 @@ from tfgraphwidget.rooms import Rooms
 from tfgraphwidget.selecting import Selecting
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
 _log = logging.getLogger(__name__)
 

@@ -20,8 +20,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import initial_values, variable_values
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.state_transfer import copy_tables
-from tfgraphwidget.sources.checkpoints import Checkpoint
-from tfgraphwidget.sources.restored import keys_by_handle, sliced
+from tfgraphwidget.sources import Checkpoint, checkpoint_keys, variable_slice
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
 def keys(patch: Patch, origin: Place) -> dict[str, str]:
     """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
     paired = pairs(patch, origin)
-    told = keys_by_handle(origin.index.nodes, [original for original, _ in paired])
+    told = checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: told[original.handle] for original, copy in paired}
 
 
@@ -184,7 +183,7 @@ class _Found:
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
         originals = self._originals(copies)
-        keys = keys_by_handle(self.origin.index.nodes, originals.values())
+        keys = checkpoint_keys(self.origin.index.nodes, originals.values())
         found = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -195,7 +194,9 @@ class _Found:
                     f"value with init={{name: value}}.{hint}",
                     [original.handle],
                 )
-            found[copy] = self._fitting(original, sliced(checkpoint.value(key), original), f"Checkpoint {path!r}")
+            found[copy] = self._fitting(
+                original, variable_slice(checkpoint.value(key), original), f"Checkpoint {path!r}"
+            )
         return found
 
     def _given(self, pairs: Iterable[tuple[str, Any]], own: tuple[VariableDef, ...]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.names import enclosing_scopes, split_tensor
-from tfgraphwidget.sources.shapes import from_proto
+from tfgraphwidget.sources import shape_from_proto
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -114,7 +114,7 @@ class Previews:
             name=state.name,
             kind=state.kind,
             dtype=str(op.attr("dtype", "")) if state.kind == "variable" else "",
-            shape="" if shape is None else shape_text(from_proto(shape)),
+            shape="" if shape is None else shape_text(shape_from_proto(shape)),
             mode="shared" if state.name in shared else "own",
         )
 

@@ -29,7 +29,7 @@ from tfgraphwidget.visible.view_spec import Direction, Shown
 if TYPE_CHECKING:
     from tfgraphwidget.edits.patch import Patch
     from tfgraphwidget.scene.scene import Scene
-    from tfgraphwidget.sources.body import Body
+    from tfgraphwidget.sources import Body
 
 Names = str | Iterable[Any]
 Boundary = tuple[tuple[str, ...], tuple[str, ...]]

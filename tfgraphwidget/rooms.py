@@ -14,7 +14,7 @@ from tfgraphwidget.room import Room
 from tfgraphwidget.sources import open_function
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources.body import Body, Source
+    from tfgraphwidget.sources import Body, Source
 
 
 class Rooms:

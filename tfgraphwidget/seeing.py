@@ -19,7 +19,7 @@ from tfgraphwidget.scene.prefetch import foreseen, likely
 from tfgraphwidget.visible.view_spec import Direction
 
 if TYPE_CHECKING:
-    from tfgraphwidget.sources.body import Source
+    from tfgraphwidget.sources import Source
 
 
 class Seeing(Looking):

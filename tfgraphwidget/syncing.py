@@ -12,7 +12,7 @@ from tfgraphwidget.graph.variables import definitions, handles
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.runtime.sync.variable_matching import Names, matched
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources import variable_definition
 
 
 def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
@@ -29,5 +29,5 @@ def _told(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
         session, index = model.session, model.outermost
         return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""
     if isinstance(model, Copy):
-        return model.model, tuple(map(definition_of, model.variables)), model.scope
+        return model.model, tuple(map(variable_definition, model.variables)), model.scope
     raise NotAGraph(f"{shown(model)} is no model; give an editor, or what a clone gave.")

@@ -24,8 +24,7 @@ from tfgraphwidget.runtime.measure.comparison import Comparison, compared
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session.edit_values import present
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value
-from tfgraphwidget.sources.body import Body, Source
-from tfgraphwidget.sources.held import held
+from tfgraphwidget.sources import Body, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.captured_state import Held
@@ -62,7 +61,7 @@ class Tried:
     @cached_property
     def held(self) -> Held:
         """What stands for state in a function's body."""
-        return held(self.source, self.body)
+        return captured_state(self.source, self.body)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""

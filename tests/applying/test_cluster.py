@@ -23,7 +23,7 @@ import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources.variables import variable_definition
 
 TASKS = ("/job:worker/task:0", "/job:worker/task:1")
 STARTING = 180.0  # seconds for TensorFlow to be imported twice on a busy machine
@@ -123,7 +123,7 @@ def two_places(*, resource: bool) -> tuple[tf.Graph, tf.Variable, tf.Variable, t
 
 def sync_on(graph: tf.Graph, session: v1.Session, a: tf.Variable, b: tf.Variable, patience: float = 60) -> Sync:
     model = Model(graph, session)
-    return Sync(((definition_of(a), definition_of(b)),), model, model, "copy", patience)
+    return Sync(((variable_definition(a), variable_definition(b)),), model, model, "copy", patience)
 
 
 def refused_in_time(*calls: Callable[[], object]) -> str:
@@ -164,7 +164,7 @@ def test_values_come_over_grpc_into_a_session_of_this_process(cluster: Cluster) 
     with cluster.session(there) as remote, v1.Session(graph=here) as local:
         remote.run(init)
         local.run(b.initializer)
-        Sync(((definition_of(a), definition_of(b)),), Model(there, remote), Model(here, local)).sync(0.5)
+        Sync(((variable_definition(a), variable_definition(b)),), Model(there, remote), Model(here, local)).sync(0.5)
         assert np.array_equal(read([b], local)[0], [0.5, 1.0])
 
 

@@ -16,7 +16,7 @@ from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.runtime.functions.module_clone import ModuleCopy, as_module
-from tfgraphwidget.sources.held import held
+from tfgraphwidget.sources.functions.state import captured_state
 
 X = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
@@ -28,7 +28,7 @@ def clone(
     body = editor.room.body
     ends = editor.room.names(inputs), editor.room.names(outputs)
     told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
-    return as_module(editor.index, held(editor._source, body), *ends, into, **told, **options)
+    return as_module(editor.index, captured_state(editor._source, body), *ends, into, **told, **options)
 
 
 def gradients(function: Callable[[Any], Any], x: Any, variables: Sequence[Any]) -> list[Any]:

@@ -23,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused,
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.runtime.sync.variable_matching import matched
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources.variables import variable_definition
 
 KINDS = pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 
@@ -43,7 +43,7 @@ def sync_of(
     session: v1.Session, *pairs: tuple[tf.Variable, tf.Variable], to: v1.Session | None = None, scope: str = "copy"
 ) -> Sync:
     target = to or session
-    told = tuple((definition_of(a), definition_of(b)) for a, b in pairs)
+    told = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
     return Sync(told, Model(session.graph, session), Model(target.graph, target), scope)
 
 
@@ -335,7 +335,7 @@ def test_a_closed_session_is_refused() -> None:
 
 def test_without_a_session_there_is_the_op_only() -> None:
     graph, a, b = pair(resource=True)
-    sync = Sync(((definition_of(a), definition_of(b)),), Model(graph), Model(graph), "copy")
+    sync = Sync(((variable_definition(a), variable_definition(b)),), Model(graph), Model(graph), "copy")
     with pytest.raises(SessionRefused, match="no session"):
         sync.sync()
     op = sync.op()
@@ -399,7 +399,7 @@ def test_values_go_to_another_graph_and_leave_it_without_new_ops(resource: bool)
         for k, variable in enumerate(originals):
             fill(variable, k + 1.0, ours)
         version = target.version
-        told = matched(map(definition_of, originals), map(definition_of, copies))
+        told = matched(map(variable_definition, originals), map(variable_definition, copies))
         sync = Sync(told, Model(source, ours), Model(target, theirs))
         sync.sync()
         assert target.version == version
@@ -412,7 +412,7 @@ def test_values_go_to_another_graph_and_leave_it_without_new_ops(resource: bool)
 def names_of(names: Iterable[str], scope: str = "") -> list:
     """VariableDefs of tiny variables."""
     with tf.Graph().as_default():
-        return [definition_of(v1.Variable([0.0], name=scope + name)) for name in names]
+        return [variable_definition(v1.Variable([0.0], name=scope + name)) for name in names]
 
 
 def paired(source: list, target: list, names: object = None, **scopes: str) -> list[tuple[str, str]]:

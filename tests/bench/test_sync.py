@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tests.conftest import initialised, v1
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources.variables import variable_definition
 
 pytestmark = pytest.mark.bench
 VARIABLES, FLOATS, ROUNDS = 100, 250_000, 31
@@ -26,7 +26,7 @@ def test_sync_costs_at_most_half_as_much_again_as_plain_assigns(resource: bool) 
         ]
         plain = tf.group(*(v1.assign(b, a if not resource else a.read_value()) for a, b in pairs))
     with initialised(graph) as session:
-        told = tuple((definition_of(a), definition_of(b)) for a, b in pairs)
+        told = tuple((variable_definition(a), variable_definition(b)) for a, b in pairs)
         sync = Sync(told, Model(graph, session), Model(graph, session), "copy")
         ratios, times = [], []
         for _ in range(ROUNDS):

@@ -13,7 +13,7 @@ from tests.browser.hands import Widget
 from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot
 from tests.browser.server import JupyterServer
 from tests.conftest import build_mlp
-from tests.lab.test_talk import write_large_graph
+from tests.jupyterlab.test_comm_handler import write_large_graph
 
 v1 = tf.compat.v1
 ODD = "it's a \"graph\" '); import os 🙂.pb"
@@ -240,7 +240,7 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
     shoot(files.page, "file_6_odd_name")
     for name, why in (
         ("empty.pb", "is empty"),
-        ("other.pb", "is no GraphDef"),
+        ("other.pb", "is not a GraphDef"),
         ("words.meta", "holds no TensorFlow graph"),
     ):
         files.item(name).dblclick()

@@ -149,7 +149,7 @@ def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: 
 
 def test_what_goes_wrong_in_saving_stands_above_the_graph(files: Files) -> None:
     widget = files.open("graph.pb")
-    broken = "import tfgraphwidget.lab.files as files\nfiles.Document.kinds = lambda self: 1 / 0"
+    broken = "import tfgraphwidget.jupyterlab.documents as documents\ndocuments.Document.kinds = lambda self: 1 / 0"
     widget.notebook.kernel_eval("1", broken)
     files.document.get_by_role("button", name="Save").click()
     expect(files.news).to_contain_text("Not saved: ZeroDivisionError in the kernel")

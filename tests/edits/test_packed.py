@@ -17,7 +17,7 @@ from tests.conftest import build_mlp
 from tfgraphwidget.edits.serialization.json_format import Chosen, NotRead, NotWritten, packed, read, unpacked
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live.graph_body import GraphBody
 
 plain = st.recursive(
     st.none()

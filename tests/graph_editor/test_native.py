@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import selectors, traversal
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.selection import Selection, pairs
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources.live.graph_body import GraphBody
 
 NO_NATIVE_WORDS = {"filter_ts_from_regex", "placeholder_name", "select_ops_and_ts", "select_ts"}
 """Tensors by pattern, and names of placeholders."""

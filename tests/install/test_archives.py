@@ -30,7 +30,7 @@ def works(environment: Environment, installed_in: Path) -> None:
     assert "enabled" in line
     assert "OK" in line
     served = environment.run("python", "-m", "jupyter_server.extension.serverextension", "list")
-    assert "tfgraphwidget.lab.kernels" in served
+    assert "tfgraphwidget.jupyterlab.server_extension" in served
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])

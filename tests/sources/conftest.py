@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.sources import Body, OpFacts, describe
+from tfgraphwidget.sources import Body, OpFacts, describe_op
 
 
 def index_of(body: Body) -> GraphIndex:
@@ -22,7 +22,7 @@ def index_of(body: Body) -> GraphIndex:
 
 def facts(index: GraphIndex) -> list[OpFacts]:
     """Everything that is told of every op."""
-    return [describe(index, i) for i in range(len(index))]
+    return [describe_op(index, i) for i in range(len(index))]
 
 
 def node(name: str, op: str, *inputs: str, **attributes: object) -> v1.NodeDef:

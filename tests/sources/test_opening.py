@@ -74,7 +74,7 @@ def test_what_was_opened_does_not_change_with_the_proto(line: tf.Graph) -> None:
         (v1.GraphDef(), "This GraphDef holds no graph with ops in it"),
         (v1.MetaGraphDef(), "This MetaGraphDef holds no graph with ops in it"),
         (b"", "This data is empty"),
-        (b"\xff\xff\xff", "This data is no GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged"),
+        (b"\xff\xff\xff", "This data is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged"),
         (b"hello there", "This data"),
     ],
 )

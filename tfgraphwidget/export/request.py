@@ -14,7 +14,7 @@ from tfgraphwidget.edits.serialization.python_source import Script
 from tfgraphwidget.export.html.page_input import Viewed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.scene.scene import Paint, Scene
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 
 def _silent(_: str) -> None:

@@ -14,7 +14,7 @@ from tfgraphwidget.graph.control_flow_contexts import EXIT, V1_LOOPS, Contexts
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import free_name, last_part, split_tensor
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 DEFAULT = "serving_default"
 _HANDLES = ("resource", "variant")

@@ -10,7 +10,7 @@ Table = tuple[Any, Any]
 
 
 class Held(Protocol):
-    """State of one body, by the names of the ops that stand for it there; `sources.held` knows it."""
+    """State of one body, by the names of the ops that stand for it there; `sources.captured_state` gives it."""
 
     @property
     def names(self) -> frozenset[str]:

@@ -27,7 +27,7 @@ from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.runtime.live.patch_application import record_of
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources import variable_definition
 
 Copied = MutableMapping[str, Any]
 """Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
@@ -132,7 +132,7 @@ class _Copying:
 
     def variable(self, variable: Any) -> Any:
         """The copy of a variable, whether or not it is in a collection."""
-        told = definition_of(variable)
+        told = variable_definition(variable)
         if told.handle not in self.index.defined_variables:
             self.index = replace(self.index, variable_defs=(*self.index.variable_defs, told))
         self._copy([told.handle])

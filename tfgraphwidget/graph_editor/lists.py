@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.ops import variables
 
 from tfgraphwidget.arguments import shown
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources import variable_definition
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ def value_of(obj: Any) -> Any:
     """
     if not isinstance(obj, tf.Variable):
         return obj
-    snapshot = definition_of(_checked(obj)).snapshot
+    snapshot = variable_definition(_checked(obj)).snapshot
     return obj.value() if snapshot is None else obj.graph.get_tensor_by_name(snapshot)
 
 

@@ -18,7 +18,7 @@ from tfgraphwidget.runtime.live.edit_record import noting
 from tfgraphwidget.runtime.live.patch_application import check_open, collections_of, hide_failed, made_with, put_back
 from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.sandbox.preflight import prove
-from tfgraphwidget.sources.live import GraphBody
+from tfgraphwidget.sources import GraphBody
 
 _LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
 

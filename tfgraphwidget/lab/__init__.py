@@ -1,30 +1,11 @@
-"""What a page of JupyterLab asks of a kernel: what is there to open, open it, and a file's documents.
+"""The name by which installed JupyterLab extensions call this package in a kernel; the code is in `jupyterlab`.
 
-The page runs one line, `listen()`, and opens a comm; all that it says after that is data in messages (`talk`).
-Importing this imports no TensorFlow, so a kernel that has none loaded stays quick.
+The page's bundle may be of another release than the kernel's package, because the two can be installed in different
+environments. So this name stays.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from tfgraphwidget.jupyterlab import listen
 
-TARGET = "tfgraphwidget.lab"
-_MOST = 32  # talks; a page that is reloaded leaves its old ones behind, and Jupyter does not tell
-_talks: list[Any] = []
-
-
-def listen() -> None:
-    """Let pages open talks with this kernel; called as often as one likes."""
-    import comm
-
-    comm.get_comm_manager().register_target(TARGET, _opened)
-
-
-def _opened(opened: Any, _: Any) -> None:
-    """A page has opened a comm."""
-    from tfgraphwidget.lab.talk import Talk
-
-    _talks[:] = [talk for talk in _talks if talk.is_open]
-    while len(_talks) >= _MOST:
-        _talks.pop(0).close()
-    _talks.append(Talk(opened))
+__all__ = ["listen"]

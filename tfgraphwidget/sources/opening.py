@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import os
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -11,18 +13,21 @@ from google.protobuf.message import Message
 from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
-from tfgraphwidget.sources import devices
-from tfgraphwidget.sources.body import Source
-from tfgraphwidget.sources.files import Wanted, path_source, proto_source
-from tfgraphwidget.sources.keras_models import is_keras, keras_source
-from tfgraphwidget.sources.live import GraphBody, is_session, session_of
-from tfgraphwidget.sources.networked import is_networkx, meta_graph_of
-from tfgraphwidget.sources.notices import is_soft, pinned_text, placed_inside
-from tfgraphwidget.sources.parsing import GRAPH, META, SAVED, parse
-from tfgraphwidget.sources.said import said, said_live
-from tfgraphwidget.sources.traced import CONCRETE, FUNCTION, concrete_of, function_source
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.formats import OpenOptions, listed_suffixes
+from tfgraphwidget.sources.files.opening import open_bytes, open_message, open_path
+from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_source
+from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
+from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
+from tfgraphwidget.sources.live.graph_body import GraphBody
+from tfgraphwidget.sources.live.sessions import is_session, unwrap_session
+from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
+from tfgraphwidget.sources.source import Source
 
-_PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in (GRAPH, META, SAVED)}
+_LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
+_GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
+_SESSION = "session=tf.compat.v1.get_default_session(),  # the session that runs it"
+_PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in tf_protos.message_classes()}
 
 
 def open_source(
@@ -40,22 +45,24 @@ def open_source(
     among the graphs of a SavedModel. Raises NotAGraph, UnknownName, SessionRefused, or GraphEditError when there is a
     choice to make; nothing is left half opened.
     """
-    session = session_of(session)
+    session = unwrap_session(session)
     if thing is None:
         thing = getattr(session, "graph", session) if session is not None else tf.compat.v1.get_default_graph()
     if is_session(thing):
-        session = session or session_of(thing)
-        thing = session_of(thing).graph
-    wanted = Wanted(signature, checkpoint, tags)
+        session = session or unwrap_session(thing)
+        thing = unwrap_session(thing).graph
+    wanted = OpenOptions(signature, checkpoint, tags)
     source = _opened(thing, session, wanted)
     if source.graph is not None:
-        source.said = said_live(has_session=source.session is not None)
+        source.said = reopen_live_expression(has_session=source.session is not None)
     else:
-        source.said = said(thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags})
+        source.said = reopen_expression(
+            thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags}
+        )
     return source
 
 
-def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: Wanted) -> Source:
+def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: OpenOptions) -> Source:
     if isinstance(thing, tf.Graph) and not isinstance(thing, func_graph.FuncGraph):
         _refuse_choices("A live graph", wanted, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
@@ -64,14 +71,14 @@ def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: Wanted) ->
             f"{_short(thing)} is no graph that a session runs; leave session= out, or give session.graph."
         )
     if isinstance(thing, Message) and thing.DESCRIPTOR.full_name in _PROTOS:
-        return proto_source(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", wanted)
+        return open_message(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", wanted)
     if isinstance(thing, bytes | bytearray | memoryview):
-        return proto_source(parse(bytes(thing), "", "This data"), "bytes", "This data", wanted)
+        return open_bytes(bytes(thing), wanted)
     if isinstance(thing, str | os.PathLike):
-        return path_source(thing, wanted)
+        return open_path(thing, wanted)
     if is_networkx(thing):
-        meta, told = meta_graph_of(thing)
-        source = proto_source(meta, "networkx graph", "This networkx graph", wanted)
+        meta, told = networkx_meta_graph(thing)
+        source = open_message(meta, "networkx graph", "This networkx graph", wanted)
         source.notices += told
         return source
     return _function_source(thing, wanted)
@@ -96,22 +103,22 @@ def _live_source(graph: tf.Graph, session: Any) -> Source:
         session = default if default is not None and default.graph is graph else None
     body = GraphBody(graph)
     placed = ((op.name, device) for op in graph.get_operations() if (device := op.device))
-    pinned = devices.absent(chain(placed, placed_inside(body)), session)
+    pinned = absent_devices(chain(placed, function_devices(body)), session)
     return Source(
         "Graph",
         body,
         graph,
         session,
-        notices=tuple(pinned_text(held, soft=is_soft(session)) for held in pinned),
+        notices=tuple(pinned_notice(held, soft=is_soft_placement(session)) for held in pinned),
     )
 
 
-def _function_source(thing: Any, wanted: Wanted) -> Source:
+def _function_source(thing: Any, wanted: OpenOptions) -> Source:
     if isinstance(thing, FUNCTION):
         _refuse_choices("A function", wanted, ("checkpoint", "tags"))
         title = f"tf.function {getattr(thing, '__name__', 'f')!r}"
-        return function_source(concrete_of(thing, wanted.signature, title).graph, title)
-    if is_keras(thing):
+        return function_source(find_trace(thing, wanted.signature, title).graph, title)
+    if is_keras_model(thing):
         _refuse_choices("A Keras model", wanted, ("signature", "checkpoint", "tags"))
         return keras_source(thing)
     if isinstance(thing, CONCRETE | func_graph.FuncGraph):
@@ -130,8 +137,8 @@ def _instead(thing: Any) -> str:
     if callable(thing):
         return "make it a tf.function, call it once, and give that"
     return (
-        "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel directory, a .pb, .pbtxt "
-        "or .meta file, or nothing for the default graph"
+        "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel directory, a "
+        f"{listed_suffixes()} file, or nothing for the default graph"
     )
 
 
@@ -143,7 +150,7 @@ def _attribute(thing: Any, name: str) -> Any:
         return None
 
 
-def _refuse_choices(what: str, wanted: Wanted, names: tuple[str, ...]) -> None:
+def _refuse_choices(what: str, wanted: OpenOptions, names: tuple[str, ...]) -> None:
     for name in names:
         if getattr(wanted, name) is not None:
             raise GraphEditError(f"{what} has no use for {name}=; leave it out.")
@@ -155,3 +162,49 @@ def _short(thing: object) -> str:
         return f"{type(thing).__name__} {str(thing)[:60]!r}"
     except Exception:  # an object's own __str__ may raise anything
         return f"A {type(thing).__name__}"
+
+
+# The Python expression that opens the same source again
+
+
+def reopen_live_expression(*, has_session: bool) -> str:
+    """That of a live graph, which a script must have made before: there it is the default one."""
+    return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
+
+
+def reopen_expression(thing: Any, title: str, choices: Mapping[str, Any]) -> str:
+    """That of anything else; `title` tells a person what to give where nobody can write it down.
+
+    `choices` are the options that were given to `tgw.edit`.
+    """
+    options = [f"{name}={_written(value)}" for name, value in choices.items() if value is not None]
+    if isinstance(thing, str | os.PathLike):
+        return _call([_written(thing)], options)
+    data = thing if isinstance(thing, bytes | bytearray | memoryview) else None
+    if data is None and hasattr(thing, "SerializeToString") and thing.ByteSize() <= _LARGEST_LITERAL:
+        data = thing.SerializeToString()
+    if data is not None and len(data) <= _LARGEST_LITERAL:
+        return _call([f'base64.b64decode("{base64.b64encode(bytes(data)).decode()}")'], options)
+    return _call([f"...,  # give here what was opened: {' '.join(title.split())}"], options)
+
+
+def _call(first: list[str], options: Any) -> str:
+    """One line, or one for each argument when there are comments between."""
+    if not any("  # " in text for text in first):
+        return f"tgw.edit({', '.join([*first, *options])})"
+    return "\n".join(["tgw.edit(", *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]), ")"])
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, tf.TensorSpec):
+        name = f", name={value.name!r}" if value.name else ""
+        shape = None if value.shape.rank is None else value.shape.as_list()
+        return f"tf.TensorSpec({shape}, {value.dtype!r}{name})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple | set | frozenset):
+        return f"[{', '.join(map(_written, value))}]"
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

@@ -11,12 +11,12 @@ from tfgraphwidget.errors import GraphEditError
 _LONGEST = 200
 
 
-def path_of(given: Any, what: str) -> Path:
+def parse_path(given: Any, what: str) -> Path:
     """The path that was given, "~" at its beginning the home folder; GraphEditError for what is none."""
     try:
         text = os.fspath(given)
     except Exception as error:
-        raise GraphEditError(f"{what}={shortened(given)} is no path; give a string or a pathlib.Path.") from error
+        raise GraphEditError(f"{what}={shorten(given)} is no path; give a string or a pathlib.Path.") from error
     return _home(Path(os.fsdecode(text)))
 
 
@@ -27,7 +27,7 @@ def _home(path: Path) -> Path:
         return path
 
 
-def shortened(thing: Any) -> str:
+def shorten(thing: Any) -> str:
     """Its repr, at most 200 characters of it; its type where it has none."""
     try:
         text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)
@@ -37,7 +37,7 @@ def shortened(thing: Any) -> str:
     return text if len(text) <= 2 * _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def reason(error: Exception) -> str:
+def path_error(error: Exception) -> str:
     """Why a path cannot be read."""
     told = getattr(error, "strerror", None)
     return str(told or error)[:_LONGEST].rstrip(". ")

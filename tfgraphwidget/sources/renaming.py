@@ -13,12 +13,12 @@ _LOC = b"loc:@"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]")
 
 
-def shown_name(told: str) -> str:
+def variable_op_name(told: str) -> str:
     """A variable's name as the name of an op."""
     return _NOT_IN_NAMES.sub("_", told)
 
 
-def renamed_tensor(name: str, alias: Mapping[str, str]) -> str:
+def rename_tensor(name: str, alias: Mapping[str, str]) -> str:
     """A tensor's name "a:0" with its op's new name."""
     op, port = split_tensor(name)
     return name if op not in alias else f"{alias[op]}:{port}"

@@ -13,13 +13,13 @@ from tensorflow.python.framework import ops
 
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.names import split_tensor
-from tfgraphwidget.sources.body import Collections
+from tfgraphwidget.sources.source import Collections
 
 _VARIABLES = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
 _TRAINABLE = tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES
 
 
-def definition(proto: Any, constraint: Any = None) -> VariableDef:
+def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
     """The VariableDef that TensorFlow's own VariableDef proto says."""
     return VariableDef(
         handle=proto.variable_name.rpartition(":")[0],
@@ -35,13 +35,13 @@ def definition(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
-def definition_of(variable: Any) -> VariableDef:
+def variable_definition(variable: Any) -> VariableDef:
     """What a `tf.Variable` of a graph says of itself."""
     with variable.graph.as_default():
-        return definition(variable.to_proto(), variable.constraint)
+        return read_variable_def(variable.to_proto(), variable.constraint)
 
 
-def as_collections(found: Sequence[VariableDef]) -> Collections:
+def variable_collections(found: Sequence[VariableDef]) -> Collections:
     """Variables in the collections that a TensorFlow 1 graph would keep them in."""
     members = {
         _VARIABLES: tuple(Member("variable", v.name) for v in found),
@@ -50,7 +50,7 @@ def as_collections(found: Sequence[VariableDef]) -> Collections:
     return {key: held for key, held in members.items() if held}, tuple(found)
 
 
-def collections_of(meta: Any, ops_there: Container[str]) -> Collections:
+def read_collections(meta: Any, ops_there: Container[str]) -> Collections:
     """What the collections of a MetaGraphDef hold, as far as it is in the graph."""
     held: dict[str, tuple[Member, ...]] = {}
     variables: dict[str, VariableDef] = {}
@@ -75,7 +75,7 @@ def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[Var
     found = []
     for data in collection.bytes_list.value:
         try:
-            variable = definition(variable_pb2.VariableDef.FromString(data))
+            variable = read_variable_def(variable_pb2.VariableDef.FromString(data))
         except DecodeError:
             continue
         if variable.handle in ops_there:

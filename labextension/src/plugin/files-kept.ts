@@ -3,7 +3,7 @@ import type { IStateDB } from "@jupyterlab/statedb";
 import type { JSONObject, ReadonlyPartialJSONValue } from "@lumino/coreutils";
 import type { Way } from "./pane";
 
-/** As tfgraphwidget/lab/files.py tells it and wants it back. */
+/** As tfgraphwidget/jupyterlab/documents.py tells it and wants it back. */
 export interface Kept extends JSONObject {
   edits: JSONObject[];
   stamp: string;

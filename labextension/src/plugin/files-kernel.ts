@@ -11,7 +11,7 @@ const ending = new Set<Promise<void>>();
 
 /**
  * Have every kernel that Jupyter starts for a document, whichever way, start apart from its file: by the server's
- * extension, tfgraphwidget/lab/kernels.py; where that is not loaded, in no folder that is a document's. A document
+ * extension, tfgraphwidget/jupyterlab/server_extension.py; where that is not loaded, in no folder that is a document's. A document
  * that is opened again at once waits until the session of the closed one has ended, since the server goes on listing
  * that session, and a page that connects to its kernel finds none.
  */

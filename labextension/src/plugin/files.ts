@@ -2,6 +2,7 @@
 // needs to know of it beforehand; how a document works is in files-document.ts, fetched with the first of them.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { type ISessionContext, ISessionContextDialogs, WidgetTracker } from "@jupyterlab/apputils";
+import { PageConfig } from "@jupyterlab/coreutils";
 import {
   ABCWidgetFactory,
   Base64ModelFactory,
@@ -19,6 +20,12 @@ import { fetchLater } from "./lazily";
 /** What "Open With" calls it. */
 const NAME = "TensorFlow Graph Editor";
 const TYPE = "tensorflow-graph";
+
+/** Suffixes of the files that the server's package opens; those of the built-in formats where the server does not say. */
+function suffixes(): string[] {
+  const listed = PageConfig.getOption("tfgraphwidgetSuffixes");
+  return listed ? JSON.parse(listed) : [".pb", ".pbtxt", ".meta"];
+}
 
 export type FileWidget = DocumentWidget<StackedPanel>;
 /** What a document needs of the application. */
@@ -110,7 +117,7 @@ export const files: JupyterFrontEndPlugin<void> = {
     docRegistry.addFileType({
       name: TYPE,
       displayName: "TensorFlow graph",
-      extensions: [".pb", ".pbtxt", ".meta"],
+      extensions: suffixes(),
       mimeTypes: ["application/x-tensorflow-graph"],
       contentType: "file",
       fileFormat: "base64",

@@ -17,7 +17,7 @@ const AGAIN = 100;
 /** Milliseconds until a kernel that does nothing, and has not answered, is asked again. */
 const UNHEARD = 500;
 
-/** A request of tfgraphwidget/lab/talk.py, without its id. */
+/** A request of tfgraphwidget/jupyterlab/comm_handler.py, without its id. */
 export interface Ask extends JSONObject {
   type: string;
 }

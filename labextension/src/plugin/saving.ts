@@ -4,7 +4,7 @@ import { Widget } from "@lumino/widgets";
 import { Refusal, type Reply, type Talk, type Working } from "./kernel";
 import { element } from "./pane";
 
-/** As tfgraphwidget/lab/kinds.py tells it. */
+/** As tfgraphwidget/jupyterlab/save_formats.py tells it. */
 interface Kind {
   readonly kind: string;
   readonly label: string;

@@ -30,7 +30,7 @@ from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import listed, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 

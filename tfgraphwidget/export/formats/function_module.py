@@ -22,8 +22,7 @@ from tfgraphwidget.export.verification.reference import NOT_RUN, Tried, unasked
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, unoptimised
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.sources import open_source
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature, open_source
 
 # They change what the function shares with others, and which nobody can put back.
 _SHARED = re.compile(

@@ -34,7 +34,7 @@ from tfgraphwidget.runtime.live.variables import proto_of
 from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 # The Saver whose ops are in a graph already.
 

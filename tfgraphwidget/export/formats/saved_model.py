@@ -36,7 +36,7 @@ from tfgraphwidget.runtime.live.graph_import import import_proven
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import prove
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources.assets import asset_files, outside
+from tfgraphwidget.sources import asset_files, is_outside_assets
 
 v1 = tf.compat.v1
 TAG = "serve"
@@ -92,7 +92,7 @@ def files_of(folder: Path) -> list[str]:
     A file in "assets" is the model's when its saved_model.pb names it.
     """
     named = (asset.filename for meta in _model(folder).meta_graphs for asset in asset_files(meta))
-    assets = [f"assets/{name}" for name in named if not outside(folder, name)]
+    assets = [f"assets/{name}" for name in named if not is_outside_assets(folder, name)]
     beside = [f"variables/{file.name}" for file in folder.glob("variables/*") if _VALUES.fullmatch(file.name)]
     return [*_FILES, *dict.fromkeys(assets), *beside]
 

@@ -21,8 +21,7 @@ from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.default_expansion import default_open
 from tfgraphwidget.hierarchy.op_facts import facts
 from tfgraphwidget.names import split_tensor
-from tfgraphwidget.sources import Body, calling, open_function
-from tfgraphwidget.sources.calling import Line
+from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
 from tfgraphwidget.visible.view_spec import Shown
 
 _MOST_OPS = 20_000  # in all bodies, those on the way to where one stands aside: some 2 MB of the page
@@ -42,7 +41,7 @@ class Doorway(NamedTuple):
     ops: int
     room: int
     why: str
-    signature: tuple[Line, ...]
+    signature: tuple[SignatureLine, ...]
 
 
 @dataclass
@@ -58,7 +57,7 @@ class Opened:
     ways: list[Doorway] = field(default_factory=list)
 
     @property
-    def signature(self) -> tuple[tuple[Line, ...], list[int]]:
+    def signature(self) -> tuple[tuple[SignatureLine, ...], list[int]]:
         """Arguments and results with dtypes and shapes, and the ops that stand for them; nothing of a graph itself."""
         index, body = self.viewed.index, self.body
         if body is None:
@@ -66,7 +65,7 @@ class Opened:
         arguments = tuple(name for name in body.arguments if split_tensor(name)[0] in index.ids)
         returns = {key: name for key, name in body.returns.items() if split_tensor(name)[0] in index.ids}
         ends = {index.ids[split_tensor(name)[0]] for name in (*arguments, *returns.values())}
-        return tuple(calling.of_body(index, arguments, returns)), sorted(ends)
+        return tuple(body_signature(index, arguments, returns)), sorted(ends)
 
 
 def opened(viewed: Viewed) -> tuple[list[Opened], list[int]]:
@@ -121,7 +120,7 @@ class _Search:
                 size = len(definition.signature.input_arg) + len(definition.node_def)
                 path = (*room.path, title)
                 number, why = self._behind(path, known.get(title), lambda d=door, o=op: _read(d, body, index, o), size)
-                lines = calling.of_definition(definition, [] if door.label == "cond" else calls)
+                lines = definition_signature(definition, [] if door.label == "cond" else calls)
                 told = ((f"{door.label} {a}" if len(found) > 1 else a, b, c) for a, b, c in lines)
                 yield Doorway(op, door.label, door.function, size, number, why, tuple(told))
 

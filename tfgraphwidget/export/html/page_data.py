@@ -35,8 +35,7 @@ from tfgraphwidget.hierarchy.op_facts import facts
 from tfgraphwidget.hierarchy.tree import Outline, Sums
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.progress import counted, tell
-from tfgraphwidget.sources import docs
-from tfgraphwidget.sources.describe import attribute_text
+from tfgraphwidget.sources import attribute_text, documentation
 from tfgraphwidget.visible.view_spec import Shown
 
 # Values of attributes by number, each with its text and with what a query compares it by.
@@ -258,7 +257,7 @@ def _defined(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | No
 
 def _documentation(kinds: dict[str, GraphIndex]) -> dict[str, dict[str, Any]]:
     """What TensorFlow says of each type of op that is there, by a graph that has it."""
-    found = {kind: docs.documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
+    found = {kind: documentation(kind, index.typing.definition(kind)) for kind, index in kinds.items()}
     return {kind: asdict(told) for kind, told in found.items() if told.summary or told.arguments}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.scene.coloring.scales import Known, Legend
-from tfgraphwidget.sources.body import Body
+from tfgraphwidget.sources import Body
 from tfgraphwidget.visible.view_spec import Shown
 
 Ways = Mapping[str, tuple[Known, Legend]]

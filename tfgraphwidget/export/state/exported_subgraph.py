@@ -19,7 +19,7 @@ from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import placed_here
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 Tensor = tuple[int, int]

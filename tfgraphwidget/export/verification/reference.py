@@ -21,7 +21,7 @@ from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 Tried = tuple[Signature, dict[str, Any], dict[str, Any]]
 """A signature, what it was fed by key, and what it gave by key."""

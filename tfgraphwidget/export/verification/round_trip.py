@@ -17,7 +17,7 @@ from tfgraphwidget.names import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.sources.body import Signature
+from tfgraphwidget.sources import Signature
 
 v1 = tf.compat.v1
 Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]

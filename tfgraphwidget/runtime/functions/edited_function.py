@@ -17,8 +17,7 @@ from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.names import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
-from tfgraphwidget.sources.body import Body
-from tfgraphwidget.sources.dtypes import OpTypes
+from tfgraphwidget.sources import Body, OpTypes
 
 # What TensorFlow writes beside a function's attributes of other functions, made of it as it was.
 _DERIVED = ("forward_function_name", "backward_function_name", "forward_backward_function_name")

@@ -159,7 +159,7 @@ def as_module(
 ) -> ModuleCopy:
     """The part of a function's body between `inputs` and `outputs` as a tf.Module named `into`.
 
-    `held` tells what the body's handles stand for (`sources.held`), `also` are more ops that are to run. Without
+    `held` tells what the body's handles stand for (`captured_state`), `also` are more ops that are to run. Without
     outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
     Raises a GraphEditError when it cannot be right; the original is never changed.
     """

@@ -16,7 +16,7 @@ from tfgraphwidget.names import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.sources.live import session_of
+from tfgraphwidget.sources import unwrap_session
 
 # Savers of copied variables, under the names that their originals have in checkpoints.
 
@@ -224,7 +224,7 @@ class Copy(Checked):
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
             raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models
-        session = session_of(session)
+        session = unwrap_session(session)
         if session is not None:
             target = Model(self.graph, session)
         if id(session) not in self._syncs:

@@ -33,8 +33,7 @@ from tfgraphwidget.runtime.live.placement import check_placed, keep_running
 from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import Proven, prove
-from tfgraphwidget.sources.live import refusing
-from tfgraphwidget.sources.runners import runner_def
+from tfgraphwidget.sources import runner_def, wrap_tf_errors
 
 # Live queue runners: what `tf.train.start_queue_runners` starts threads for.
 
@@ -69,7 +68,7 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
 __all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
-@refusing("carry the edit out")
+@wrap_tf_errors("carry the edit out")
 def apply_live(
     patch: Patch,
     graph: tf.Graph,

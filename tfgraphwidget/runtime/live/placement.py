@@ -34,9 +34,15 @@ from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
 from tfgraphwidget.runtime.session.run import Answered, can_grow
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.sources.devices import absent, covers, present, spec_of
-from tfgraphwidget.sources.dtypes import dtype_name
-from tfgraphwidget.sources.notices import is_soft, pinned_text
+from tfgraphwidget.sources import (
+    absent_devices,
+    available_devices,
+    device_matches,
+    dtype_name,
+    is_soft_placement,
+    parse_device,
+    pinned_notice,
+)
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
@@ -64,13 +70,13 @@ class Devices:
         if session not in _devices:
             if session.sess_str:
                 Answered(session).ask()
-            _devices[session] = tuple(present(session))
+            _devices[session] = tuple(available_devices(session))
         return cls(_devices[session], session._config.allow_soft_placement, not session.sess_str)
 
     @classmethod
     def of_a_file(cls) -> Devices:
         """Those of the session that a file will be opened in."""
-        return cls(tuple(present(None)), soft=True, kernels_known=True)
+        return cls(tuple(available_devices(None)), soft=True, kernels_known=True)
 
     @cached_property
     def types(self) -> frozenset[str]:
@@ -81,12 +87,12 @@ class Devices:
         """The types of the devices on which an op can stand that is to stand on `device`."""
         if not device:
             return self.types
-        wanted = spec_of(device)
+        wanted = parse_device(device)
         if wanted is None:
             return self.types  # no device at all: `proof.check_devices` refuses it
         if self.soft:
             wanted = wanted.replace(device_type=None, device_index=None)
-        return frozenset(spec.device_type for spec in self.specs if covers(wanted, spec))
+        return frozenset(spec.device_type for spec in self.specs if device_matches(wanted, spec))
 
     def check_devices(self, nodes: Sequence[Any]) -> None:
         """Raise SessionRefused for NodeDefs that have no device here."""
@@ -260,9 +266,9 @@ def check_file(patch: Patch) -> None:
 def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
-    soft = graph is None or is_soft(session)
-    pinned = absent([(node.name, node.device) for node in nodes], session)
-    return tuple(pinned_text(each, soft=soft) for each in pinned)
+    soft = graph is None or is_soft_placement(session)
+    pinned = absent_devices([(node.name, node.device) for node in nodes], session)
+    return tuple(pinned_notice(each, soft=soft) for each in pinned)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources.live import GraphBody, first_line, refusing
+from tfgraphwidget.sources import GraphBody, first_line, wrap_tf_errors
 
 # Runs a person's Python function on tensors of a live graph, so that it adds its ops there.
 
@@ -67,7 +67,7 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
             return function(*tensors)
 
 
-@refusing("initialise what the function makes")
+@wrap_tf_errors("initialise what the function makes")
 def rehearse(session: Any, made: Made) -> None:
     """Initialise what a function has made in the graph that it was called in, as it will be in the session's graph.
 
@@ -110,7 +110,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
 }
 
 
-@refusing("call the function")
+@wrap_tf_errors("call the function")
 def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None) -> Made:
     """What `function` makes of tensors of these (dtype, static shape); an op type does for a function.
 

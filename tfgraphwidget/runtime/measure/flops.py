@@ -17,8 +17,7 @@ from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
 from tfgraphwidget.names import split_input
-from tfgraphwidget.sources import open_function
-from tfgraphwidget.sources.body import Body
+from tfgraphwidget.sources import Body, open_function
 
 __all__ = ["flops", "flops_registry"]  # importing the latter fills the registry
 # What moves, stores or steers numbers has none.

@@ -16,7 +16,7 @@ from tensorflow.python.framework import ops
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.sources.live import refusing
+from tfgraphwidget.sources import wrap_tf_errors
 
 v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wait for ever
@@ -49,7 +49,7 @@ class Apart:
     changes these variables and tables only. A context manager; raises SessionRefused, in one sentence.
     """
 
-    @refusing("run the graph apart")
+    @wrap_tf_errors("run the graph apart")
     def __init__(
         self,
         nodes: Iterable[Any],

@@ -29,8 +29,7 @@ from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.names import listed
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import
-from tfgraphwidget.sources.bounds import Bounds
-from tfgraphwidget.sources.nested import finite
+from tfgraphwidget.sources import Bounds, without_endless_calls
 
 # Scratch: a graph of its own in which TensorFlow's shape functions are asked of single ops, and nothing runs.  An
 # op is built there on stand-ins for what it reads: placeholders of the static shapes that are known. What shape
@@ -170,7 +169,7 @@ class Scratch:
         for attr in definition.attr:
             if attr.name in node.attr:
                 made.attr[attr.name].CopyFrom(node.attr[attr.name])
-        made.attr["_kernel"].s = b"none"  # shape functions run what computes their inputs: sources/shapes.py
+        made.attr["_kernel"].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
         outputs: Sequence[Any] = _asked(lambda: self._outputs(made, tensors, definition))
         return outputs
 
@@ -199,7 +198,7 @@ class Scratch:
             raise Unknown(excess.why)
         graph_def = tf.compat.v1.GraphDef()
         graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
-        graph_def.library.function.extend(finite(functions))
+        graph_def.library.function.extend(without_endless_calls(functions))
         for function in graph_def.library.function:
             for node in function.node_def:
                 node.attr["_kernel"].s = b"none"

@@ -18,10 +18,7 @@ from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES, definitions
 from tfgraphwidget.names import split_tensor
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
-from tfgraphwidget.sources.body import Body, Source
-from tfgraphwidget.sources.dtypes import dtype_name
-from tfgraphwidget.sources.held import held
-from tfgraphwidget.sources.shapes import from_proto
+from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto
 
 Array = np.ndarray[Any, Any]
 LARGEST = 256 << 20
@@ -45,7 +42,7 @@ def holder(index: GraphIndex, name: str) -> int | None:
 def constant(node: Any) -> tuple[str, Array]:
     """The dtype and value of a Const. Raises GraphEditError for one that is large, or damaged."""
     proto = node.attr["value"].tensor
-    dtype, shape = dtype_name(proto.dtype) or "unknown", from_proto(proto.tensor_shape)
+    dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
     try:
         _check_size(f"Constant {node.name!r}", dtype, shape, LARGEST_CONSTANT)
         return dtype, np.asarray(tf.make_ndarray(proto))
@@ -71,7 +68,7 @@ def variable(place: Place, index: GraphIndex, op: int, was: str) -> tuple[str, A
     attributes = index.nodes[op].attr
     name, dtype = index.names[op], dtype_name(attributes["dtype"].type) or "unknown"
     what = f"Variable {name!r}"
-    _check_size(what, dtype, from_proto(attributes["shape"].shape) if "shape" in attributes else None, LARGEST)
+    _check_size(what, dtype, shape_from_proto(attributes["shape"].shape) if "shape" in attributes else None, LARGEST)
     is_outermost = body is source.body
     if is_outermost and source.graph is not None:
         return dtype, _in_session(source, index, op)
@@ -105,7 +102,7 @@ def _check_size(what: str, dtype: str, shape: Any, largest: int) -> None:
 
 def _live(source: Source, body: Body, name: str) -> Array | None:
     """What a function captured; None for what is in a session or a file."""
-    state = held(source, body)
+    state = captured_state(source, body)
     found = state.live(name) if name in state.names else None
     if found is None:
         return None

@@ -14,14 +14,12 @@ from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
-from tfgraphwidget.sources.body import Body, Source
-from tfgraphwidget.sources.held import held
-from tfgraphwidget.sources.live import refusing
+from tfgraphwidget.sources import Body, Source, captured_state, wrap_tf_errors
 
 Array = np.ndarray[Any, Any]
 
 
-@refusing("read the variables' values")
+@wrap_tf_errors("read the variables' values")
 def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
     """The value of each variable by its handle op: in the session, the file's checkpoint, or the live variable.
 
@@ -38,7 +36,7 @@ def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dic
         return current_values(source.session, variables)
     if body is source.body and source.revive is not None and not source.refusal:
         return _of_file(source, variables)
-    state = held(source, body)
+    state = captured_state(source, body)
     live = {v.handle: state.live(v.handle) for v in variables if v.handle in state.names}
     far = [name for name, variable in live.items() if variable is None]
     read = state.values(far, "current") if far else {}
@@ -71,7 +69,7 @@ def constant(name: str, value: Array) -> Any:
     return node
 
 
-@refusing("work out the constants")
+@wrap_tf_errors("work out the constants")
 def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """The values of tensors that hang on constants only."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
@@ -82,7 +80,7 @@ def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
         return apart.run(tensors, {})
 
 
-@refusing("open a session")
+@wrap_tf_errors("open a session")
 def empty() -> tuple[tf.Graph, tf.compat.v1.Session]:
     """A new graph, and a session on it."""
     graph = tf.Graph()

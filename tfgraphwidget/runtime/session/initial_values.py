@@ -22,10 +22,10 @@ from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources.live import refusing
+from tfgraphwidget.sources import wrap_tf_errors
 
 
-@refusing("work out the initial values")
+@wrap_tf_errors("work out the initial values")
 def computed(
     session: tf.compat.v1.Session,
     index: GraphIndex,

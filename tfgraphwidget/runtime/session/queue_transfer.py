@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfgraphwidget.runtime.session.transfer_ops import Carriers, named, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.sources.runners import runner_def
+from tfgraphwidget.sources import runner_def
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small takes for ever
 

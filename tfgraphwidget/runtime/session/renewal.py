@@ -40,7 +40,7 @@ from tfgraphwidget.runtime.session.state_transfer import Carried, Iterators, Tab
 from tfgraphwidget.runtime.session.stateful_ops import Found, find
 from tfgraphwidget.runtime.session.transfer_ops import Carriers
 from tfgraphwidget.runtime.session.variable_values import check_session, told
-from tfgraphwidget.sources.live import refusing, session_of
+from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -171,14 +171,14 @@ def _swap(one: Any, other: Any) -> None:
     one._session, other._session = other._session, one._session
 
 
-@refusing("renew the session")
+@wrap_tf_errors("renew the session")
 def renew(session: Any) -> tuple[str, ...]:
     """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each thing that could not be kept.
 
     Of a MonitoredSession, or what else wraps one, it is the session inside that is renewed. Raises SessionRefused, and
     leaves the session as it was, when that cannot be.
     """
-    session = session_of(session)
+    session = unwrap_session(session)
     _check(session, getattr(session, "graph", None))
     renewal = Renewal.read(session, session.graph)
     renewal.carry()

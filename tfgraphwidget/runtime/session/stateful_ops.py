@@ -19,7 +19,7 @@ from tensorflow.python.framework import op_def_registry
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.graph.variables import RESOURCE_HANDLES
 from tfgraphwidget.runtime.live.edit_record import record_of
-from tfgraphwidget.sources.live import definition_of
+from tfgraphwidget.sources import function_definition
 
 # They have a key, but nothing that could be lost.
 _EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
@@ -81,7 +81,7 @@ def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> Found:
 
 def _bodies(graph: tf.Graph) -> Iterator[Any]:
     for function in graph._functions.values():
-        yield from definition_of(function).node_def
+        yield from function_definition(function).node_def
 
 
 def _key(node: Any) -> tuple[Any, ...]:

@@ -12,8 +12,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.sources.checkpoints import Checkpoint
-from tfgraphwidget.sources.restored import sliced
+from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.writable import check_place, unwritable, write_files
 
 _FILE = re.compile(r"\.(index|data-\d+-of-\d+)\Z")
@@ -75,5 +74,5 @@ def read(path: str, variables: Iterable[tuple[str, VariableDef]]) -> dict[str, A
         if key not in known:
             why = f"Checkpoint {path!r} has no value for {key!r}; save the originals under their names first."
             raise GraphEditError(why, [variable.handle])
-        found[variable.handle] = sliced(checkpoint.value(key), variable)
+        found[variable.handle] = variable_slice(checkpoint.value(key), variable)
     return found

@@ -26,8 +26,7 @@ from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, Answered
 from tfgraphwidget.runtime.sync import checkpoints, mixing
-from tfgraphwidget.sources.live import refusing
-from tfgraphwidget.sources.restored import keys_by_handle
+from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
 
 Pair = tuple[VariableDef, VariableDef]
 
@@ -85,7 +84,7 @@ class Sync:
                     [v.handle for v in pair],
                 )
 
-    @refusing("bring the copies up to date")
+    @wrap_tf_errors("bring the copies up to date")
     def sync(self, tau: float = 1.0) -> None:
         """Give each copy (1 - tau) of its own value and tau of the original's: with 1, the original's value.
 
@@ -115,7 +114,7 @@ class Sync:
         """The op that `sync` runs, if there is one already."""
         return self._made.get(None) if tau == 1 else next((op for _, op in self._mixing), None)
 
-    @refusing("add the op that brings the copies up to date")
+    @wrap_tf_errors("add the op that brings the copies up to date")
     def op(self, tau: Any = None) -> tf.Operation:
         """One op that brings the copies up to date whenever it is run; made once, and once more for each `tau`.
 
@@ -218,7 +217,7 @@ class Sync:
 
     def _keyed(self) -> list[tuple[str, VariableDef]]:
         """Each original, after the name of its value in checkpoints."""
-        told, own = self.keys(), keys_by_handle((), [o for o, _ in self.pairs])
+        told, own = self.keys(), checkpoint_keys((), [o for o, _ in self.pairs])
         return [(told.get(c.name, own[o.handle]), o) for o, c in self.pairs]
 
     def _session(self, model: Model) -> Answered:

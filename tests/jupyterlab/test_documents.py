@@ -1,0 +1,468 @@
+"""Documents of JupyterLab: found, opened, edited, saved, opened again with their edits."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import signal
+import weakref
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import IPython
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp, initialised
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.jupyterlab import documents, path_resolution, save_formats
+from tfgraphwidget.jupyterlab.comm_handler import CommHandler
+
+v1 = tf.compat.v1
+ODD_NAMES = (
+    'it\'s "quoted".pb',
+    "two  spaces .pb",
+    "größe 模型 🙂.pb",
+    "line\nbreak.pb",
+    "'); import os; os.remove('x') #.pb",
+    "{path}%s$(x)`y`.pb",
+)
+
+
+@pytest.fixture(autouse=True)
+def no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test's kernel has opened nothing yet."""
+    monkeypatch.setattr(documents, "_DOCUMENTS", {})
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+
+
+@pytest.fixture
+def frozen(tmp_path: Path, line: tf.Graph) -> Path:
+    """The graph x -> a -> b -> c as a file."""
+    path = tmp_path / "graph.pb"
+    path.write_bytes(line.as_graph_def().SerializeToString())
+    return path
+
+
+@pytest.fixture
+def meta(tmp_path: Path) -> Path:
+    """Two dense layers as a MetaGraphDef with its checkpoint; a folder of its name beside would hide that."""
+    graph, folder = build_mlp(resource=True), tmp_path / "trained"
+    folder.mkdir()
+    with initialised(graph) as session, graph.as_default():
+        v1.train.Saver().save(session, str(folder / "model"))
+    return folder / "model.meta"
+
+
+@pytest.fixture
+def saved_model(tmp_path: Path) -> Path:
+    """A SavedModel of a module with one variable."""
+    module = tf.Module()
+    module.w = tf.Variable(3.0)
+    module.f = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f)
+    return tmp_path / "model" / "saved_model.pb"
+
+
+def open_at(path: Path, **kept: Any) -> documents.Document:
+    """As the page asks: a path below the server's root."""
+    return documents.open_document({"path": path.name, "root": str(path.parent), **kept})
+
+
+def as_sent(told: dict[str, Any]) -> dict[str, Any]:
+    """What has gone to the page and back."""
+    sent: dict[str, Any] = json.loads(json.dumps(told))
+    return sent
+
+
+# Where a file lies
+
+
+def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path: Path) -> None:
+    file = tmp_path / "one" / "two" / "g.pb"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert path_resolution.resolve_path("one/two/g.pb", str(tmp_path), Path("/")) == file
+    assert path_resolution.resolve_path("one/two/g.pb", "", file.parent) == file
+    assert path_resolution.resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
+
+
+def test_the_home_folder_may_stand_for_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "g.pb").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert path_resolution.resolve_path("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
+
+
+def test_what_the_server_says_of_the_session_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "g.pb").touch()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "sub" / "g.pb"))
+    assert path_resolution.resolve_path("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
+
+
+@pytest.mark.parametrize("path", ["none.pb", "a\0b.pb", "x" * 5000, "/", ""])
+def test_a_path_that_is_nowhere_is_refused_in_one_sentence(tmp_path: Path, path: str) -> None:
+    if path in {"", "/"}:
+        with pytest.raises(NotAGraph, match="not a SavedModel"):
+            documents.open_document({"path": path, "root": str(tmp_path)})
+    else:
+        with pytest.raises(UnknownName, match="not on a disk that this kernel can read"):
+            documents.open_document({"path": path, "root": str(tmp_path)})
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(GraphEditError, match="path is no text"):
+        documents.open_document({"path": 3})
+
+
+# Opening
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_name_is_data_whatever_it_holds(frozen: Path, name: str) -> None:
+    odd = frozen.rename(frozen.parent / name)
+    document = open_at(odd)
+    assert document.path == odd
+    assert document.title == name
+    document.save({"kind": "text", "name": name + " 2"})
+    assert (odd.parent / f"{name} 2.pbtxt").is_file()
+
+
+def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
+    document = open_at(frozen)
+    assert open_at(frozen) is document
+    document.editor.remove("c")
+    again = open_at(frozen, again=True)
+    assert again is not document
+    assert not again.editor.history.done
+    assert "c" in again.editor.index.ids
+
+
+def test_a_file_that_is_opened_anew_lets_go_of_its_old_graph(frozen: Path) -> None:
+    document = open_at(frozen)
+    assert document.editor.widget.comm is not None
+    graph = weakref.ref(document.editor.graph)
+    editor = weakref.ref(document.editor)
+    del document
+    open_at(frozen, again=True)
+    gc.collect()
+    assert (editor(), graph()) == (None, None)
+
+
+@pytest.fixture
+def variables(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The kernel's variables."""
+    names: dict[str, Any] = {}
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(user_ns=names))
+    return names
+
+
+def test_a_documents_editor_is_the_variable_editor_and_follows_the_file(
+    frozen: Path, meta: Path, variables: dict[str, Any]
+) -> None:
+    assert open_at(frozen).editor is variables["editor"]
+    assert open_at(frozen, again=True).editor is variables["editor"]
+    assert open_at(meta).editor is variables["editor"]
+
+
+@pytest.mark.parametrize("make", [lambda: None, lambda: "vim", tgw.example], ids=["None", "a text", "an editor"])
+def test_a_variable_editor_of_ones_own_stays(frozen: Path, variables: dict[str, Any], make: Any) -> None:
+    variables["editor"] = mine = make()
+    open_at(frozen)
+    open_at(frozen, again=True)
+    assert variables["editor"] is mine
+
+
+def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
+    assert open_at(meta).editor.default_init() == "current"
+    for file in meta.parent.glob("model.*-*"):
+        file.unlink()
+    (meta.parent / "model.index").unlink()
+    assert open_at(meta, again=True).editor.default_init() == "initial"
+
+
+def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    assert document.title == "model"
+    assert document.folder == saved_model.parents[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"", "is empty"), (b"\x00\xff broken", "is not a GraphDef"), (b"%PDF-1.4 something else", "is not a GraphDef")],
+)
+def test_a_file_that_is_no_graph_is_refused_in_one_sentence(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "g.pb").write_bytes(content)
+    with pytest.raises(GraphEditError) as refused:
+        open_at(tmp_path / "g.pb")
+    assert why in refused.value.why
+    assert "g.pb" in refused.value.why
+    assert "\n" not in refused.value.why
+
+
+# What the page keeps
+
+
+def test_each_edit_is_told_once_and_looking_is_not(frozen: Path) -> None:
+    document, told = open_at(frozen), []
+    document.follow(told.append)
+    document.editor.mark("a:0", "b:0")
+    assert told == []
+    document.editor.bypass("b")
+    document.editor.undo()
+    document.editor.redo()
+    assert [(one["dirty"], one["count"]) for one in told] == [(True, 1), (False, 0), (True, 1)]
+    assert "bypass" in told[0]["line"]
+    document.unfollow(told.append)
+    document.editor.undo()
+    assert len(told) == 3
+
+
+def test_edits_are_done_again_after_a_restart(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    before.editor.remove("c")
+    kept = as_sent(before.changed())
+    documents._DOCUMENTS.clear()
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.editor.lines == before.editor.lines
+    assert after.changed() == before.changed()
+    assert after.notice == ""
+    after.editor.jump(0)
+    assert not after.changed()["dirty"]
+
+
+def test_edits_of_another_file_are_not_done(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    documents._DOCUMENTS.clear()
+    frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")  # the versions again
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert not after.editor.history.done
+    assert after.notice == "graph.pb has changed on disk since, so 1 edit of last time was not done again."
+
+
+def test_only_the_page_that_gave_edits_hears_that_they_were_not_done(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    documents._DOCUMENTS.clear()
+    frozen.write_bytes(frozen.read_bytes() + b"\x22\x02\x08\x01")
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.notice
+    assert open_at(frozen) is after  # a page that is reloaded, or another one
+    assert after.notice == ""
+
+
+def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    file = tmp_path / "graph.pb.edits.json"
+    file.write_text(json.dumps(as_sent(before.changed())["edits"]))
+    again = tgw.edit(frozen)
+    assert again.replay(file) == 1
+    assert again.lines == before.editor.lines
+
+
+def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.remove("c")
+    stamp = document.changed()["stamp"]
+    (frozen.parent / "below").mkdir()
+    moved = frozen.rename(frozen.parent / "below" / "other.pb")
+    with pytest.raises(UnknownName):
+        document.moved({"path": "nowhere.pb", "root": str(frozen.parent)})
+    assert document.title == "graph.pb"
+    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})
+    document.moved({"path": "below/other.pb", "root": str(frozen.parent)})  # another page says so too
+    told = document.changed()
+    assert (told["title"], told["count"], told["stamp"]) == ("other.pb", 1, stamp)
+    assert document.folder == moved.parent
+    assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
+    assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
+    assert f'tgw.edit("{moved}")' in document.editor.code()
+
+
+def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
+    before = open_at(frozen)
+    before.editor.bypass("b")
+    kept = as_sent(before.changed())
+    documents._DOCUMENTS.clear()
+    edits = json.loads(json.dumps(kept["edits"]).replace('"b"', '"gone"'))
+    after = open_at(frozen, edits=edits, stamp=kept["stamp"])
+    assert not after.editor.history.done
+    assert after.notice.startswith("1 edit of last time was not done again: ")
+    assert open_at(frozen, again=True, edits=[{"verb": "__import__('os')"}]).notice
+
+
+def test_an_edit_that_no_file_can_hold_is_told_of(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.insert("a:0", lambda t: t + 1)
+    told = document.changed()
+    assert told["edits"] is None
+    assert "function" in told["lost"]
+    assert told["dirty"]
+
+
+# Saving
+
+
+def test_the_kinds_begin_with_the_files_own(frozen: Path, meta: Path, saved_model: Path) -> None:
+    for path, first in ((frozen, "graph"), (meta, "meta"), (saved_model, "saved_model")):
+        told = open_at(path).kinds()
+        assert told["kinds"][0]["kind"] == first
+        assert told["kinds"][0]["name"] in {f"{path.stem}_edited{path.suffix}", "model_edited/"}
+        names = {kind["name"] for kind in told["kinds"]}
+        assert not any((Path(told["folder"]) / name).exists() for name in names)
+
+
+def test_kinds_that_the_source_does_not_allow_are_left_out(meta: Path) -> None:
+    for file in meta.parent.glob("model.*[!a]"):
+        file.unlink()
+    document = open_at(meta)
+    told = {kind["kind"]: kind for kind in document.kinds()["kinds"]}
+    assert told.keys().isdisjoint({"saved_model", "frozen", "script", "edits"})
+    assert {"graph", "text", "svg"} <= told.keys()
+    assert "without a checkpoint" in told["meta"]["about"]
+    about = document.save({"kind": "meta", "name": told["meta"]["name"]})["about"]
+    assert "no values here" in about
+    assert sorted(file.name for file in meta.parent.glob("model*")) == ["model.meta", "model_edited.meta"]
+
+
+def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None:
+    document = open_at(frozen)
+    last = document.kinds()["kinds"][-1]
+    assert last["refused"] == "choose its outputs in the drawing first"
+    document.editor.mark("x:0", "b:0")
+    assert not any(kind["refused"] for kind in document.kinds()["kinds"])
+
+
+@pytest.mark.parametrize("kind", [kind.kind for kind in save_formats._ALL])
+def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
+    document = open_at(meta)
+    document.editor.mark("x:0", "net/logits:0")
+    document.editor.set_attr("x", "shape", [2, 3])
+    told = {one["kind"]: one for one in document.kinds()["kinds"]}
+    reply = document.save({"kind": kind, "name": told[kind]["name"]})
+    assert Path(reply["path"]).exists()
+    assert reply["about"].startswith(f"Saved as model_edited{save_formats.find_save_format(kind).suffix}, ")
+    assert document.changed()["dirty"] is not told[kind]["keeps"]
+    if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
+        assert tgw.edit(reply["path"]).index.names
+
+
+def test_nothing_is_overwritten_without_being_asked(frozen: Path) -> None:
+    document, content = open_at(frozen), frozen.read_bytes()
+    document.editor.remove("c")
+    with pytest.raises(documents.Exists, match=r"A file 'graph\.pb' is there already"):
+        document.save({"kind": "graph", "name": "graph.pb"})
+    with pytest.raises(documents.Exists):
+        document.save({"kind": "graph", "name": "graph", "replace": "yes"})
+    assert frozen.read_bytes() == content
+    document.save({"kind": "graph", "name": "graph.pb", "replace": True})
+    assert "c" not in tgw.edit(frozen).index.ids
+
+
+def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
+    document = open_at(frozen)
+    document.editor.remove("c")
+    document.save({"kind": "graph", "name": "graph.pb", "replace": True})
+    assert not document.changed()["dirty"]
+    document.editor.bypass("a")
+    kept = as_sent(document.changed())
+    assert len(kept["edits"]) == 1
+    documents._DOCUMENTS.clear()
+    after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
+    assert after.notice == ""
+    assert len(after.editor.history.done) == 1
+    document.editor.jump(0)
+    assert document.changed()["edits"] is None
+    assert "save again" in document.changed()["lost"]
+
+
+def test_the_file_that_is_edited_does_not_become_a_frozen_part_of_itself(frozen: Path) -> None:
+    """The edits that are done since could not be done again on what is left in it."""
+    document, content = open_at(frozen), frozen.read_bytes()
+    document.editor.mark("x:0", "b:0")
+    for name in ("graph.pb", "graph", "./graph.pb"):
+        with pytest.raises(GraphEditError, match=r"^graph\.pb is the graph that is edited here.*give another name\.$"):
+            document.save({"kind": "frozen", "name": name, "replace": True})
+    assert frozen.read_bytes() == content
+    assert document.save({"kind": "frozen", "name": "part"})["name"] == "part.pb"
+
+
+def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    with pytest.raises(documents.Exists, match="The folder 'model' is there already"):
+        document.save({"kind": "saved_model", "name": "model/"})
+    document.save({"kind": "saved_model", "name": "model/", "replace": True})
+    assert tf.saved_model.load(str(saved_model.parent)).signatures
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "x\0y", "sub/", "nowhere/g.pb", ".", "..", "./..", "~no one is called so/g.pb", "a\ud800"],
+)
+def test_a_name_that_cannot_be_is_refused(frozen: Path, name: str) -> None:
+    with pytest.raises(GraphEditError):
+        open_at(frozen).save({"kind": "graph", "name": name})
+    assert sorted(entry.name for entry in frozen.parent.iterdir()) == ["graph.pb"]
+
+
+def test_a_name_with_the_ending_of_another_kind_is_refused(frozen: Path) -> None:
+    document = open_at(frozen)
+    for kind, name, why in (
+        ("graph", "b.meta", "'b.meta' ends in .meta, and the kind chosen is GraphDef: choose the kind MetaGraph, or "),
+        (
+            "meta",
+            "b.PB",
+            "ends in .pb, and the kind chosen is MetaGraph: choose the kind Frozen graph or GraphDef, or ",
+        ),
+        ("saved_model", "b.svg/", "ends in .svg, and the kind chosen is SavedModel: choose the kind Picture, SVG, or "),
+    ):
+        with pytest.raises(GraphEditError, match=re.escape(why)):
+            document.save({"kind": kind, "name": name})
+    assert [entry.name for entry in frozen.parent.iterdir()] == ["graph.pb"]
+    for name, written in (("v1.2", "v1.2.pb"), ("net.PB", "net.PB"), ("a.meta.pb", "a.meta.pb")):
+        assert document.save({"kind": "graph", "name": name})["name"] == written
+
+
+def test_an_unknown_kind_is_refused(frozen: Path) -> None:
+    with pytest.raises(GraphEditError, match="no such kind"):
+        open_at(frozen).save({"kind": "exe", "name": "g"})
+
+
+class Line:
+    """The kernel's end of a comm, and what has gone through it."""
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.send = self.sent.append
+
+    def on_msg(self, heard: Any) -> None:
+        self.say = lambda data: heard({"content": {"data": data}})
+
+    def on_close(self, closed: Any) -> None:
+        pass
+
+
+def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
+    frozen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, size = Line(), documents.format_size
+
+    def interrupted(count: int) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return size(count)
+
+    CommHandler(line)
+    line.say({"id": 1, "type": "file", "path": frozen.name, "root": str(frozen.parent)})
+    monkeypatch.setattr(documents, "format_size", interrupted)
+    line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
+    assert (frozen.parent / "other.pb").is_file()
+    assert line.sent[-1] == {"type": "refused", "why": "This was interrupted.", "error": "Interrupted", "id": 2}

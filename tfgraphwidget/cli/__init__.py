@@ -1,0 +1,81 @@
+"""The `tfgraphwidget` command: demo, show, info, code, export, diff, run-script.
+
+Exit codes: 0 done (diff: the graphs are equal), 1 refused (diff: the graphs differ), 2 usage error (diff: a graph
+could not be read), 130 interrupted by Ctrl-C. An error is one sentence on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import traceback
+
+from tfgraphwidget.cli.console import print_note, print_output
+from tfgraphwidget.cli.parser import create_parser
+from tfgraphwidget.errors import GraphEditError
+
+REFUSED, MISUSED, INTERRUPTED = 1, 2, 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; the exit code."""
+    options = create_parser().parse_args(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what TensorFlow says of graphics cards is no answer
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no name stops a terminal that lacks its letters
+    try:
+        return _run(options)
+    except GraphEditError as error:
+        return _refused(options, error.why)
+    except KeyboardInterrupt:
+        print_note("tfgraphwidget: interrupted.")
+        return INTERRUPTED
+    except MemoryError:
+        return _refused(options, "There is not enough memory for this graph.")
+    except OSError as error:  # a full disk
+        what = f" {str(error.filename)!r}" if error.filename else ""
+        return _refused(options, f"The system refuses{what}: {error.strerror or error}.")
+    except Exception:
+        if options.command != "diff":  # whose 1 says that the graphs differ
+            raise
+        traceback.print_exc()
+        return MISUSED
+
+
+def _refused(options: argparse.Namespace, why: str) -> int:
+    from tfgraphwidget.cli.formatting import escape
+
+    print_note(f"tfgraphwidget: {escape(why)}")
+    return MISUSED if options.command == "diff" else REFUSED
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Each command's module is loaded when it is asked for: most need TensorFlow, which takes seconds."""
+    if options.command == "info":
+        return _info(options)
+    if options.command == "demo" or (options.command == "show" and options.html is None):
+        from tfgraphwidget.cli import server
+
+        return server.demo(options) if options.command == "demo" else server.show(options)
+    from tfgraphwidget.cli import commands
+
+    run = {
+        "show": commands.write_page,
+        "code": commands.print_code,
+        "export": commands.export,
+        "diff": commands.print_diff,
+        "run-script": commands.run_script,
+    }
+    return run[options.command](options)
+
+
+def _info(options: argparse.Namespace) -> int:
+    import json
+
+    from tfgraphwidget.cli.info import format_info, info
+
+    told = info(options.file)
+    print_output(json.dumps(told, indent=1) if options.json else format_info(told))
+    return 0

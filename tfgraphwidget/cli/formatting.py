@@ -1,0 +1,35 @@
+"""Names and numbers as a terminal shows them."""
+
+from __future__ import annotations
+
+_UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def escape(text: str) -> str:
+    r"""A name on one line, without what a terminal would obey.
+
+    >>> escape("a\nb")
+    'a\\nb'
+    """
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def format_size(count_of_bytes: int) -> str:
+    """Bytes as people say them.
+
+    >>> format_size(999), format_size(999_600), format_size(93_600_000)
+    ('999 bytes', '1 MB', '93.6 MB')
+    """
+    value, unit = float(count_of_bytes), 0
+    while value >= (999.5 if unit else 1000) and unit < len(_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_UNITS[unit]}"
+
+
+def format_count(number: int, what: str) -> str:
+    """How many there are.
+
+    >>> format_count(1, "op"), format_count(1200, "op")
+    ('1 op', '1,200 ops')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

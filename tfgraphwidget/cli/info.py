@@ -1,0 +1,81 @@
+"""`tfgraphwidget info`: what a file holds, counted without TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tfgraphwidget.cli.formatting import escape, format_count, format_size
+from tfgraphwidget.sources import describe_file, parse_path
+
+_MOST_TYPES = 12
+_MOST_NAMES = 10
+_MOST_ENDS = 8
+
+
+def info(path: str) -> dict[str, Any]:
+    """What a file or a SavedModel's folder holds, as JSON has it. Raises GraphEditError."""
+    return {"file": path, **describe_file(parse_path(path, "path"))}
+
+
+def format_info(told: dict[str, Any]) -> str:
+    """The same in lines for people."""
+    many = len(told["graphs"]) > 1
+    lines = [f"{escape(told['file'])}: {told['kind']}, {format_size(told['bytes'])}"]
+    for graph in told["graphs"]:
+        lines += [f"  graph with tags {', '.join(graph['tags']) or 'none'}"] if many else []
+        lines += [f"  {label:<16}{line}" for label, line in _lines(graph)]
+    return "\n".join(lines)
+
+
+def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    functions, variables = graph["functions"], graph["variables"]
+    of_functions = (
+        f", and {functions['ops']:,} in {format_count(functions['count'], 'function')}" if functions["count"] else ""
+    )
+    yield "ops", f"{graph['ops']:,}{of_functions}"
+    types = list(graph["types"].items())
+    told = ", ".join(f"{escape(kind)} {number:,}" for kind, number in types[:_MOST_TYPES])
+    yield (
+        "types",
+        told + (f" and {format_count(len(types) - _MOST_TYPES, 'type')} more" if len(types) > _MOST_TYPES else ""),
+    )
+    yield "variables", f"{len(variables):,}, {format_size(graph['variable_bytes'])}" if variables else "none"
+    yield from _named(variables)
+    if graph["constants"]["count"]:
+        yield "constants", f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}"
+    yield "control flow", ", ".join(f"{number:,} {kind}" for kind, number in graph["control_flow"].items()) or "none"
+    if graph["inputs"]:
+        yield "placeholders", f"{len(graph['inputs']):,}"
+        yield from _named(graph["inputs"])
+    if graph["ends"]:
+        yield "unused outputs", _ends(graph["ends"])
+    if graph["devices"]:
+        yield "devices", ", ".join(map(escape, graph["devices"]))
+    for signature in graph["signatures"]:
+        yield "signature", escape(signature["name"])
+        for arrow, side in (("→", signature["inputs"]), ("←", signature["outputs"])):
+            for key, tensor in side.items():
+                yield "", f"  {arrow} {escape(key)}: {_type(tensor)} ({escape(tensor['tensor'])})"
+    producer = f"TensorFlow {escape(graph['tensorflow'])}" if graph["tensorflow"] else ""
+    version = f"GraphDef version {graph['producer']}" if graph["producer"] else ""
+    yield "written by", ", ".join(filter(None, (producer, version))) or "not told"
+
+
+def _ends(ends: list[dict[str, str]]) -> str:
+    some = [f"{escape(end['name'])} ({escape(end['type'])})" for end in ends[:_MOST_ENDS]]
+    more = [f"+{len(ends) - _MOST_ENDS:,} more"] if len(ends) > _MOST_ENDS else []
+    return ", ".join([*some, *more])
+
+
+def _named(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for tensor in tensors[:_MOST_NAMES]:
+        yield "", f"  {escape(tensor['name'])}: {_type(tensor)}"
+    if len(tensors) > _MOST_NAMES:
+        yield "", f"  … and {len(tensors) - _MOST_NAMES:,} more (--json has them all)"
+
+
+def _type(tensor: dict[str, Any]) -> str:
+    shape = tensor["shape"]
+    told = "of unknown shape" if shape is None else f"({', '.join('?' if n is None else str(n) for n in shape)})"
+    return f"{tensor['dtype'] or 'any'} {told}"

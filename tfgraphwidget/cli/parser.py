@@ -1,0 +1,156 @@
+"""The parser of the command line, and the text of --help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from tfgraphwidget.sources import listed_suffixes
+
+_EXAMPLES = """\
+examples:
+  tfgraphwidget demo                                   open the first notebook in JupyterLab
+  tfgraphwidget show model.pb                          view and edit a graph in JupyterLab
+  tfgraphwidget show model.pb --html model.html        write a page that needs no server
+  tfgraphwidget info saved_model/                      list ops, variables, signatures and sizes
+  tfgraphwidget diff before.pb after.pb                list what changed
+  tfgraphwidget export m.meta out.pb --checkpoint m --frozen --outputs softmax
+  tfgraphwidget code model.pb edits.json               print the Python of edits that editor.save("edits.json") wrote
+
+exit codes:
+  0    done; for diff: the graphs are equal
+  1    refused, with the reason on stderr; for diff: the graphs differ
+  2    usage error; for diff: a graph could not be read
+  130  interrupted by Ctrl-C; no partly written file is left
+
+Run "tfgraphwidget COMMAND --help" for the options of a command.
+"""
+_UNUSED_OUTPUTS = """
+
+"unused outputs" lists ops without consumers, except training and bookkeeping ops. These are usually the model's
+outputs; pass them to `export --outputs`."""
+_EDITS = 'the edits in a file that editor.save("edits.json") wrote'
+
+Add = Callable[..., argparse.ArgumentParser]
+
+
+def create_parser() -> argparse.ArgumentParser:
+    """The parser of `tfgraphwidget`; its result has the name of the command as `command`."""
+    about = (
+        "See, edit and export TensorFlow graphs.\n\n"
+        f"FILE is a SavedModel's directory or its saved_model.pb, or a {listed_suffixes()} file with a graph.\n"
+    )
+    parser: argparse.ArgumentParser = _create(argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+
+    def add(name: str, about: str, *examples: str) -> argparse.ArgumentParser:
+        lines = "".join(f"  tfgraphwidget {name} {example}\n" for example in examples)
+        command: argparse.ArgumentParser = _create(
+            commands.add_parser, f"{about[0].upper()}{about[1:]}.", f"examples:\n{lines}", name=name, help=about
+        )
+        return command
+
+    _add_demo(add)
+    _add_show(add)
+    _add_info(add)
+    _add_code(add)
+    _add_export(add)
+    _add_diff(add)
+    _add_run_script(add)
+    return parser
+
+
+def _create(make: Any, about: str, epilog: str, **options: Any) -> Any:
+    name = options.pop("name", None)
+    form = argparse.RawDescriptionHelpFormatter
+    return make(*([name] if name else []), description=about, epilog=epilog, formatter_class=form, **options)
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text[:6]) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535")
+    return int(text)
+
+
+def _file() -> str:
+    return f"a SavedModel's directory, or a {listed_suffixes()} file"
+
+
+def _add_demo(add: Add) -> None:
+    demo = add("demo", "open the first notebook in JupyterLab and print its URL", "", "--port 9000 --browser")
+    demo.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
+    demo.add_argument("--browser", action="store_true", help="also open the URL in a browser")
+
+
+def _add_show(add: Add) -> None:
+    show = add("show", "open a file in JupyterLab, or write it as one page", "model.pb", "saved/ --html model.html")
+    show.add_argument("file", metavar="FILE", help=_file())
+    show.add_argument("--html", metavar="OUT", help="write a page that needs no server and no network, and exit")
+    show.add_argument("--port", type=_port, default=8888, help="the first port to try (default: 8888)")
+    show.add_argument("--no-browser", action="store_true", help="only print the URL")
+    _add_open_options(show)
+
+
+def _add_info(add: Add) -> None:
+    info = add("info", "describe what a file holds, without TensorFlow", "model.pb", "saved_model/ --json")
+    info.description = f"{info.description}{_UNUSED_OUTPUTS}"
+    info.add_argument("file", metavar="FILE", help=_file())
+    info.add_argument("--json", action="store_true", help="print JSON with all names")
+
+
+def _add_code(add: Add) -> None:
+    code = add("code", "print the Python code of a file of edits", "model.pb edits.json > edits.py")
+    code.add_argument("file", metavar="FILE", help=_file())
+    code.add_argument("edits", metavar="EDITS.json", help=_EDITS)
+    _add_open_options(code)
+
+
+def _add_export(add: Add) -> None:
+    export = add(
+        "export",
+        "write a graph in another format, edited or unchanged",
+        "saved_model/ model.pb --frozen",
+        "model.pb part/ --inputs image=x:0 --outputs probabilities=softmax:0",
+        "model.pb edited.pb --edits edits.json",
+        "model.meta picture.svg",
+    )
+    export.add_argument("file", metavar="FILE", help=_file())
+    export.add_argument(
+        "out",
+        metavar="OUT",
+        help="a directory for a SavedModel, or a .pb .pbtxt .meta .svg .png .pdf .dot .graphml .html file",
+    )
+    for side in ("inputs", "outputs"):
+        about = f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be repeated"
+        export.add_argument(f"--{side}", metavar="NAMES", action="append", help=about)
+    export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
+    export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
+    export.add_argument("--no-verify", action="store_true", help="do not load the written model and compare it")
+    _add_open_options(export)
+
+
+def _add_diff(add: Add) -> None:
+    diff = add("diff", "list the differences between two graphs", "before.pb after.pb", "a.pb b/ --json")
+    diff.add_argument("before", metavar="A", help=_file())
+    diff.add_argument("after", metavar="B", help="the file or directory to compare it with")
+    diff.add_argument("--json", action="store_true", help="print every difference, as a JSON list of rows")
+
+
+def _add_run_script(add: Add) -> None:
+    run = add(
+        "run-script",
+        'run a script that editor.save("edits.py") wrote; it is Python code, so run only scripts that you trust',
+        "edits.py",
+        "edits.py model.pb --out edited.pb",
+        "edits.py a.pb b.pb c.pb --out folder/",
+    )
+    run.add_argument("script", metavar="SCRIPT.py")
+    run.add_argument("files", metavar="FILE", nargs="*", help="edit these in place of the file that the script opens")
+    run.add_argument("--out", metavar="OUT", help="save the result; for several FILEs an existing directory")
+
+
+def _add_open_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--signature", metavar="NAME", help="signature to use, if the file has several")
+    command.add_argument("--checkpoint", metavar="PREFIX", help="checkpoint with the values of the variables")
+    command.add_argument("--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs")

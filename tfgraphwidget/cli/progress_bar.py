@@ -1,0 +1,59 @@
+"""How far long work is, on stderr: a bar on a terminal, a line for each thing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from tfgraphwidget.cli.console import write_text
+from tfgraphwidget.progress import told_to
+
+_WIDE = 24
+_OFTEN = 0.1  # seconds between two pictures of the bar
+_CLEAR = "\r\x1b[K"
+
+
+class ProgressBar:
+    """Draws on `out`, if there is one; `close` leaves nothing of it behind on a terminal."""
+
+    def __init__(self, out: TextIO | None) -> None:
+        self._out = out
+        self._is_terminal = out is not None and out.isatty()
+        self._what = ""
+        self._drawn = 0.0
+
+    def tell(self, what: str, done: int = 0, total: int = 0) -> None:
+        """What is being done, and how much of how much of it; 0 of 0 where nobody can say."""
+        if not self._is_terminal:
+            if what != self._what:
+                self._draw(f"{what} …\n")
+        elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
+            full = _WIDE * min(done, total) // total if total else 0
+            told = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
+            self._draw(f"{_CLEAR}{what}{told}")
+            self._drawn = time.monotonic()
+        self._what = what
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._is_terminal and self._what:
+            self._draw(_CLEAR)
+        self._what = ""
+
+    def _draw(self, text: str) -> None:
+        with suppress(OSError):  # nobody looks any more, and the work goes on
+            write_text(self._out, text)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
+    """A bar that shows what is told in here."""
+    drawn = ProgressBar(sys.stderr)
+    with told_to((lambda *_: None) if quiet else drawn.tell):
+        try:
+            yield drawn
+        finally:
+            drawn.close()

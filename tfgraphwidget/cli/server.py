@@ -1,0 +1,82 @@
+"""`tfgraphwidget demo` and `show`: a JupyterLab of one's own, on a free port of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import quote
+
+from tfgraphwidget.cli.console import print_output
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import locate_file, recognize
+
+_NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Open the first notebook."""
+    if not _NOTEBOOK.is_file():
+        raise GraphEditError(
+            f"{_NOTEBOOK.name} is not beside the package; run the demo from a clone of the repository."
+        )
+    return _serve(_NOTEBOOK, _NOTEBOOK.parent, options.port, browser=options.browser)
+
+
+def show(options: argparse.Namespace) -> int:
+    """Open a file in the editor's document, or of a SavedModel's folder the file with the graph."""
+    locate_file(Path(options.file))  # a sentence about it names it as it was given
+    path = Path(os.path.abspath(options.file))  # noqa: PTH100  # a link is shown by the name it was given
+    root, file = path.parent, locate_file(path)
+    if any(part.startswith(".") for part in file.relative_to(root).parts):
+        raise GraphEditError(f"Jupyter opens no hidden files, and {file.name!r} is one; give it another name.")
+    recognize(file)
+    return _serve(file, root, options.port, browser=not options.no_browser)
+
+
+def document_address(file: Path, root: Path) -> str:
+    """Where JupyterLab shows a file, after the host: every character of a name that a URL would read is quoted."""
+    return f"lab/tree/{quote(file.relative_to(root).as_posix())}"
+
+
+def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
+    if find_spec("jupyterlab") is None:
+        raise GraphEditError("JupyterLab is not installed here; install it: pip install jupyterlab.")
+    port, token = _free_port(port), secrets.token_hex(16)
+    where = document_address(file, root)
+    url = f"http://127.0.0.1:{port}/{where}?token={token}"
+    print_output(f"\n    Open this in a browser:\n\n    {url}\n\n    Ctrl-C ends it.\n")
+    command = [sys.executable, "-m", "jupyterlab", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0"]
+    command += [f"--ServerApp.root_dir={root}", "--ServerApp.log_level=WARN", *([] if browser else ["--no-browser"])]
+    command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    if browser:
+        command.append(f"--LabApp.default_url=/{where}")
+    # The token is in the environment, and not where everybody on the machine reads what was called with what.
+    with subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token}, cwd=_apart()) as server:
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
+                return server.wait()
+
+
+def _apart() -> Path:
+    """Jupyter's folder for runtime files: `python -m` imports from the folder it is run in, which may be the file's."""
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    folder = Path(jupyter_runtime_dir())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _free_port(first: int) -> int:
+    """The first port from `first` on that nobody listens on."""
+    for port in range(first, min(first + 200, 65536)):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return port
+    raise GraphEditError(f"There is no free port from {first} on; give another with --port.")

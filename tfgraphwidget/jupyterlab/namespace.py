@@ -1,0 +1,298 @@
+"""Namespace: the person's own variables, which of them hold a graph, and editors that become variables among them.
+
+Nothing of theirs is run to find out: a class is known by the module and the name that it was defined with, read from
+the type itself, so neither a property, a proxy's `__class__`, nor a lazy module's `__getattr__` is touched. A kernel
+that has not loaded TensorFlow holds no graph, and does not load it for being asked.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import sys
+import tokenize
+import weakref
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.cli.formatting import format_count
+from tfgraphwidget.edits.serialization import python_source
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.names import did_you_mean
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.edits.history import Step
+
+Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
+Tell = Callable[[dict[str, Any]], None]
+
+DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
+_MOST = 500  # choices; a list that a person can look through
+_KINDS = {
+    "tfgraphwidget.editor.GraphEditor": "editor",
+    "keras.src.models.model.Model": "Keras model",
+    "tensorflow.python.client.session.BaseSession": "session",
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function": "tf.function",
+    "tensorflow.python.eager.polymorphic_function.concrete_function.ConcreteFunction": "ConcreteFunction",
+    "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
+    "tensorflow.python.framework.ops.Graph": "tf.Graph",
+}
+_MRO = type.__dict__["__mro__"].__get__
+_NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
+_made: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was opened here, and its editor
+
+
+def user_namespace() -> Namespace:
+    """The variables of the notebook's cells; empty where there is no IPython."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return {} if shell is None else shell.user_ns
+
+
+def graph_kind(thing: object) -> str:
+    """What kind of graph it holds, in TensorFlow's words; "" for none."""
+    return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_dotted(cls)))), "")
+
+
+def _dotted(cls: type) -> str:
+    """Where a class was defined; "" when it does not say."""
+    try:
+        module, name = (get(cls) for get in _NAMED)
+    except AttributeError:
+        return ""
+    return f"{module}.{name}" if isinstance(module, str) else ""
+
+
+def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
+    """What can be opened, as {name, kind, about}: the default graph if it has ops, then variables as they were made.
+
+    Names that begin with an underscore are left out.
+    """
+    held = list(_graphs(user_namespace() if namespace is None else namespace))
+    default = _default_graph()
+    if default is not None and default.version and all(thing is not default for _, thing, _ in held):
+        held.insert(0, (DEFAULT, default, "default graph"))
+    return [{"name": name, "kind": kind, "about": _about(thing, kind, default)} for name, thing, kind in held[:_MOST]]
+
+
+def _graphs(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
+    """(name, object, kind) of each variable that holds a graph."""
+    for name, thing in list(namespace.items()):
+        if isinstance(name, str) and not name.startswith("_") and (kind := graph_kind(thing)):
+            yield name, thing, kind
+
+
+def _default_graph() -> Any:
+    """TensorFlow's default graph, outside of functions; None while TensorFlow is not loaded."""
+    ops = sys.modules.get("tensorflow.python.framework.ops")
+    return None if ops is None or not hasattr(ops, "get_default_graph") else ops.get_default_graph()
+
+
+def _about(thing: Any, kind: str, default: Any) -> str:
+    """A few words on it; "" when it does not tell."""
+    try:
+        if kind == "editor":
+            return f"{format_count(len(thing.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
+        if kind == "session":
+            return format_count(thing.graph.version, "op")
+        if kind in ("default graph", "tf.Graph", "FuncGraph"):
+            note = ", the default graph" if thing is default and kind == "tf.Graph" else ""
+            return f"{format_count(thing.version, 'op')}{note}"
+        if kind == "Keras model":
+            return (
+                f"{type(thing).__name__}, {format_count(len(thing.layers), 'layer')}"
+                if thing.built
+                else "not built yet"
+            )
+        return str(thing.__name__ if kind == "tf.function" else thing.name)
+    except Exception:  # a subclass of the person's own may raise what it likes
+        return ""
+
+
+def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
+    """The editor of what a variable holds, as a variable itself; one that exists for it is used again.
+
+    Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit` raises.
+    """
+    variables = user_namespace() if namespace is None else namespace
+    thing = _named(name, variables)
+    known = thing if graph_kind(thing) == "editor" else _known(thing, variables)
+    editor = _edited(thing, variables) if known is None else known
+    title = f"{name}" if name else "default graph"
+    return Panel(editor, variables, title, is_new=known is None, said=_said(thing, editor, variables))
+
+
+def _said(thing: Any, editor: GraphEditor, variables: Namespace) -> str:
+    """The Python that opens it again, where a variable has it; "" where none does."""
+    if thing is editor:
+        thing = next((of() for of, made in _made if made() is editor), None)
+    names = {id(held): name for name, held, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
+    if thing is None or id(thing) not in names:
+        return ""
+    session = names.get(id(editor.session)) if thing is not editor.session else None
+    return f"tgw.edit({names[id(thing)]}{f', session={session}' if session else ''})"
+
+
+def _named(name: object, variables: Namespace) -> Any:
+    if name == DEFAULT:
+        return _default_graph() if _default_graph() is not None else _loaded_default()
+    thing = variables.get(name) if isinstance(name, str) else None
+    if thing is None or not graph_kind(thing):
+        known = [known for known, _, _ in _graphs(variables)]
+        raise UnknownName(f"There is no graph in a variable {name!r} any more.{did_you_mean(str(name), known)}")
+    return thing
+
+
+def _loaded_default() -> Any:
+    raise UnknownName("TensorFlow is not loaded in this kernel, so there is no graph; run the cells that make one.")
+
+
+def _known(thing: Any, variables: Namespace) -> GraphEditor | None:
+    """The editor that was opened on this very object before, here or in a cell."""
+    _made[:] = [pair for pair in _made if pair[0]() is not None and pair[1]() is not None]
+    for of, editor in _made:
+        if of() is thing:
+            return editor()
+    for held in list(variables.values()):
+        if graph_kind(held) == "editor" and any(thing is one for one in (held._source.graph, held._source.session)):
+            return held  # type: ignore[no-any-return]  # kind_of has looked
+    return None
+
+
+def _edited(thing: Any, variables: Namespace) -> GraphEditor:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.sources import open_source
+    from tfgraphwidget.widget import GraphWidget
+
+    editor = GraphEditor(open_source(thing, _session_of(thing, variables)), show=GraphWidget)
+    _made.append((weakref.ref(thing), weakref.ref(editor)))
+    return editor
+
+
+def _session_of(thing: Any, variables: Namespace) -> Any:
+    """The one session among the variables that runs a graph, when there is just one and none is the default."""
+    client = sys.modules.get("tensorflow.python.framework.ops")
+    if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:
+        return None
+    sessions = {id(held): held for _, held, kind in _graphs(variables) if kind == "session"}
+    running = [held for held in sessions.values() if held.graph is thing and not getattr(held, "_closed", False)]
+    return running[0] if len(running) == 1 else None
+
+
+class Panel:
+    """One page's view of an editor: `variable` is its name in the notebook, `title` that of what it shows.
+
+    `is_new` says that the editor was made for it: no code has said how it is to be seen. `said` is the Python that
+    opens it again, or "".
+    """
+
+    def __init__(
+        self, editor: GraphEditor, variables: Namespace, title: str, *, is_new: bool = False, said: str = ""
+    ) -> None:
+        self.editor = editor
+        self.is_new = is_new
+        self.title = title
+        self._variables = variables
+        self._said = said
+        self.variable = _given(variables, "editor", editor)
+        self._tell: Tell | None = None
+        self._done = self._commands()
+        self._line = ""
+
+    def follow(self, tell: Tell) -> None:
+        """Call `tell` with `changed()` after each edit from now on."""
+        self._tell = tell
+        self.editor.listeners.append(self._follow)
+
+    def unfollow(self, _: Tell) -> None:
+        """Say nothing any more."""
+        self._tell = None
+        if self._follow in self.editor.listeners:
+            self.editor.listeners.remove(self._follow)
+
+    def changed(self) -> dict[str, Any]:
+        """What a page shows: the newest edit's `line` of Python, which is to be put into a cell.
+
+        `opening` is the line that makes the editor again after a restart of the kernel; `count` is that of the edits.
+        """
+        done = {"dirty": bool(self._done), "count": len(self._done), "line": self._line}
+        return {"title": self.title, "variable": self.variable, "opening": self._opening(), **done}
+
+    def _opening(self) -> str:
+        is_imported = self._variables.get("tgw") is sys.modules["tfgraphwidget"]
+        before = "" if is_imported else "import tfgraphwidget as tgw; "
+        return f"{before}{self.variable} = {self._said}" if self._said else ""
+
+    def _commands(self) -> tuple[int, ...]:
+        return tuple(id(step.command) for step in self.editor.history.done)
+
+    def _follow(self) -> None:
+        """After a change: of edits the page is told, and what one made becomes a variable."""
+        before, self._done = self._done, self._commands()
+        if self._done == before:
+            return
+        steps = self.editor.history.done
+        self._line = self._written(steps[-1]) if steps else ""
+        if self._tell is not None:
+            self._tell(self.changed())
+
+    def _written(self, step: Step) -> str:
+        """The line of an edit, with the names that things really have in the notebook."""
+        self.variable = _given(self._variables, "editor", self.editor)  # a cell may have given the name to another
+        line, name = python_source.line(step.command), python_source.result(step.command)
+        names = {"editor": self.variable}
+        if name and step.made and _asked_by_page():
+            names[name] = _given(self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made))
+        return rename_variables(line, names)
+
+
+def _given(variables: Namespace, wanted: str, thing: Any) -> str:
+    """The name under which a thing is a variable: the one it has, or `wanted`, with a number if that is another's."""
+    for name, held in [(wanted, variables.get(wanted)), *variables.items()]:
+        if isinstance(name, str) and not name.startswith("_") and _is_same(held, thing):
+            return name
+    name = next(name for name in _numbered(wanted) if name not in variables)
+    variables[name] = thing
+    return name
+
+
+def _is_same(held: Any, thing: Any) -> bool:
+    """Whether it is the thing, or a list of the very same ones: undo and redo list anew what an edit has made."""
+    if type(held) is list and type(thing) is list and len(held) == len(thing):
+        return all(one is other for one, other in zip(held, thing, strict=True))
+    return held is thing
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """The name, then name_2, name_3, ..."""
+    yield name
+    yield from (f"{name}_{number}" for number in itertools.count(2))
+
+
+def _asked_by_page() -> bool:
+    """Whether what is being done was asked for in a page: a cell gives names itself."""
+    from IPython import get_ipython
+
+    kernel = getattr(get_ipython(), "kernel", None)
+    if kernel is None:
+        return True
+    return bool(kernel.get_parent().get("header", {}).get("msg_type") != "execute_request")
+
+
+def rename_variables(line: str, names: Mapping[str, str]) -> str:
+    """A line of Python with other names for its variables; attributes, keywords and texts stay.
+
+    >>> rename_variables("copy = editor.clone(into='copy', of=editor.copies)", {"editor": "editor_2", "copy": "copy_2"})
+    "copy_2 = editor_2.clone(into='copy', of=editor_2.copies)"
+    """
+    parts, end, before = [], 0, ""
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(line).readline) if token.start[0] == 1]
+    for token, after in itertools.pairwise(tokens):
+        is_keyword = after.string == "=" and before in ("(", ",")
+        if token.type == tokenize.NAME and before != "." and not is_keyword and token.string in names:
+            parts += [line[end : token.start[1]], names[token.string]]
+            end = token.end[1]
+        before = token.string
+    return "".join([*parts, line[end:]])

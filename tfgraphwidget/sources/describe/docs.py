@@ -1,0 +1,134 @@
+"""What TensorFlow says of an op type: its documentation, and what each input, output and attribute is.
+
+The registry's OpDefs come without words. Those that are built into `tf.raw_ops`, one function for each op type, are
+the same text, and are read from there (tests/test_tensorflow_facts.py::test_raw_ops_carry_the_documentation).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from tfgraphwidget.sources.describe.ops import attribute_text
+from tfgraphwidget.sources.inference.dtypes import dtype_name
+
+_SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
+_ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
+_ENTRY = re.compile(r"^  (\w+): (.*)$")
+_TENSORS = re.compile(r"^A tuple of `Tensor` objects \([\w, ]*\)\.\n*")
+Arguments = tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """`arguments` are (sort, name, text), with the sorts "input", "output" and "attribute"."""
+
+    summary: str = ""
+    about: str = ""
+    arguments: Arguments = ()
+
+
+def documentation(op_type: str, definition: Any) -> Documentation:
+    """What TensorFlow says of an op type; of one that it has no words for, what its OpDef says.
+
+    `definition` is the OpDef, or the signature of the function of that name, or None where nobody knows the type.
+    """
+    if definition is None:
+        return Documentation()
+    return _documented(op_type, op_def_registry.get(op_type) is not None, definition.SerializeToString())
+
+
+@functools.lru_cache(maxsize=512)
+def _documented(op_type: str, registered: bool, serialised: bytes) -> Documentation:
+    from tensorflow.core.framework import op_def_pb2
+
+    definition = op_def_pb2.OpDef.FromString(serialised)
+    text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
+    head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
+    told = dict(zip(sections[::2], sections[1::2], strict=False))
+    summary, _, about = head.strip().partition("\n\n")
+    return Documentation(
+        " ".join((summary or definition.summary).split()),
+        "\n\n".join(filter(None, [*_paragraphs(about or definition.description), _deprecation(definition)])),
+        tuple(_arguments(definition, _entries(told.get("Args", "")), told.get("Returns", ""))),
+    )
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Without the ends of lines of the source; lists and code keep theirs."""
+    fenced = False
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        lines: list[str] = []
+        for line in paragraph.splitlines():
+            fenced ^= line.lstrip().startswith("```")
+            code = fenced or "```" in line or line.startswith("    ")
+            if lines and not code and not _ITEM.match(line) and not lines[-1].startswith(("    ", "```")):
+                lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
+            else:
+                lines.append(line)
+        yield "\n".join(lines)
+
+
+def _deprecation(definition: Any) -> str:
+    held = definition.deprecation
+    return f"Deprecated since graph version {held.version}: {held.explanation}." if held.version else ""
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Name -> text of a section of a docstring, each as one paragraph."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in section.splitlines():
+        begun = _ENTRY.match(line)
+        name = begun[1] if begun else name
+        if name:
+            found.setdefault(name, []).append(begun[2] if begun else line)
+    return {name: " ".join(" ".join(lines).split()) for name, lines in found.items()}
+
+
+def _arguments(definition: Any, told: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
+    """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and are left out."""
+    for arg in definition.input_arg:
+        yield "input", arg.name, _of(told, arg.name) or _kind(arg)
+    outputs = definition.output_arg
+    given = _entries(_TENSORS.sub("", returns.strip()).strip("\n")) if len(outputs) > 1 else {}
+    alone = " ".join(returns.split()) if len(outputs) == 1 else ""
+    for arg in outputs:
+        yield "output", arg.name, given.get(arg.name, "") or alone or _kind(arg)
+    for attr in definition.attr:
+        text = _of(told, attr.name)
+        if text or not told:
+            yield "attribute", attr.name, text or _attribute(attr)
+
+
+def _of(told: dict[str, str], name: str) -> str:
+    """A Python keyword has an underscore behind."""
+    return told.get(name) or told.get(f"{name}_", "")
+
+
+def _kind(arg: Any) -> str:
+    """What an OpDef says of an input or output: "2 tensors of dtype T"."""
+    dtype = dtype_name(arg.type) or arg.type_attr
+    if arg.type_list_attr:
+        what = f"Tensors of dtypes {arg.type_list_attr}"
+    elif arg.number_attr:
+        what = f"{arg.number_attr} tensors of dtype {dtype}"
+    else:
+        what = f"A tensor of dtype {dtype}"
+    return _sentences([what, arg.description])
+
+
+def _attribute(attr: Any) -> str:
+    default = f"Defaults to {attribute_text(attr.default_value)}" if attr.HasField("default_value") else ""
+    return _sentences([f"A {attr.type}", default, attr.description])
+
+
+def _sentences(parts: Iterable[str]) -> str:
+    return " ".join(f"{part.strip().rstrip('.')}." for part in parts if part.strip())

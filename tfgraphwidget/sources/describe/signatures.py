@@ -1,0 +1,48 @@
+"""The signature of a function as a person reads it: arguments and results, with dtypes and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources.inference.dtypes import dtype_name
+from tfgraphwidget.sources.inference.shapes import shape_from_proto
+
+SignatureLine = tuple[str, str, str]
+"""("argument" or "result", name, "float32 (None, 3)")"""
+
+
+def definition_signature(definition: Any, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
+    """Of a FunctionDef, which does not tell the shapes of its results; `results` are those, where a call knows them."""
+    signature = definition.signature
+    for k, arg in enumerate(signature.input_arg):
+        shapes: Any = definition.arg_attr[k].attr if k in definition.arg_attr else {}
+        told = list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
+        yield "argument", arg.name, _text(_dtype(arg), shape_from_proto(told[0]) if len(told) == 1 else None)
+    known = results if len(results) == len(signature.output_arg) else [None] * len(signature.output_arg)
+    for arg, shape in zip(signature.output_arg, known, strict=True):
+        yield "result", arg.name, _text(_dtype(arg), shape)
+
+
+def body_signature(index: GraphIndex, arguments: Sequence[str], returns: Mapping[str, str]) -> Iterator[SignatureLine]:
+    """Of the graph that a function's body is; `arguments` and `returns` as `Body` has them."""
+    pairs = [("argument", split_tensor(name)[0], name) for name in arguments]
+    pairs += [("result", key, name) for key, name in returns.items()]
+    for sort, shown, name in pairs:
+        op, port = split_tensor(name)
+        dtypes = index.dtypes(index.ids[op]) if op in index.ids else ()
+        if (port or 0) < len(dtypes):
+            yield sort, shown, _text(dtypes[port or 0], index.shape(index.ids[op], port or 0))
+
+
+def _dtype(arg: Any) -> str:
+    if arg.type_list_attr:
+        return f"tensors of {arg.type_list_attr}"
+    return dtype_name(arg.type) or str(arg.type_attr) or "unknown"
+
+
+def _text(dtype: str, shape: Shape) -> str:
+    return dtype if shape is None else f"{dtype} {shape_text(shape)}"

@@ -1,0 +1,108 @@
+"""The files beside a SavedModel, as vocabularies: where they lie now, and which ops fill tables from them.
+
+A SavedModel's graph names such a file by the path that it had where the model was made, or by nothing: whoever loads
+the model feeds the path in its folder, once, while the tables are filled. A copy of a table is filled later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2
+
+from tfgraphwidget.graph.initializers import TABLE
+from tfgraphwidget.graph.resources import kind_of
+from tfgraphwidget.names import split_input, split_tensor
+
+_INIT = "__saved_model_init_op"
+_ASSETS = "saved_model_assets"
+_MAIN_OPS = ("saved_model_main_op", "legacy_init_op")
+
+
+def relocate_assets(meta: Any, folder: Path | None) -> Any:
+    """A SavedModel's MetaGraphDef, changed so that it names its files where they lie: in the folder's "assets".
+
+    What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
+    collection of that. What comes without a folder, and what names a file outside of "assets", stays as it is.
+    """
+    if folder is None:
+        return meta
+    by_name = {node.name: node for node in meta.graph_def.node}
+    held = []
+    for asset in asset_files(meta):
+        node = by_name.get(split_tensor(asset.tensor_info.name)[0])
+        if node is not None and node.op in ("Const", "Placeholder") and not is_outside_assets(folder, asset.filename):
+            _hold(node, str(folder.absolute() / "assets" / asset.filename))
+            held.append(asset.tensor_info.name)
+    _list(meta, tf.compat.v1.GraphKeys.ASSET_FILEPATHS, held)
+    if tf.compat.v1.GraphKeys.TABLE_INITIALIZERS not in meta.collection_def:
+        _list(meta, tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, _filling(meta, by_name))
+    return meta
+
+
+def asset_files(meta: Any) -> list[Any]:
+    """An AssetFileDef for each file: TensorFlow 1 keeps them in a collection."""
+    if meta.asset_file_def or _ASSETS not in meta.collection_def:
+        return list(meta.asset_file_def)
+    found = [meta_graph_pb2.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
+    held = zip(found, meta.collection_def[_ASSETS].any_list.value, strict=True)
+    return [asset for asset, packed in held if packed.Unpack(asset)]
+
+
+def is_outside_assets(folder: Path, filename: str) -> bool:
+    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", from the root, over a link.
+
+    >>> is_outside_assets(Path("model"), "words/en.txt"), is_outside_assets(Path("model"), "../../etc/passwd")
+    (False, True)
+    """
+    parts = filename.split("/")
+    if "\0" in filename or "\\" in filename or ".." in parts or not filename.strip("/") or Path(filename).is_absolute():
+        return True
+    try:
+        assets = folder.resolve() / "assets"
+        return assets not in (assets / filename).resolve().parents
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself, half a character
+        return True
+
+
+def _hold(node: Any, path: str) -> None:
+    """Let a NodeDef be a constant string."""
+    node.op = "Const"
+    for key in list(node.attr):
+        if key not in ("_class", "_output_shapes"):
+            del node.attr[key]
+    node.attr["dtype"].type = tf.string.as_datatype_enum
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(path))
+
+
+def _filling(meta: Any, by_name: Mapping[str, Any]) -> list[str]:
+    """The ops run at loading that are given a hash table."""
+    told = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
+    roots = [told, *(name for key in _MAIN_OPS for name in _listed(meta, key))]
+    stack, seen, found = [split_tensor(name)[0] for name in roots], set(), []
+    while stack:
+        name = stack.pop()
+        node = by_name.get(name)
+        if node is None or name in seen:
+            continue
+        seen.add(name)
+        sources = [split_input(text) for text in node.input]
+        if any(port >= 0 and op in by_name and kind_of(by_name[op].op) == TABLE for op, port in sources):
+            found.append(name)
+        if node.op == "NoOp":
+            stack += [op for op, _ in sources]
+    return sorted(found)
+
+
+def _listed(meta: Any, key: str) -> list[str]:
+    return list(meta.collection_def[key].node_list.value) if key in meta.collection_def else []
+
+
+def _list(meta: Any, key: str, names: Iterable[str]) -> None:
+    """Add names to a collection that lacks them."""
+    new = [name for name in dict.fromkeys(names) if name not in _listed(meta, key)]
+    if new:
+        meta.collection_def[key].node_list.value.extend(new)

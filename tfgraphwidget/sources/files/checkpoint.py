@@ -1,0 +1,167 @@
+"""A checkpoint on disk: which of its files are missing, which values it has."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources.paths import parse_path, path_error, shorten
+
+_STATE = "checkpoint"  # the file in which a Saver lists what it has written
+_FILE = re.compile(r"\.(index|meta|data-\d+-of-\d+)\Z")
+_SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint by its prefix: "m.ckpt" for m.ckpt.index and m.ckpt.data-00000-of-00001."""
+
+    prefix: str
+
+    @classmethod
+    def of(cls, given: Any) -> Checkpoint:
+        """What a person means: a prefix, one of the files, or a directory, of which it is the latest.
+
+        A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
+        "model/" is the directory. A directory without a list of checkpoints may hold just one.
+        """
+        if not isinstance(given, str | os.PathLike):
+            raise GraphEditError(
+                f"checkpoint={shorten(given)} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
+            )
+        if given == "":
+            raise GraphEditError("checkpoint='' is no path; give the prefix of a checkpoint's files, or leave it out.")
+        path = parse_path(given, "checkpoint")
+        is_folder = os.fspath(given)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
+        if path.name == _STATE and _is(Path.is_file, path) and is_folder:
+            path = path.parent
+        if not (is_folder and _is(Path.is_dir, path)):
+            return cls(_FILE.sub("", str(path)))
+        return cls(cls._latest(path))
+
+    @staticmethod
+    def _latest(path: Path) -> str:
+        """The prefix of the latest checkpoint in a directory; of a SavedModel that of its values."""
+        try:
+            latest = tf.train.latest_checkpoint(str(path))
+        except Exception as error:  # a list of names that is none, a folder that may not be read
+            raise GraphEditError(f"Directory {shorten(str(path))} cannot be read: {path_error(error)}.") from error
+        for folder in (path, path / "variables") if latest is None else ():
+            inside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
+            if len(inside) == 1:
+                return str(folder / inside[0])
+        if latest is None:
+            raise GraphEditError(
+                f"Directory {shorten(str(path))} holds no list of checkpoints; give the prefix of a checkpoint's "
+                "files, 'model.ckpt'."
+            )
+        return str(latest)
+
+    @classmethod
+    def of_saved_model(cls, folder: Path) -> Checkpoint:
+        """The values of a SavedModel."""
+        return cls(str(folder / "variables" / "variables"))
+
+    def missing(self) -> list[str]:
+        """The files that should be there and are not."""
+        path = Path(self.prefix)
+        if not _is(Path.is_file, Path(f"{path}.index")):
+            return [] if _is(Path.is_file, path) else [f"{path}.index"]  # TensorFlow 0.x wrote one file
+        files = (name for name in _entries(path.parent) if _is(Path.is_file, path.parent / name))
+        shards = [found for name in files if (found := self._shard(name))]
+        if not shards:
+            return [f"{path}.data-00000-of-00001"]
+        count = max(int(total) for _, total in shards)
+        there = {int(number) for number, total in shards if int(total) == count}
+        return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in there]
+
+    def lack(self) -> str:
+        """The beginning of a sentence about the files that are missing, to which a way out is added."""
+        missing = self.missing()
+        more = f", and {len(missing) - 1} more" * (len(missing) > 1)
+        return (
+            f"File {shorten(missing[0])} of the checkpoint is missing{more}, so the variables have no values; put it "
+            "back"
+        )
+
+    def _shard(self, name: str) -> tuple[str, str] | None:
+        found = _SHARD.search(name)
+        return (found[1], found[2]) if found and name[: found.start()] == Path(self.prefix).name else None
+
+    def hint(self) -> str:
+        """The end of a sentence, "Did you mean ...?", when a checkpoint of nearly that name is beside."""
+        folder = Path(self.prefix).parent
+        beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
+        near = [name for name in beside if name != Path(self.prefix).name]
+        return did_you_mean(Path(self.prefix).name, near) if near else ""
+
+    @cached_property
+    def shapes(self) -> Mapping[str, Any]:
+        """Name of each value -> its shape; GraphEditError when TensorFlow cannot read the checkpoint."""
+        shapes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_shape_map())
+        return shapes
+
+    def value(self, name: str) -> Any:
+        """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
+        dtype = self._dtypes[name]
+        size = math.prod(self.shapes[name]) * (1 if dtype == tf.string else dtype.size)
+        if size > self._bytes:  # TensorFlow makes room for it before it looks
+            raise GraphEditError(
+                f"Checkpoint {shorten(self.prefix)} tells of {size:,} bytes for {name[:200]!r}, and its files have "
+                f"{self._bytes:,.0f}; copy it again."
+            )
+        return self._read(lambda reader: reader.get_tensor(name))
+
+    def _read(self, what: Callable[[Any], Any]) -> Any:
+        try:
+            return what(self.reader)
+        except Exception as error:  # of damaged files TensorFlow raises IndexError, KeyError, MemoryError too
+            if self.missing():
+                raise GraphEditError(f"{self.lack()}.{self.hint()}") from error
+            message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
+            raise GraphEditError(
+                f"Checkpoint {shorten(self.prefix)} cannot be read: {message}; copy it again."
+            ) from error
+
+    @cached_property
+    def reader(self) -> Any:
+        """What reads the values; TensorFlow's errors where it cannot."""
+        # tf.train.load_checkpoint takes a prefix for the directory of that name, when there is one.
+        return tf.compat.v1.train.NewCheckpointReader(self.prefix)
+
+    @cached_property
+    def _dtypes(self) -> Mapping[str, Any]:
+        dtypes: Mapping[str, Any] = self._read(lambda reader: reader.get_variable_to_dtype_map())
+        return dtypes
+
+    @cached_property
+    def _bytes(self) -> float:
+        """How many bytes the values can have at most; nobody can tell of TensorFlow 0.x's one file, which is packed."""
+        folder = Path(self.prefix).parent
+        shards = [folder / name for name in _entries(folder) if self._shard(name)]
+        return sum(shard.stat().st_size for shard in shards) if shards else math.inf
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Whether a path is of a kind; not where nobody may look, nor for a name that cannot be one."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except (OSError, ValueError):
+        return []

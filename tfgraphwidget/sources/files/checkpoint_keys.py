@@ -1,0 +1,87 @@
+"""Which values of a checkpoint belong to which variables, as the graph itself says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.graph.index import VariableDef, build
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.names import split_input
+from tfgraphwidget.sources.node_body import Library
+from tfgraphwidget.sources.source import Body
+
+_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
+_RESTORE = "RestoreV2"
+
+
+def graph_variables(body: Body) -> tuple[VariableDef, ...]:
+    """The variables that a graph's collections tell of, or else its ops."""
+    told = body.collections()[1]
+    nodes = body.nodes()
+    if told or not any(node.op in HANDLES for node in nodes):
+        return told
+    index = build(nodes)
+    return tuple(definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values())
+
+
+def restored_names(nodes: Sequence[Any], library: Library, restore_op: str) -> list[str]:
+    """The names that a graph's own Saver reads from a checkpoint; `restore_op` may be the call of a function."""
+    found = _names_of(nodes)
+    for node in nodes:
+        function = node.attr["f"].func.name if node.name == restore_op and "f" in node.attr else ""
+        if function in library.functions():
+            found = {**found, **_names_of(library.function(function).node_def)}
+    return list(dict.fromkeys(name for names in found.values() for name in names))
+
+
+def _names_of(nodes: Iterable[Any]) -> dict[str, list[str]]:
+    """RestoreV2 op -> the names that it reads, in the order of its outputs."""
+    by_name = {node.name: node for node in nodes}
+    found = {}
+    for node in by_name.values():
+        if node.op == _RESTORE and len(node.input) > 1:
+            names = by_name.get(node.input[1].partition(":")[0])
+            if names is not None and "value" in names.attr:
+                held = names.attr["value"].tensor.string_val
+                found[node.name] = [name.decode("utf-8", "replace") for name in held]
+    return found
+
+
+def checkpoint_keys(nodes: Sequence[Any], variables: Iterable[VariableDef]) -> dict[str, str]:
+    """Handle op -> name of its value in a checkpoint: what the graph's Saver says, or else the variable's own."""
+    keys = {v.handle: v.slice_info.full_name if v.slice_info is not None else v.handle for v in variables}
+    return {**keys, **{op: key for op, key in _assigned(nodes).items() if op in keys}}
+
+
+def _assigned(nodes: Sequence[Any]) -> dict[str, str]:
+    restored = _names_of(nodes)
+    by_name: Mapping[str, Any] = {node.name: node for node in nodes}
+    found = {}
+    for node in nodes:
+        if node.op in _ASSIGNS and len(node.input) > 1:
+            op, port = split_input(node.input[1])
+            while op in by_name and by_name[op].op == "Identity" and by_name[op].input:
+                op, port = split_input(by_name[op].input[0])
+            if port < len(restored.get(op, ())):
+                found[split_input(node.input[0])[0]] = restored[op][port]
+    return found
+
+
+def variable_slice(value: Any, variable: VariableDef) -> Any:
+    """The part of a saved value that one slice of a partitioned variable holds."""
+    info = variable.slice_info
+    if info is None:
+        return value
+    return value[tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))]
+
+
+def assign_op(graph: tf.Graph, variable: VariableDef) -> tf.Operation | None:
+    """An op that assigns to a variable of a live graph: its initialiser, or any."""
+    if variable.initializer is not None:
+        named = graph.get_operation_by_name(variable.initializer)
+        return named if len(named.inputs) > 1 else None
+    handle = graph.get_tensor_by_name(variable.name)
+    return next((op for op in handle.consumers() if op.type in _ASSIGNS and len(op.inputs) > 1), None)

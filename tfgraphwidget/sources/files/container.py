@@ -1,0 +1,149 @@
+"""Container: the bytes of a file, a directory's main file, or data in memory, read once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources.files.parse import LARGEST, holds_graph, is_text_format, parse_message
+from tfgraphwidget.sources.paths import path_error, shorten
+from tfgraphwidget.sources.tf_protos import MessageClasses
+
+
+@dataclass(eq=False)
+class Container:
+    """Bytes that may hold a graph.
+
+    Attributes:
+        data: The bytes of the file.
+        messages: The message classes to parse them with.
+        path: What was given: the file, or the directory that it lies in; None for data in memory.
+        file: The file that was read; None for data in memory.
+        errors: Message name → why the bytes do not parse as that message.
+    """
+
+    data: bytes = field(repr=False)
+    messages: MessageClasses
+    path: Path | None = None
+    file: Path | None = None
+    errors: dict[str, Exception] = field(default_factory=dict)
+    _parsed: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the file; "" for data in memory."""
+        return "" if self.file is None else self.file.name
+
+    @property
+    def title(self) -> str:
+        """The path that was given, or "bytes"."""
+        return "bytes" if self.path is None else str(self.path)
+
+    @property
+    def where(self) -> str:
+        """The subject of sentences about what was given: "File 'model.pb'"."""
+        return "This data" if self.path is None else f"File {shorten(str(self.path))}"
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether the bytes look like protobuf's text format."""
+        return is_text_format(self.data)
+
+    def message(self, name: str) -> Any:
+        """The bytes as the message of that name, a field of `MessageClasses`; None when they do not hold such a graph.
+
+        Bytes are parsed once for each name.
+        """
+        if name not in self._parsed:
+            self._parsed[name] = None
+            try:
+                found = parse_message(self.data, getattr(self.messages, name), text=self.is_text)
+            except Exception as error:  # a damaged file fails anywhere in a parser
+                self.errors[name] = error
+            else:
+                self._parsed[name] = found if holds_graph(found) else None
+        return self._parsed[name]
+
+    def with_messages(self, messages: MessageClasses) -> Container:
+        """The same bytes, to be parsed with other message classes."""
+        return Container(self.data, messages, self.path, self.file)
+
+
+def read_container(
+    path: Path, messages: MessageClasses, main_files: Collection[str], suffixes: Collection[str]
+) -> Container:
+    """Read a file, or the main file of a directory.
+
+    Args:
+        path: The file or directory.
+        messages: The message classes to parse the bytes with.
+        main_files: Names of files that make a directory one source, as "saved_model.pb"; see `locate_file`.
+        suffixes: Suffixes of files that the sentence about another directory can propose.
+
+    Raises:
+        UnknownName: For a path that does not exist.
+        NotAGraph: For a directory without a main file, for what is not a regular file, and for a file over 2 GB.
+        GraphEditError: For what cannot be read.
+    """
+    file = locate_file(path, main_files, suffixes)
+    return Container(_content(file), messages, path, file)
+
+
+def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
+    """The file that holds the graph: `path` itself, or of a directory the first main file in it. Raises as above."""
+    try:
+        path.lstat()
+        return _main_file(path, main_files, suffixes) if path.is_dir() else path
+    except (FileNotFoundError, NotADirectoryError):
+        near = did_you_mean(path.name, _entries(path.parent))
+        raise UnknownName(f"There is no file or directory {shorten(str(path))}.{near}") from None
+    except (OSError, ValueError) as error:
+        raise GraphEditError(f"{shorten(str(path))} cannot be opened: {path_error(error)}.") from error
+
+
+def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
+    for name in main_files:
+        if os.path.lexists(folder / name):
+            return folder / name
+    list(folder.iterdir())  # raises for a folder that may not be listed
+    inside = [name for name in _entries(folder) if _looks_openable(folder / name, main_files, suffixes)]
+    hint = f"; did you mean {str(folder / inside[0])!r}?" if inside else "; give the one that model.export wrote."
+    raise NotAGraph(f"Directory {shorten(str(folder))} is not a SavedModel: it has no saved_model.pb{hint}")
+
+
+def _looks_openable(path: Path, main_files: Collection[str], suffixes: Collection[str]) -> bool:
+    if path.is_dir():
+        return any(os.access(path / name, os.R_OK) for name in main_files)
+    return path.name.endswith(tuple(suffixes)) and path.is_file() and os.access(path, os.R_OK)
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except (OSError, ValueError):
+        return []
+
+
+def _content(file: Path) -> bytes:
+    try:
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise NotAGraph(
+                f"{shorten(str(file))} is neither a regular file nor a directory; give the file that the graph was "
+                "saved in."
+            )
+        if about.st_size > LARGEST:
+            raise NotAGraph(
+                f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without its variables' "
+                "values, and the values in a checkpoint."
+            )
+        return file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise GraphEditError(f"File {shorten(str(file))} cannot be read: {path_error(error)}.") from error

@@ -1,0 +1,302 @@
+"""SourceFormat: one value per file format, and the registry of them.
+
+`tgw.edit`, the command line and JupyterLab's file handler ask this registry: a new format is one more value in it.
+Importing this module does not import TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files import container as containers
+from tfgraphwidget.sources.files.container import Container
+from tfgraphwidget.sources.files.parse import LARGEST, graph_defs
+from tfgraphwidget.sources.files.unsupported_inputs import unsupported_input
+from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.sources.tf_protos import MessageClasses
+
+if TYPE_CHECKING:
+    from tfgraphwidget.sources.source import Source  # noqa: TC004  # a string at run time; keeps numpy out of --help
+
+
+@dataclass(frozen=True)
+class OpenOptions:
+    """What the caller of `open_source` chose; None leaves the choice to the format.
+
+    Attributes:
+        signature: The name of a signature, or which trace of a tf.function.
+        checkpoint: The prefix of a checkpoint's files, or their directory.
+        tags: The tags of one graph of a SavedModel.
+    """
+
+    signature: Any = None
+    checkpoint: Any = None
+    tags: Any = None
+
+
+def no_checkpoint(path: Path) -> Path | None:  # noqa: ARG001
+    """None: the format does not say where values lie."""
+    return None
+
+
+@dataclass(frozen=True)
+class SourceFormat:
+    """One file format that holds graphs.
+
+    Attributes:
+        name: What `tfgraphwidget info` calls it, "GraphDef".
+        suffixes: The suffixes of its files, (".pb", ".pbtxt"), that JupyterLab opens on a double-click.
+        matches: Whether the bytes of a container are of this format.
+        open: Opens a container that matches as a Source. TensorFlow is loaded by then.
+        describe: One summary for each graph in a container that matches, as `summarize_graph` makes them. Must not
+            import TensorFlow: `container.messages` has classes of messages that do without.
+        hints: Parts of file names; files with such a name are tried with this format first. By default the suffixes.
+        main_files: Names of files that make a directory one source of this format, ("saved_model.pb",).
+        find_checkpoint: The checkpoint that belongs to a file, if it lies beside.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    matches: Callable[[Container], bool]
+    open: Callable[[Container, OpenOptions], Source]
+    describe: Callable[[Container], list[dict[str, Any]]]
+    hints: tuple[str, ...] | None = None
+    main_files: tuple[str, ...] = ()
+    find_checkpoint: Callable[[Path], Path | None] = no_checkpoint
+
+    def is_likely(self, name: str) -> bool:
+        """Whether a file of that name is tried with this format first."""
+        return any(hint in name for hint in (self.suffixes if self.hints is None else self.hints))
+
+
+# The registry
+
+
+def register_format(source_format: SourceFormat) -> SourceFormat:
+    r"""Add a format, or replace the one of the same name.
+
+    Args:
+        source_format: The format; it is tried after those that were registered before, unless a file's name hints at
+            it.
+
+    Returns:
+        The format.
+
+    Example:
+        A graph of NoOps, one per line: its name, then the names of its control inputs.
+
+        >>> from tfgraphwidget.sources import open_message, summarize_graph
+        >>> def read(container):
+        ...     graph = container.messages.GraphDef()
+        ...     for name, *inputs in map(str.split, container.data.decode().splitlines()):
+        ...         graph.node.add(name=name, op="NoOp", input=[f"^{name}" for name in inputs])
+        ...     return graph
+        >>> edges = register_format(SourceFormat(
+        ...     name="edge list", suffixes=(".edges",),
+        ...     matches=lambda container: container.name.endswith(".edges"),
+        ...     open=lambda container, options: open_message(
+        ...         read(container), container.title, container.where, options),
+        ...     describe=lambda container: [summarize_graph(read(container))]))
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.edges"
+        >>> characters = file.write_text("a\nb a")
+        >>> import tfgraphwidget as tgw
+        >>> tgw.edit(file)
+        <GraphEditor: 2 ops, 0 edits>
+        >>> file_suffixes()
+        ('.pb', '.pbtxt', '.meta', '.edges')
+        >>> unregister_format("edge list")
+    """
+    _FORMATS[source_format.name] = source_format
+    return source_format
+
+
+def unregister_format(name: str) -> None:
+    """Remove the format of that name; KeyError when there is none."""
+    del _FORMATS[name]
+
+
+def registered_formats() -> tuple[SourceFormat, ...]:
+    """All formats, in the order in which they are tried."""
+    return tuple(_FORMATS.values())
+
+
+def file_suffixes() -> tuple[str, ...]:
+    """The suffixes of files that can be opened, of all formats.
+
+    >>> file_suffixes()
+    ('.pb', '.pbtxt', '.meta')
+    """
+    return tuple(dict.fromkeys(suffix for known in registered_formats() for suffix in known.suffixes))
+
+
+def listed_suffixes() -> str:
+    """The suffixes in a sentence.
+
+    >>> listed_suffixes()
+    '.pb, .pbtxt or .meta'
+    """
+    *first, last = file_suffixes()
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def main_files() -> tuple[str, ...]:
+    """The names of files that make a directory one source, of all formats."""
+    return tuple(name for known in registered_formats() for name in known.main_files)
+
+
+def find_checkpoint(path: Path) -> Path | None:
+    """The checkpoint that belongs to a file by its name, if the file's format knows of one."""
+    likely = (known for known in registered_formats() if path.name.lower().endswith(known.suffixes))
+    return next((found for known in likely if (found := known.find_checkpoint(path)) is not None), None)
+
+
+# Recognizing files
+
+
+def locate_file(path: Path) -> Path:
+    """The file that holds the graph: `path` itself, or the main file of a directory. Raises as `read_container`."""
+    return containers.locate_file(path, main_files(), file_suffixes())
+
+
+def read_container(path: Path, messages: MessageClasses | None = None) -> Container:
+    """Read a file or directory; with TensorFlow's messages, unless others are given. See `container.read_container`."""
+    messages = tf_protos.message_classes() if messages is None else messages
+    return containers.read_container(path, messages, main_files(), file_suffixes())
+
+
+def find_format(container: Container) -> SourceFormat:
+    """The format of a container's bytes; the file's name only says what to try first.
+
+    Raises:
+        NotAGraph: When no format matches; the sentence says what the file is instead, if that is known.
+    """
+    where = "This data" if container.file is None else f"File {shorten(str(container.file))}"
+    if not container.data:
+        raise NotAGraph(f"{where} is empty; save the graph again.")
+    if len(container.data) > LARGEST:
+        raise NotAGraph(f"{where} is over 2 GB, the limit of protobuf; keep variables' values in a checkpoint.")
+    for known in sorted(registered_formats(), key=lambda known: not known.is_likely(container.name)):
+        if known.matches(container):
+            return known
+    if unsupported := unsupported_input(container.data, container.name):
+        raise NotAGraph(f"{where} is {unsupported}.")
+    errors = list(container.errors.values())
+    if len(errors) == len(MessageClasses._fields) and not container.is_text:
+        raise NotAGraph(
+            f"{where} is not a GraphDef, MetaGraphDef or SavedModel, or it is truncated or damaged; save or copy it "
+            "again."
+        )
+    why = f" ({str(errors[0])[:120]})" if errors and container.is_text else ""
+    raise NotAGraph(f"{where} holds no TensorFlow graph with ops in it{why}; give a {listed_suffixes()} file.")
+
+
+def recognize(path: Path) -> tuple[Container, SourceFormat]:
+    """Read a file and find its format without TensorFlow, which is loaded only for a file that is not read without.
+
+    Raises:
+        GraphEditError: As `read_container` and `find_format` do.
+    """
+    from tfgraphwidget.sources.files.summary_schema import summary_messages
+
+    container = read_container(path, summary_messages())
+    try:
+        return container, find_format(container)
+    except NotAGraph:
+        container = container.with_messages(tf_protos.message_classes())
+        return container, find_format(container)
+
+
+def describe_file(path: Path) -> Mapping[str, Any]:
+    """What a file or directory holds, counted: "kind" and "bytes" of it, and "graphs", a summary for each.
+
+    Raises:
+        GraphEditError: As `recognize` does.
+    """
+    container, known = recognize(path)
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+    return {
+        "kind": known.name,
+        "bytes": sum(file.stat().st_size for file in files),
+        "graphs": known.describe(container),
+    }
+
+
+# The formats
+
+
+def _holds(name: str) -> Callable[[Container], bool]:
+    return lambda container: container.message(name) is not None
+
+
+def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
+    def open_graph(container: Container, options: OpenOptions) -> Source:
+        from tfgraphwidget.sources.files.opening import open_message
+
+        return open_message(container.message(name), container.title, container.where, options)
+
+    return open_graph
+
+
+def _describe_graph(container: Container, name: str) -> list[dict[str, Any]]:
+    from tfgraphwidget.sources.files.summary import summarize_graph
+
+    message = container.message(name)
+    metas = {"GraphDef": [None], "MetaGraphDef": [message]}.get(name) or message.meta_graphs
+    return [summarize_graph(graph, meta) for graph, meta in zip(graph_defs(message), metas, strict=True)]
+
+
+def _open_saved_model(container: Container, options: OpenOptions) -> Source:
+    """A saved_model.pb with its variables beside it is opened as its folder; without, as a graph alone."""
+    from tfgraphwidget.sources.files.checkpoint import Checkpoint
+    from tfgraphwidget.sources.files.opening import open_message
+
+    file = container.file
+    alone = file is None or (file == container.path and Checkpoint.of_saved_model(file.parent).missing())
+    folder = None if file is None or alone else file.parent
+    return open_message(container.message("SavedModel"), container.title, container.where, options, folder)
+
+
+def _checkpoint_of_meta_graph(path: Path) -> Path | None:
+    """The checkpoint of the same name: "m" for m.meta, where m.index lies, or the one file of TensorFlow 0.x."""
+    return next((file for file in (path.with_suffix(".index"), path.with_suffix("")) if file.is_file()), None)
+
+
+_FORMATS: dict[str, SourceFormat] = {}
+
+GRAPH_DEF = register_format(
+    SourceFormat(
+        "GraphDef",
+        (".pb", ".pbtxt"),
+        matches=_holds("GraphDef"),
+        open=_open_graph("GraphDef"),
+        describe=lambda container: _describe_graph(container, "GraphDef"),
+        hints=(),  # many kinds of files end in .pb; this one is tried first where no other format is likely
+    )
+)
+META_GRAPH_DEF = register_format(
+    SourceFormat(
+        "MetaGraphDef",
+        (".meta",),
+        matches=_holds("MetaGraphDef"),
+        open=_open_graph("MetaGraphDef"),
+        describe=lambda container: _describe_graph(container, "MetaGraphDef"),
+        find_checkpoint=_checkpoint_of_meta_graph,
+    )
+)
+SAVED_MODEL = register_format(
+    SourceFormat(
+        "SavedModel",
+        (),
+        matches=_holds("SavedModel"),
+        open=_open_saved_model,
+        describe=lambda container: _describe_graph(container, "SavedModel"),
+        hints=("saved_model.",),
+        main_files=("saved_model.pb", "saved_model.pbtxt"),
+    )
+)

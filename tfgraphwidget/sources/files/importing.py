@@ -1,0 +1,132 @@
+"""A file's graph in TensorFlow: imported, with a session, its variables loaded; or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
+from tensorflow.python.framework import meta_graph
+from tensorflow.python.saved_model.loader_impl import SavedModelLoader
+
+from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.progress import tell
+from tfgraphwidget.sources.files.assets import relocate_assets
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
+from tfgraphwidget.sources.files.object_graph import unrestored_variables
+from tfgraphwidget.sources.files.obstacles import FileGraph, excess_obstacle, find_obstacles, missing_checkpoint_names
+from tfgraphwidget.sources.inference.bounds import computed
+from tfgraphwidget.sources.inference.dtypes import OpTypes
+from tfgraphwidget.sources.inference.shapes import NodeTyping
+from tfgraphwidget.sources.live.graph_body import GraphBody
+from tfgraphwidget.sources.source import ImportedGraph
+from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+
+_LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+@wrap_tf_errors("import the graph")
+def import_file(file: FileGraph) -> ImportedGraph:
+    """The graph, a session on it, and what the checkpoint has of its variables.
+
+    Raises NotRunnable, naming what stands in the way; nothing is left open then.
+    """
+    for obstacle in find_obstacles(file):
+        if obstacle.stops:
+            raise NotRunnable(obstacle.why, obstacle.ops)
+    types = OpTypes(file.body.function)
+    excess = computed(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict))
+    if excess is not None:
+        raise NotRunnable(*excess_obstacle(excess)[::2])
+    graph = tf.Graph()
+    # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
+    session = tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+    tell("Importing the graph into TensorFlow")
+    try:
+        with graph.as_default():
+            _fill(file, graph, session)
+    except NotRunnable:
+        session.close()
+        raise
+    except Exception as error:  # whatever TensorFlow finds wrong with a file
+        session.close()
+        raise NotRunnable(
+            f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
+        ) from error
+    return ImportedGraph(GraphBody(graph, called=file.body.called), graph, session)
+
+
+def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    if file.folder is not None:
+        loader, tags = SavedModelLoader(str(file.folder)), list(file.meta.meta_info_def.tags)
+        relocate_assets(loader.get_meta_graph_def_from_tags(tags), file.folder)
+        loader.load(session, tags)
+        _load_unrestored(file, graph, session)
+        return
+    # TensorFlow adds default attributes to the very NodeDefs that it is given
+    # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
+    if file.meta.HasField("meta_info_def") or file.meta.collection_def:
+        meta_graph.import_scoped_meta_graph(_copied(file.meta))
+    else:
+        tf.import_graph_def(_copied(file.graph_def), name="")
+    if file.checkpoint is not None:
+        _load(file, file.checkpoint, graph, session)
+
+
+def _copied(proto: Any) -> Any:
+    """The same once more."""
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    return copy
+
+
+def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has them by object."""
+    waiting = unrestored_variables(file.meta, file.body.protos)
+    if not waiting or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
+        return
+    saved = TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
+    feeds = {}
+    assigns_made = []
+    with tf.name_scope("restore_captured"):
+        for op, number in waiting.items():
+            keys = [held.checkpoint_key for held in saved[number].attributes] if number < len(saved) else []
+            if keys and keys[0] in file.checkpoint.shapes:
+                value = file.checkpoint.value(keys[0])
+                fed = tf.compat.v1.placeholder(value.dtype, value.shape)
+                handle = graph.get_tensor_by_name(f"{op}:0")
+                assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=fed))
+                feeds[fed] = value
+    session.run(assigns_made, feeds)
+
+
+def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what is assigned."""
+    saver = file.meta.saver_def
+    if saver.restore_op_name and not missing_checkpoint_names(file, checkpoint):
+        session.run(saver.restore_op_name, {saver.filename_tensor_name: checkpoint.prefix})
+        return
+    variables = graph_variables(file.body)
+    keys = checkpoint_keys(file.body.protos, variables)
+    waiting = [v for v in variables if keys[v.handle] in checkpoint.shapes]
+    while waiting:
+        feeds: dict[str, Any] = {}
+        run, later = [], []
+        for variable in waiting:
+            assign = assign_op(graph, variable)
+            if assign is None:
+                raise NotRunnable(
+                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot be loaded; leave "
+                    "checkpoint= out to edit the graph without values.",
+                    [variable.handle],
+                )
+            fed = assign.inputs[1].name
+            if fed in feeds:  # two variables of one initial value: each takes its own run
+                later.append(variable)
+            else:
+                feeds[fed] = variable_slice(checkpoint.value(keys[variable.handle]), variable)
+                run.append(assign)
+        session.run(run, feeds)
+        waiting = later

@@ -1,0 +1,187 @@
+"""What of a graph can only be looked at, and why: one sentence each, with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
+from tfgraphwidget.sources.inference.bounds import Bounds, Excess
+from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
+from tfgraphwidget.sources.inference.dtypes import OpTypes
+from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notice
+from tfgraphwidget.sources.node_body import NodeBody
+from tfgraphwidget.sources.paths import shorten
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    """A graph as data; `where` begins sentences about it.
+
+    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel.
+    """
+
+    where: str
+    graph_def: Any
+    meta: Any
+    body: NodeBody
+    checkpoint: Checkpoint | None = None
+    folder: Path | None = None
+
+
+class Obstacle(NamedTuple):
+    """Why something cannot run; `stops` when nothing of the graph can, so that it cannot be edited live either."""
+
+    why: str
+    stops: bool
+    ops: tuple[str, ...] = ()
+
+
+def find_obstacles(file: FileGraph) -> list[Obstacle]:
+    """All that stands in the way of running a file's graph, the gravest first."""
+    body = file.body
+    return [
+        *_versions(file),
+        *_unknown_ops(body),
+        *_endless(body),
+        *_excess(body),
+        *_assets(file),
+        *_pinned(file),
+        *_checkpoint(file),
+    ]
+
+
+def _versions(file: FileGraph) -> Iterator[Obstacle]:
+    versions, own = file.graph_def.versions, tf.version.GRAPH_DEF_VERSION
+    if versions.min_consumer > own or own in versions.bad_consumers:
+        wrote = file.meta.meta_info_def.tensorflow_version
+        yield Obstacle(
+            f"{file.where} was written for a newer TensorFlow{wrote and f', {wrote}'} (graph version "
+            f"{max(versions.min_consumer, versions.producer)}; TensorFlow {tf.__version__} reads up to {own}), so it "
+            "can be looked at only; install that release to run it.",
+            stops=True,
+        )
+
+
+def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
+    types = OpTypes(body.function)
+    known: dict[str, bool] = {}
+    unknown = []
+    inside = ((name, node) for name in sorted(body.functions()) for node in body.function(name).node_def)
+    for place, node in (*(("", node) for node in body.protos), *inside):
+        if node.op not in known:
+            known[node.op] = types.definition(node.op) is not None
+        if not known[node.op]:
+            unknown.append((place, node))
+    if unknown:
+        place, first = unknown[0]
+        where = f" in function {place!r}" if place else ""
+        others = f", as {_others(len(unknown) - 1)}" if len(unknown) > 1 else ""
+        yield Obstacle(
+            f"Op {first.name!r}{where} is of type {first.op!r}, which TensorFlow does not know{others}; call "
+            "tf.load_op_library with the library that defines it, to run the graph.",
+            stops=True,
+            ops=() if place else (first.name,),
+        )
+
+
+def _endless(body: NodeBody) -> Iterator[Obstacle]:
+    """TensorFlow follows calls when it imports a graph, and the process ends where they do not."""
+    library = {name: body.function(name) for name in body.functions()}
+    called = {door.function: node.name for node in body.protos for door in doors(node, library)}
+    for name, why in endless_functions(library, called).items():
+        if why in (ITSELF, TOO_DEEP):
+            yield Obstacle(
+                f"Function {name!r} {why}, which TensorFlow cannot import; open the function to look at it, and save "
+                "the graph with a loop in its place to run it.",
+                stops=True,
+                ops=(called[name],) if name in called else (),
+            )
+            return
+
+
+def _assets(file: FileGraph) -> Iterator[Obstacle]:
+    """TensorFlow opens whatever file an asset names, and a table that is filled from it is saved with what it holds."""
+    names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
+    for name in names:
+        if file.folder is not None and is_outside_assets(file.folder, name):
+            yield Obstacle(
+                f"{file.where} names an asset {name[:200]!r}, which leads to a file outside of its folder 'assets', so "
+                "it can be looked at only; put the file that it needs into that folder, under a name there, to run it.",
+                stops=True,
+            )
+            return
+
+
+def _excess(body: NodeBody) -> Iterator[Obstacle]:
+    library = {name: body.function(name) for name in body.functions()}
+    found = Bounds(OpTypes(body.function).definition).excess(body.protos, library)
+    if found is not None:
+        yield excess_obstacle(found)
+
+
+def excess_obstacle(found: Excess) -> Obstacle:
+    """The obstacle that an op is of which TensorFlow would make too much."""
+    where = f" in function {found.function!r}" if found.function else ""
+    return Obstacle(
+        f"Op {shorten(found.op)}{where} {found.why}, so the graph can be looked at only; save it again without that "
+        "op to run it.",
+        stops=True,
+        ops=() if found.function else (found.op,),
+    )
+
+
+def _others(count: int) -> str:
+    return "one more op is" if count == 1 else f"{count} more ops are"
+
+
+def _pinned(file: FileGraph) -> Iterator[Obstacle]:
+    placed = ((node.name, node.device) for node in file.body.protos)
+    at_root = {node.name for node in file.body.protos}
+    for pinned in absent_devices(chain(placed, function_devices(file.body))):
+        ops = (pinned.first,) if pinned.first in at_root else ()
+        yield Obstacle(pinned_notice(pinned, soft=True), stops=pinned.elsewhere, ops=ops)
+
+
+def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
+    checkpoint = file.checkpoint
+    if checkpoint is None or not any(node.op in HANDLES for node in file.body.protos):
+        return
+    if checkpoint.missing():
+        alone = f"tgw.edit({str(file.folder / 'saved_model.pb')!r})" if file.folder else "leave checkpoint= out"
+        yield Obstacle(
+            f"{checkpoint.lack()}, or {alone} to edit the graph without values.{checkpoint.hint()}",
+            stops=True,
+        )
+        return
+    try:
+        lacking = missing_checkpoint_names(file, checkpoint)
+    except GraphEditError as error:
+        yield Obstacle(error.why, stops=True)
+        return
+    if lacking:
+        others = f", nor of {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        yield Obstacle(
+            f"Checkpoint {checkpoint.prefix!r} has no value of {lacking[0]!r}{others}; run the variable's initializer "
+            "in the session to give it one.",
+            stops=False,
+        )
+
+
+def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
+    """What the graph would read from a checkpoint that does not have it."""
+    restore_op = file.meta.saver_def.restore_op_name
+    names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
+    if not names:
+        names = list(checkpoint_keys(file.body.protos, graph_variables(file.body)).values())
+    return [name for name in names if name not in checkpoint.shapes]

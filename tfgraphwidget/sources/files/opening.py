@@ -1,0 +1,120 @@
+"""Graphs in files, bytes and messages, opened as data: nothing in them runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.files.assets import relocate_assets
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.container import Container
+from tfgraphwidget.sources.files.formats import OpenOptions, find_format, read_container
+from tfgraphwidget.sources.files.importing import import_file
+from tfgraphwidget.sources.files.object_graph import object_variables
+from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
+from tfgraphwidget.sources.files.parse import holds_graph
+from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
+from tfgraphwidget.sources.files.stored_data import FileStoredData
+from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
+from tfgraphwidget.sources.paths import parse_path, shorten
+from tfgraphwidget.sources.source import Source
+from tfgraphwidget.sources.variables import read_collections
+from tfgraphwidget.writable import recover
+
+
+def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
+    """Open a file or directory in the format that it is recognized as.
+
+    A save into its folder that was interrupted is finished first; the source's notices say so.
+
+    Raises:
+        UnknownName: For a path that does not exist.
+        NotAGraph: For what no format matches.
+    """
+    given = parse_path(path, "path")
+    recovered: list[str] = []
+    with suppress(OSError, ValueError):
+        recovered = recover(Path(os.path.realpath(given if given.is_dir() else given.parent)))
+    container = read_container(given)
+    source = find_format(container).open(container, options)
+    source.notices = (*recovered, *source.notices)
+    return source
+
+
+def open_bytes(data: bytes, options: OpenOptions) -> Source:
+    """Open bytes in the format that they are recognized as. Raises NotAGraph when no format matches."""
+    container = Container(data, tf_protos.message_classes())
+    return find_format(container).open(container, options)
+
+
+def open_message(proto: Any, title: str, where: str, options: OpenOptions, folder: Path | None = None) -> Source:
+    """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
+
+    Args:
+        proto: A GraphDef, MetaGraphDef or SavedModel, which belongs to the source from now on.
+        title: What the graph view shows as the source's name.
+        where: The subject of sentences about it, "File 'model.pb'".
+        options: Signature, checkpoint and tags that the caller chose.
+        folder: The directory of a SavedModel with its variables' values.
+
+    Raises:
+        NotAGraph: When there are no ops in it.
+        UnknownName: For a signature or tags that it does not have.
+        GraphEditError: When it is damaged, or there is a choice to make.
+    """
+    if not holds_graph(proto):
+        raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
+    meta = relocate_assets(_meta_graph(proto, options.tags, where), folder)
+    graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
+    nodes = validate_nodes(graph_def.node, where)
+    library = GraphDefLibrary.of(graph_def)
+    ops_there = {node.name for node in nodes}
+    held = read_collections(meta, ops_there)
+    told, called = object_variables(meta, nodes)
+    held = held if held[1] else ({**held[0], **told[0]}, told[1])
+    signatures = read_signatures(meta, ops_there)
+    signature = choose_signature(signatures, options.signature, where)
+    checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
+    if options.checkpoint is not None:
+        checkpoint, folder = Checkpoint.of(options.checkpoint), None
+    file = FileGraph(where, graph_def, meta, NodeBody(nodes, library, held, called=called), checkpoint, folder)
+    found = find_obstacles(file)
+    return Source(
+        title,
+        file.body,
+        notices=(*(obstacle.why for obstacle in found), *invalid_signatures(meta, signatures)),
+        has_values=checkpoint is not None,
+        stopped=next((obstacle.why for obstacle in found if obstacle.stops), ""),
+        signatures=signatures,
+        signature=signature,
+        entrance=entry_path(signature, nodes, library),
+        revive=lambda: import_file(file),
+        stored=FileStoredData(file),
+    )
+
+
+def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
+    """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
+    if proto.DESCRIPTOR.name != "SavedModel":
+        if tags is not None:
+            raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; leave tags= out.")
+        return proto
+    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
+    listed = " or ".join(f"tags={list(held)!r}" for held in by_tags)
+    if tags is not None:
+        if isinstance(tags, bytes) or not isinstance(tags, Iterable):
+            raise UnknownName(f"tags={shorten(tags)} are no tags; give {listed}.")
+        wanted = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
+        if wanted not in by_tags:
+            raise UnknownName(f"{where} has no graph with tags {list(wanted)!r}; give {listed}.")
+        return by_tags[wanted]
+    if len(proto.meta_graphs) == 1:
+        return proto.meta_graphs[0]
+    if ("serve",) in by_tags:
+        return by_tags["serve",]
+    raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {listed}.")

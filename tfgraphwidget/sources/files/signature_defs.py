@@ -1,0 +1,113 @@
+"""The signatures of a SavedModel or MetaGraphDef: which there are, which is meant, which ops do its work."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.sources.node_body import Library
+from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.sources.source import Signature
+
+_INIT = "__saved_model_init_op"
+_DEFAULT = "serving_default"
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+
+
+def read_signatures(meta: Any, ops_there: Collection[str]) -> tuple[Signature, ...]:
+    """All signatures of a MetaGraphDef by name, less those that name tensors which the graph does not have."""
+    found = []
+    for name, proto in sorted(meta.signature_def.items()):
+        signature = Signature(name, _tensors(proto.inputs), _tensors(proto.outputs))
+        named = [split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)]
+        if name != _INIT and all(op in ops_there for op in named):
+            found.append(signature)
+    return tuple(found)
+
+
+def invalid_signatures(meta: Any, kept: tuple[Signature, ...]) -> tuple[str, ...]:
+    """A sentence for each signature of a MetaGraphDef that cannot be chosen."""
+    lost = sorted(set(meta.signature_def) - {signature.name for signature in kept} - {_INIT})
+    return tuple(
+        f"Signature {name!r} names a tensor that the graph does not have, so it is left out; save the model again."
+        for name in lost
+    )
+
+
+def _tensors(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """(key, tensor) pairs; a sparse or ragged value is several tensors."""
+    pairs = []
+    for key, info in sorted(infos.items()):
+        kind = info.WhichOneof("encoding")
+        if kind == "coo_sparse":
+            parts = info.coo_sparse
+            pairs += [(f"{key}/values", parts.values_tensor_name), (f"{key}/indices", parts.indices_tensor_name)]
+            pairs += [(f"{key}/dense_shape", parts.dense_shape_tensor_name)]
+        elif kind == "composite_tensor":
+            pairs += [(f"{key}/{k}", part.name) for k, part in enumerate(info.composite_tensor.components)]
+        elif kind == "name":
+            pairs.append((key, info.name))
+    return tuple(pairs)
+
+
+def choose_signature(signatures: tuple[Signature, ...], wanted: Any, title: str) -> Signature | None:
+    """The signature of that name; without a name "serving_default" or the only one.
+
+    Raises UnknownName, or GraphEditError when there are several.
+    """
+    by_name = {signature.name: signature for signature in signatures}
+    if wanted is not None:
+        if not isinstance(wanted, str) or wanted not in by_name:
+            has = f"it has {', '.join(map(repr, by_name))}" if by_name else "it has none; leave signature= out"
+            hint = did_you_mean(wanted, by_name) if isinstance(wanted, str) else ""
+            raise UnknownName(f"{title} has no signature {shorten(wanted)}: {has}.{hint}")
+        return by_name[wanted]
+    if len(by_name) <= 1 or _DEFAULT in by_name:
+        return by_name.get(_DEFAULT) or next(iter(signatures), None)
+    listed = " or ".join(f"signature={name!r}" for name in by_name)
+    raise GraphEditError(f"{title} has several signatures and none named {_DEFAULT!r}; give {listed}.")
+
+
+def entry_path(signature: Signature | None, nodes: Iterable[Any], library: Library) -> tuple[str, ...]:
+    """The calls to enter, outermost first, to stand where the work of a signature is done."""
+    if signature is None:
+        return ()
+    reached = {split_tensor(tensor)[0] for _, tensor in signature.outputs}
+    path: list[str] = []
+    entered: set[str] = set()
+    while True:
+        call = _only_call({node.name: node for node in nodes}, reached)
+        function = "" if call is None else call.attr["f"].func.name
+        if call is None or function not in library.functions() or function in entered:
+            return tuple(path)
+        path.append(call.name)
+        entered.add(function)
+        definition = library.function(function)
+        nodes, reached = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
+
+
+def _only_call(nodes: Mapping[str, Any], reached: Iterable[str]) -> Any:
+    """The call that all these ops are, or pass on tensors of; None when they do more than that."""
+    found = set()
+    for name in reached:
+        at, seen = name, set()
+        while at in nodes and at not in seen and nodes[at].op == "Identity" and nodes[at].input:
+            seen.add(at)
+            at = nodes[at].input[0].partition(":")[0]
+        found.add(at)
+    call = nodes.get(found.pop()) if len(found) == 1 else None
+    if call is None or call.op not in _CALLS or "f" not in call.attr:
+        return None
+    # What is computed on the way to the call is work too: the last layer of a model may be a call.
+    return call if all(_is_given(nodes, text) for text in call.input) else None
+
+
+def _is_given(nodes: Mapping[str, Any], text: str) -> bool:
+    """Whether an input comes from outside as it is: an argument, a placeholder, a constant, what holds state."""
+    at, seen = text.partition(":")[0], set()
+    while at in nodes and at not in seen and nodes[at].op == "Identity" and nodes[at].input:
+        seen.add(at)
+        at = nodes[at].input[0].partition(":")[0]
+    return text[:1] == "^" or at not in nodes or not nodes[at].input

@@ -1,0 +1,98 @@
+"""Stored: what lies beside a file's graph, read one by one, without TensorFlow's graph: values, and stack traces."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.describe import origins
+from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
+from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, variable_slice
+from tfgraphwidget.sources.files.object_graph import saved_variables
+from tfgraphwidget.sources.files.obstacles import FileGraph
+
+_OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+
+
+class FileStoredData:
+    """The checkpoint and the debug information of a file."""
+
+    def __init__(self, file: FileGraph) -> None:
+        self._file = file
+
+    def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`."""
+        checkpoint, key = self._place(handle)
+        return tuple(checkpoint.shapes[key])
+
+    def value(self, handle: str) -> np.ndarray[Any, Any]:
+        """The value of the variable of that handle op. Raises SessionRefused when there is none."""
+        checkpoint, key = self._place(handle)
+        variable = self._variables.get(handle)
+        found = checkpoint.value(key)
+        return np.asarray(found if variable is None else variable_slice(found, variable))
+
+    def meta(self) -> Any:
+        """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
+        return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
+
+    def folder(self) -> Path | None:
+        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
+        held = self._file
+        if held.folder is None or any(
+            is_outside_assets(held.folder, asset.filename) for asset in asset_files(held.meta)
+        ):
+            return None
+        lacks_values = bool(self._variables) and (held.checkpoint is None or held.checkpoint.missing())
+        return None if lacks_values or not (held.folder / "saved_model.pb").is_file() else held.folder
+
+    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+        return () if self._traces is None else origins.saved_origin(self._traces, op, function)
+
+    def _place(self, handle: str) -> tuple[Checkpoint, str]:
+        checkpoint = self._file.checkpoint
+        if checkpoint is None:
+            raise SessionRefused(
+                f"{self._file.where} comes without values for its variables; open it with its checkpoint: "
+                "tgw.edit(path, checkpoint='model.ckpt').",
+                [handle],
+            )
+        key = self._keys.get(handle, handle)
+        if key not in checkpoint.shapes:
+            raise SessionRefused(f"The checkpoint of {self._file.where} has no value for {handle!r}.", [handle])
+        return checkpoint, key
+
+    @cached_property
+    def _variables(self) -> dict[str, VariableDef]:
+        return {variable.handle: variable for variable in graph_variables(self._file.body)}
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        """Handle op -> name in the checkpoint; TensorFlow 2 saves by object."""
+        keys = checkpoint_keys(self._file.body.protos, self._variables.values())
+        checkpoint = self._file.checkpoint
+        if checkpoint is None or _OBJECTS not in checkpoint.shapes:
+            return keys
+        data = checkpoint.value(_OBJECTS)
+        try:
+            saved = tf_protos.TrackableObjectGraph.FromString(data).nodes
+        except Exception as error:  # of a damaged checkpoint
+            raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
+        for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
+            held = saved[number].attributes if number < len(saved) else ()
+            if held and held[0].checkpoint_key in checkpoint.shapes:
+                keys[op] = held[0].checkpoint_key
+        return keys
+
+    @cached_property
+    def _traces(self) -> Any:
+        folder = self._file.folder
+        return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")

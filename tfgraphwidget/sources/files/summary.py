@@ -1,0 +1,93 @@
+"""What a graph holds, counted: ops, variables, constants, control flow, signatures. Needs no TensorFlow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from tfgraphwidget.graph.costs import BYTES
+from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.sources.files.output_ops import find_output_ops
+from tfgraphwidget.sources.files.summary_schema import dtype_of
+
+_BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+_LOOPS = frozenset({"While", "StatelessWhile"})
+_CALLS = frozenset(
+    {"PartitionedCall", "StatefulPartitionedCall", "TPUPartitionedCall", "RemoteCall", "SymbolicGradient"}
+)
+
+
+def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
+    """Count what a graph and its function library hold.
+
+    Args:
+        graph: A GraphDef, of TensorFlow's messages or of `summary_schema`'s.
+        meta: The MetaGraphDef that holds it, if one does: it has tags and signatures.
+
+    Returns:
+        What `tfgraphwidget info --json` prints for one graph.
+    """
+    functions = graph.library.function
+    every = [graph.node, *(function.node_def for function in functions)]
+    constants = [node.attr["value"].ByteSize() for nodes in every for node in nodes if node.op == "Const"]
+    variables = [_tensor(node) for node in graph.node if node.op in HANDLES]
+    return {
+        "tags": [] if meta is None else list(meta.meta_info_def.tags),
+        "tensorflow": "" if meta is None else meta.meta_info_def.tensorflow_version,
+        "producer": graph.versions.producer,
+        "ops": len(graph.node),
+        "types": dict(Counter(node.op for node in graph.node).most_common()),
+        "functions": {"count": len(functions), "ops": sum(len(function.node_def) for function in functions)},
+        "variables": variables,
+        "variable_bytes": sum(_bytes(held) for held in variables),
+        "constants": {"count": len(constants), "bytes": sum(constants)},
+        "inputs": [_tensor(node) for node in graph.node if node.op in ("Placeholder", "PlaceholderV2")],
+        "ends": find_output_ops(graph.node),
+        "control_flow": _control_flow(every),
+        "devices": sorted({node.device for nodes in every for node in nodes if node.device}),
+        "signatures": [] if meta is None else [_signature(name, s) for name, s in sorted(meta.signature_def.items())],
+    }
+
+
+def _control_flow(every: list[Any]) -> dict[str, int]:
+    kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
+    told = {
+        "while loops": sum(kinds[kind] for kind in _LOOPS),
+        "conditionals": sum(kinds[kind] for kind in _BRANCHES),
+        "calls of functions": sum(kinds[kind] for kind in _CALLS),
+        "v1 while loops": kinds["LoopCond"],
+        "v1 switches": kinds["Switch"],
+    }
+    return {kind: number for kind, number in told.items() if number}
+
+
+def _tensor(node: Any) -> dict[str, Any]:
+    shape = _shape(node.attr["shape"].shape) if "shape" in node.attr else None
+    return {"name": node.name, "dtype": dtype_of(node.attr["dtype"].type), "shape": shape}
+
+
+def _shape(shape: Any) -> list[int | None] | None:
+    return None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
+
+
+def _bytes(tensor: dict[str, Any]) -> int:
+    """Bytes of a variable; none where its shape is not known."""
+    total = BYTES.get(tensor["dtype"], 0)
+    for dimension in tensor["shape"] if tensor["shape"] is not None else [0]:
+        total *= dimension or 0
+    return total
+
+
+def _signature(name: str, signature: Any) -> dict[str, Any]:
+    def side(held: Any) -> dict[str, Any]:
+        return {
+            key: {"tensor": told.name, "dtype": dtype_of(told.dtype), "shape": _shape(told.tensor_shape)}
+            for key, told in sorted(held.items())
+        }
+
+    return {
+        "name": name,
+        "method": signature.method_name,
+        "inputs": side(signature.inputs),
+        "outputs": side(signature.outputs),
+    }

@@ -1,0 +1,340 @@
+"""A library function's body as a graph, the ops that hold its captured state shown as what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.names import as_input, did_you_mean, free_name
+from tfgraphwidget.sources.inference.dtypes import OpTypes
+from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
+from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
+from tfgraphwidget.sources.source import Body, Collections
+from tfgraphwidget.sources.variables import variable_collections
+
+
+def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
+    """The body of a function of `library`; `caller` and `op` say which op of which graph calls it.
+
+    An argument that the call feeds from a variable, or from another op that holds state, is shown as that op. Raises
+    UnknownName when the library has no such function, GraphEditError when its body is damaged.
+    """
+    try:
+        definition = library.function(name)
+    except KeyError:
+        hint = did_you_mean(name, library.functions())
+        raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
+    # Over 30 lines because each name below is made in one case of two, and read in the end.
+    types = OpTypes(library.function)
+    called_by = None if caller is None or op is None else caller.nodes[op]
+    body = function_nodes(definition, types, {} if called_by is None else called_by.attr)
+    handles: dict[str, Any] = {}
+    alias: dict[str, str] = {}
+    variables: dict[str, VariableDef | None] = {}
+    feeds: dict[str, Mapping[str, Any]] = {"origins": {}}
+    if caller is not None and op is not None:
+        fed = fed_handles(definition.signature, types, caller, op)
+        alias, handles = _shown_as(definition, fed, caller, library.called, {node.name for node in body.nodes})
+        holders = {alias[name]: caller.names[fed[k]] for k, name in _named(definition, fed)}
+        variables = {shown: caller.defined_variables.get(holder) for shown, holder in holders.items()}
+        values = fed_values(definition.signature, types, caller, op)
+        fixed = {name: caller.nodes[values[k]] for k, name in _named(definition, values) if name not in alias}
+        feeds = _feeds(library, holders, fixed)
+    nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
+    kept = [node for node in nodes if node is not None]
+    rename_inputs(kept, alias)
+    validate_nodes(kept, f"Function {name!r}")
+    return NodeBody(
+        kept,
+        getattr(library, "library", library),
+        _variables(kept, variables),
+        tuple(f"{a}:0" for a in body.arguments if a not in alias),
+        {key: rename_tensor(tensor, alias) for key, tensor in body.returns.items()},
+        alias,
+        **feeds,
+    )
+
+
+def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """`origins` and `constants` of a body: where what its caller feeds comes from.
+
+    `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
+    """
+    known = library.origins
+    named = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
+    constants = {
+        name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()
+    }
+    return {
+        "origins": named if known is None else {name: known[at] for name, at in named.items() if at in known},
+        "constants": {name: node for name, node in constants.items() if node is not None},
+    }
+
+
+def _named(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
+    return [(k, definition.signature.input_arg[k].name) for k in numbers]
+
+
+def _shown_as(
+    definition: Any, fed: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """(argument -> name it is shown by, that name -> NodeDef) for the arguments fed from the ops `fed` of `caller`."""
+    wanted = {k: variable_op_name(called.get(name, name)) for k, name in _handles(caller, fed)}
+    inside = {name.lower() for name in names}
+    reserved = {name.lower() for name in wanted.values()} | {variable_op_name(name).lower() for name in called.values()}
+    shown: dict[int, str] = {}
+    for handle in dict.fromkeys(fed.values()):
+        name = wanted[handle]
+        if name.lower() in inside:  # an op of the function has it: a name that no other variable has in any room
+            name = free_name(name, inside | reserved)
+        inside.add(name.lower())
+        shown[handle] = name
+    alias = {name: shown[fed[argument]] for argument, name in _named(definition, fed)}
+    return alias, {name: _stateful(caller.nodes[handle], name) for handle, name in shown.items()}
+
+
+def _handles(caller: GraphIndex, fed: Mapping[int, int]) -> list[tuple[int, str]]:
+    """(number, name) of all ops of a graph that hold state: its variables, and what it feeds."""
+    numbers = {*fed.values(), *(i for i, kind in enumerate(caller.types) if kind in HANDLES)}
+    return [(i, caller.names[i]) for i in sorted(numbers)]
+
+
+def _stateful(original: Any, name: str) -> Any:
+    """An op that holds state, alone in another graph."""
+    node = tf.compat.v1.NodeDef()
+    node.CopyFrom(original)
+    node.name = name
+    del node.input[:]
+    if "_class" in node.attr:
+        del node.attr["_class"]
+    return node
+
+
+def _variables(nodes: list[Any], told: Mapping[str, VariableDef | None]) -> Collections:
+    """The variables of a body: what the caller knows of them, and the reads that the body has."""
+    index = build(nodes)
+    handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
+    found = []
+    for variable in definitions(index, handles).values():
+        known = told.get(variable.handle)
+        found.append(
+            variable
+            if known is None
+            else replace(
+                variable,
+                trainable=known.trainable,
+                synchronization=known.synchronization,
+                aggregation=known.aggregation,
+            )
+        )
+    return variable_collections(found)
+
+
+# A FunctionDef as NodeDefs
+
+
+@dataclass(frozen=True)
+class FunctionNodes:
+    """`arguments` are the names of the placeholders, first among the `nodes`; `returns` maps results to tensors."""
+
+    nodes: list[Any]
+    arguments: tuple[str, ...]
+    returns: dict[str, str]
+
+
+def function_nodes(definition: Any, types: OpTypes, attributes: Mapping[str, Any]) -> FunctionNodes:
+    """The body of a FunctionDef; `attributes` are the call's, which a polymorphic function takes its dtypes from."""
+    signature = definition.signature
+    ports = _Ports(definition, types)
+    nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
+    for original in definition.node_def:
+        node = tf.compat.v1.NodeDef()
+        node.CopyFrom(original)
+        _instantiate(node, attributes)
+        for k, text in enumerate(node.input):
+            node.input[k] = text if text[:1] == "^" else as_input(*ports.of(text))
+        nodes.append(node)
+    returns = {}
+    for arg in signature.output_arg:
+        if arg.name in definition.ret:
+            op, port = ports.of(definition.ret[arg.name])
+            returns[arg.name] = f"{op}:{port}"
+    return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
+
+
+def _placeholder(arg: Any, told: Any, attributes: Mapping[str, Any]) -> Any:
+    """The op that stands for an argument."""
+    node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
+    dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
+    node.attr["dtype"].type = dtype
+    shapes = told.attr["_output_shapes"].list.shape if told is not None and "_output_shapes" in told.attr else ()
+    if shapes:
+        node.attr["shape"].shape.CopyFrom(shapes[0])
+    else:
+        node.attr["shape"].shape.unknown_rank = True
+    return node
+
+
+def _instantiate(node: Any, attributes: Mapping[str, Any]) -> None:
+    """Fill in the attributes that a polymorphic function takes from its call, in place."""
+    for value in node.attr.values():
+        if value.WhichOneof("value") == "placeholder" and value.placeholder in attributes:
+            value.CopyFrom(attributes[value.placeholder])
+
+
+class _Ports:
+    """Finds the port that an input of a FunctionDef means."""
+
+    def __init__(self, definition: Any, types: OpTypes) -> None:
+        self._definition = definition
+        self._types = types
+        self._nodes = {node.name: node for node in definition.node_def}
+        self._starts: dict[str, dict[str, int]] = {}
+
+    def of(self, text: str) -> tuple[str, int]:
+        """("op", port) of "argument", "argument:0", "op:output_argument" or "op:output_argument:k"."""
+        name, *rest = text.split(":")
+        last = rest[-1] if rest else ""
+        offset = int(last) if last.isdecimal() and len(last) < 6 else 0
+        if name not in self._nodes or not rest or rest[0].isdecimal():
+            return name, offset
+        if name not in self._starts:
+            self._starts[name] = self._starts_of(name)
+        return name, self._starts[name].get(rest[0], 0) + offset
+
+    def _starts_of(self, name: str) -> dict[str, int]:
+        """The first port of each output argument of an op."""
+        outputs = self._types.outputs(self._nodes[name])
+        if outputs is None:
+            sizes: Iterable[tuple[str, int]] = self._read.get(name, {}).items()
+        else:
+            sizes = [(output.name, len(output.dtypes)) for output in outputs]
+        starts: dict[str, int] = {}
+        at = 0
+        for argument, size in sizes:
+            starts[argument] = at
+            at += size
+        return starts
+
+    @cached_property
+    def _read(self) -> dict[str, dict[str, int]]:
+        """Op -> output argument -> how many of its tensors are read, in the order of first reading.
+
+        That is all there is to know of an op that TensorFlow does not know.
+        """
+        found: dict[str, dict[str, int]] = {}
+        texts = [text for node in self._definition.node_def for text in node.input]
+        for text in (*texts, *self._definition.ret.values()):
+            name, *rest = text.split(":")
+            if len(rest) == 2:
+                read = int(rest[1]) + 1 if rest[1].isdecimal() and len(rest[1]) < 6 else 1
+                sizes = found.setdefault(name, {})
+                sizes[rest[0]] = max(sizes.get(rest[0], 0), read)
+        return found
+
+
+# What a call passes to the arguments of a function
+
+
+_SAME_TENSOR = frozenset({"Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"})
+_SAME_PORT = frozenset({"IdentityN", "While", "StatelessWhile"})
+# What passes its inputs on as they are; a loop does so only with what it does not change.
+_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase"})
+
+
+def fed_handles(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+    """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
+    sources = caller.inputs.row(op).tolist()
+    ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
+    slots = _slots(caller.nodes[op], signature, types, len(sources))
+    first = len(signature.input_arg) - len(slots)
+    found = {}
+    for argument, slot in enumerate(slots, first):
+        handle = _handle_behind(caller, sources[slot], ports[slot]) if slot < len(sources) else None
+        if handle is not None:
+            found[argument] = handle
+    return found
+
+
+def fed_values(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+    """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
+    if caller.types[op] not in _CALLS:
+        return {}
+    sources = caller.inputs.row(op).tolist()
+    slots = _slots(caller.nodes[op], signature, types, len(sources))
+    found = {}
+    for argument, slot in enumerate(slots, len(signature.input_arg) - len(slots)):
+        at = sources[slot] if slot < len(sources) else op
+        while caller.types[at] == "Identity" and caller.input_lists[at]:
+            at = caller.input_lists[at][0]
+        if caller.types[at] in ("Const", "Placeholder"):
+            found[argument] = at
+    return found
+
+
+def _slots(call: Any, signature: Any, types: OpTypes, inputs: int) -> list[int]:
+    """The inputs of a call that feed the last arguments of a function.
+
+    The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after
+    the function ("init_func_other_args") or "other_arguments", which come behind what the op itself passes.
+    """
+    wanted = len(signature.input_arg)
+    definition = None if call.op == signature.name else types.definition(call.op)
+    if definition is None:
+        return list(range(inputs)) if inputs == wanted else []
+    lists = _tensor_lists(call, definition)
+    every = [slot for _, held in lists for slot in held]
+    if len(every) == wanted:
+        return every
+    labels = tuple(f"{door.label}_" for door in doors(call, {signature.name}))
+    named = [held for name, held in lists if name.startswith(labels)] if labels else []
+    others = [held for name, held in lists if "other_arg" in name]
+    best = (named or others or [held for _, held in lists] or [[]])[-1]
+    return best if len(best) <= wanted else []
+
+
+def _tensor_lists(call: Any, definition: Any) -> list[tuple[str, list[int]]]:
+    """(name, input slots) of each input argument of an op that is a list of tensors of any dtypes."""
+    lists = []
+    at = 0
+    for arg in definition.input_arg:
+        count = 1
+        if arg.type_list_attr:
+            count = len(call.attr[arg.type_list_attr].list.type) if arg.type_list_attr in call.attr else 0
+            lists.append((arg.name, list(range(at, at + count))))
+        elif arg.number_attr:
+            count = max(call.attr[arg.number_attr].i, 0) if arg.number_attr in call.attr else 0
+        at += count
+    return lists
+
+
+def _handle_behind(caller: GraphIndex, op: int, port: int) -> int | None:
+    """The op that holds the state which a tensor refers to; None when the tensor is no such reference."""
+    seen = set()
+    while op not in seen:
+        seen.add(op)
+        sources = caller.input_lists[op]
+        if not sources:
+            return op if _holds_state(caller, op, port) else None
+        kind = caller.types[op]
+        slot = 0 if kind in _SAME_TENSOR else port if kind in _SAME_PORT else len(sources)
+        if slot >= len(sources):
+            return None
+        op, port = sources[slot], int(caller.ports[caller.inputs.start[op] + slot])
+    return None
+
+
+def _holds_state(caller: GraphIndex, op: int, port: int) -> bool:
+    kind = caller.types[op]
+    if kind in HANDLES:
+        return True
+    dtype = dict(enumerate(caller.typing.dtypes(caller.nodes[op]))).get(port, "")
+    return dtype in ("resource", "string_ref") and not kind.startswith("Placeholder")

@@ -1,0 +1,210 @@
+"""What the ops that stand for state in a function's body stand for: live variables, or values in a session or a file.
+
+A function that Python made captured `tf.Variable`s and tensors, which are at hand. A function in the library of a graph
+is given its state by the ops that call it: the values are in the session of that graph, or in the checkpoint beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import func_graph
+
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph.captured_state import Held, Pairs, Table
+from tfgraphwidget.graph.index import VariableDef, build
+from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.sources.live.graph_body import GraphBody
+from tfgraphwidget.sources.renaming import rename_tensor
+from tfgraphwidget.sources.source import Body, Source
+from tfgraphwidget.sources.tf_errors import first_line
+
+_FILLS = frozenset({"InitializeTable", "InitializeTableV2"})
+
+
+def captured_state(source: Source, body: Body) -> Held:
+    """What the ops of `body`, a room of `source`, stand for."""
+    first = source.body
+    if isinstance(first, GraphBody) and isinstance(first.graph, func_graph.FuncGraph):
+        return CapturedState(first, body)
+    return SessionState(source, body)
+
+
+@dataclass(frozen=True, eq=False)
+class CapturedState:
+    """What a FuncGraph captured, and hands on to the functions that it calls."""
+
+    outermost: GraphBody
+    body: Body
+
+    @cached_property
+    def _live(self) -> dict[str, Any]:
+        captures = self.outermost.captures
+        told: dict[str, Any] = {
+            inside.op.name: outside
+            for outside, inside in self.outermost.graph.captures
+            if inside.op.name not in captures.alias and hasattr(outside, "numpy")
+        }
+        told |= {name: captured.variable for name, captured in captures.variables.items()}
+        origins = self.body.origins
+        if origins is None:
+            return told
+        return {**_constants(self.body), **{name: told[origin] for name, origin in origins.items() if origin in told}}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Captured variables and tensors."""
+        return frozenset(self._live)
+
+    @property
+    def graph(self) -> Any:
+        """Of the outermost body; a function that it calls is a FunctionDef."""
+        return self.outermost.graph if self.body.origins is None else None
+
+    def shown(self, tensor: str) -> str:
+        """Captured variables stand under their own names."""
+        return rename_tensor(tensor, self.body.alias)
+
+    def live(self, name: str) -> Any:
+        """Always at hand."""
+        return self._live[name]
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """None: all are live."""
+        return {}
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Exported from the live table."""
+        return _exported(self._live[name], dtypes)
+
+
+@dataclass(frozen=True, eq=False)
+class SessionState:
+    """What the ops of a graph hold that a session runs, or of a file."""
+
+    source: Source
+    body: Body
+
+    @cached_property
+    def _origins(self) -> Mapping[str, str]:
+        given = {node.name for node in self.source.body.nodes() if node.op.startswith("Placeholder")}
+        return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in given}
+
+    @cached_property
+    def _live(self) -> Mapping[str, Any]:
+        return _constants(self.body)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ops that a call feeds from state or constants."""
+        return frozenset(self._origins) | frozenset(self._live)
+
+    @property
+    def graph(self) -> None:
+        """None."""
+
+    def shown(self, tensor: str) -> str:
+        """As it is."""
+        return tensor
+
+    def live(self, name: str) -> Any:
+        """Constants only."""
+        return self._live.get(name)
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
+        """Read by the session; a file's are loaded from its checkpoint into a session of its own."""
+        origins = {name: self._origins[name] for name in names}
+        if not origins:
+            return {}
+        if init == "current" and not self.source.has_values:
+            raise SessionRefused(
+                f"{self.source.title} comes without values for its variables; open it with its checkpoint: "
+                "tgw.edit(path, checkpoint='model.ckpt').",
+                list(origins),
+            )
+        with self._session() as (body, session):
+            return _read(body, session, origins, init)
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Exported from the file's own; of a live graph, what its initialiser was made of."""
+        origin = self._origins[name]
+        if self.source.revive is None:
+            return self._table_of_initialiser(origin)
+        revived = self.source.revive()
+        with revived.session as session, revived.graph.as_default():
+            handle = revived.graph.get_tensor_by_name(f"{origin}:0")
+            return _exported(handle, dtypes, lambda export: session.run(list(export)))
+
+    def _table_of_initialiser(self, origin: str) -> Table | None:
+        graph, session = self.source.graph, self.source.session
+        if graph is None or session is None:
+            return None
+        readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
+        fill = next((op for op in readers if op.type in _FILLS), None)
+        if fill is None:
+            return None
+        return tuple(session.run(list(fill.inputs[1:3])))
+
+    @contextmanager
+    def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
+        """The person's own session where there is one; else one on the file, which is closed again."""
+        if self.source.graph is not None or self.source.revive is None:
+            if self.source.session is None or getattr(self.source.session, "_closed", False):
+                raise SessionRefused(
+                    "There is no open session to read the variables' values in; give tgw.edit(graph, session=session)."
+                )
+            yield self.source.body, self.source.session
+        else:
+            revived = self.source.revive()
+            with revived.session as session:
+                yield revived.body, session
+
+
+def _exported(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+    """What a lookup table holds; None for what is none, has other dtypes, or is not filled yet."""
+    for keys, values in dtypes:
+        with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
+            return tuple(run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)))
+    return None
+
+
+def _constants(body: Body) -> dict[str, Any]:
+    """The values that a call feeds to arguments, as eager tensors."""
+    return {name: tf.constant(tf.make_ndarray(node.attr["value"].tensor)) for name, node in body.constants.items()}
+
+
+def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str) -> dict[str, Any]:
+    """The value of each variable, read in one run without a new op."""
+    index = build(body.nodes(), *body.collections())
+    told = definitions(index, [index.ids[origin] for origin in origins.values()]).values()
+    tensors = {name: _tensor(name, variable, init) for name, variable in zip(origins, told, strict=True)}
+    try:
+        values: dict[str, Any] = session.run(tensors)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f"The session cannot read the values of {', '.join(map(repr, list(tensors)[:3]))}: {first_line(error)}; "
+            "initialise the graph's variables first.",
+            list(tensors),
+        ) from error
+    return values
+
+
+def _tensor(name: str, variable: VariableDef, init: str) -> str:
+    if init == "initial":
+        if variable.initial_value is None:
+            raise SessionRefused(
+                f'Variable {name!r} came without its initial value; clone with init="current".', [name]
+            )
+        return variable.initial_value
+    if variable.resource and variable.snapshot is None:
+        raise SessionRefused(
+            f"Variable {name!r} has no op that reads its value; add tf.raw_ops.ReadVariableOp on it, and open the "
+            "graph again.",
+            [name],
+        )
+    return variable.snapshot or variable.name

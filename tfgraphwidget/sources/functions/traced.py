@@ -1,0 +1,111 @@
+"""tf.functions, their traces, and Keras models: the body that runs when they are called."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import func_graph
+from tensorflow.python.util import nest
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
+from tfgraphwidget.sources.live.graph_body import GraphBody
+from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.sources.renaming import rename_tensor
+from tfgraphwidget.sources.source import Source
+from tfgraphwidget.sources.tf_errors import first_line
+
+_MOST_LISTED = 5
+FUNCTION = type(tf.function(lambda: None))
+CONCRETE = tf.types.experimental.ConcreteFunction
+
+
+def function_source(
+    graph: func_graph.FuncGraph, title: str, way_out: str = "", told: Mapping[int, CaptureInfo] | None = None
+) -> Source:
+    """The source of a function's graph, which no session runs; `told` as for Captures."""
+    refusal = (
+        f"{title} is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
+        f"what needs a session open {way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
+    )
+    return Source(title, _function_body(graph, told or {}), refusal=refusal)
+
+
+def _function_body(graph: func_graph.FuncGraph, told: Mapping[int, CaptureInfo]) -> GraphBody:
+    captured = {tensor.name for tensor in graph.internal_captures}
+    captures = Captures.of(graph, told)
+    arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured)
+    returns = {name: rename_tensor(tensor, captures.alias) for name, tensor in _returns(graph).items()}
+    return GraphBody(graph, arguments=arguments, returns=returns, captures=captures)
+
+
+def _returns(graph: func_graph.FuncGraph) -> dict[str, str]:
+    """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no key."""
+    structured = graph.structured_outputs
+    pairs = nest.flatten_with_tuple_paths(structured, expand_composites=True)
+    tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
+    if not tensors:
+        tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
+    found: dict[str, str] = {}
+    for number, (path, tensor) in enumerate(tensors):
+        keyed = path and isinstance(path[0], str)
+        found["/".join(map(str, path)) if keyed else f"output_{number}"] = tensor.name
+    return found
+
+
+def find_trace(function: Any, signature: Any, title: str) -> Any:
+    """The trace of a tf.function that is meant.
+
+    Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
+    """
+    traces = list(function._function_cache.values())
+    number = _number(signature)
+    if number is not None:
+        if not 0 <= number < len(traces):
+            raise UnknownName(f"{title} has no trace {number}; {_listed(title, traces)}")
+        return traces[number]
+    if signature is not None:
+        return _traced(function, signature, title)
+    if function.input_signature is not None:
+        return _traced(function, (), title)
+    if not traces:
+        raise GraphEditError(
+            f"{title} has never been called, so it has no graph yet; call it once, or give "
+            "signature=[tf.TensorSpec(...)] with one spec for each argument."
+        )
+    if len(traces) > 1:
+        raise GraphEditError(f"{title} has several graphs; {_listed(title, traces)}")
+    return traces[0]
+
+
+def _number(signature: Any) -> int | None:
+    """The number of a trace; None for what is none, as True."""
+    try:
+        return None if isinstance(signature, bool) else operator.index(signature)
+    except TypeError:
+        return None
+
+
+def _listed(title: str, traces: Sequence[Any]) -> str:
+    first = enumerate(traces[:_MOST_LISTED])
+    told = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
+    more = f", of {len(traces)}" if len(traces) > _MOST_LISTED else ""
+    return f"give {' or '.join(told)}{more}." if told else f"call {title} once first."
+
+
+def _traced(function: Any, signature: Any, title: str) -> Any:
+    positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
+    if isinstance(positional, str) or not isinstance(positional, Iterable):
+        raise UnknownName(
+            f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."
+        )
+    try:
+        return function.get_concrete_function(*positional, **named)
+    except Exception as error:
+        raise GraphEditError(
+            f"{title} cannot be traced with signature={shorten(signature)}: {first_line(error)}; call it once on "
+            "data, and open it after that."
+        ) from error

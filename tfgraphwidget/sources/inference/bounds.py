@@ -1,0 +1,163 @@
+"""Bounds: what a few bytes would have TensorFlow make, known before TensorFlow sees them.
+
+An op takes and gives as many tensors as its attributes say, and TensorFlow takes them at their word while it imports a
+graph: 87 bytes are two billion tensors, in a call that ends neither by itself nor by Ctrl-C. So does a name that is all
+slashes, since each of the scopes that it lies in is looked up, and so do constants that it computes at once because a
+shape hangs on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.names import split_input
+from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
+
+_MOST_IN_ALL = 1 << 18  # tensors that attributes say, of all ops together; or _MOST_EACH for each op, if that is more
+_MOST_EACH = 16
+_MOST_LETTERS = 1 << 32  # that are looked at to find the scopes around all names: a second's work
+_MOST_NUMBERS = 1 << 26  # of a constant that is computed; 256 MB
+_LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
+_LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
+_TOLD = frozenset({"Shape", "ShapeN", "Size", "Rank"})  # what they give is known by the shape of what they read
+
+
+class Excess(NamedTuple):
+    """An op of which TensorFlow would make too much, the function that it is in, or "", and why."""
+
+    op: str
+    function: str
+    why: str
+
+
+class Counting(NamedTuple):
+    """The attributes that say how many tensors an op of some type takes and gives: numbers and lists of types."""
+
+    numbers: tuple[str, ...]
+    lists: tuple[str, ...]
+
+
+class Bounds:
+    """What is too much; `definition` gives the OpDef of an op type, or None."""
+
+    def __init__(self, definition: Callable[[str], Any]) -> None:
+        self._definition = definition
+        self._counting: dict[str, Counting] = {}
+
+    def excess(self, nodes: Iterable[Any], functions: Mapping[str, Any]) -> Excess | None:
+        """The first op of a graph or of its functions of which TensorFlow would make too much."""
+        places = [("", list(nodes)), *((name, functions[name].node_def) for name in sorted(functions))]
+        tensors = letters = 0
+        most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(held) for _, held in places))
+        for place, held in places:
+            for node in held:
+                why = self.why(node) if any(self._of(node.op)) else ""
+                tensors += self.tensors(node)
+                letters += len(node.name) * node.name.count("/")
+                if not why and tensors > most:
+                    why = f"is one more of those that have {tensors:,} tensors together"
+                if not why and letters > _MOST_LETTERS:
+                    why = f"lies in {node.name.count('/'):,} name scopes"
+                if why:
+                    return Excess(node.name, place, why)
+        return None
+
+    def why(self, node: Any) -> str:
+        """Why a NodeDef has too many tensors by what its attributes say; "" when it has not."""
+        numbers, lists = self._of(node.op)
+        for name in (*numbers, *lists):
+            if name in node.attr and node.attr[name].placeholder:
+                return f"has as many tensors as who calls the function says, by {name}"
+        count = self.tensors(node)
+        if count <= MOST_OUTPUTS:
+            return ""
+        told = [(name, node.attr[name].i) for name in numbers if name in node.attr]
+        said = next((f"{name}={number:,}" for name, number in told if number > MOST_OUTPUTS), "")
+        return f"has {said or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
+
+    def tensors(self, node: Any) -> int:
+        """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does."""
+        numbers, lists = self._of(node.op)
+        if not numbers and not lists:
+            return 0
+        attributes = node.attr
+        count: int = sum(max(attributes[name].i, 0) for name in numbers if name in attributes)
+        return count + sum(len(attributes[name].list.type) for name in lists if name in attributes)
+
+    def _of(self, op_type: str) -> Counting:
+        found = self._counting.get(op_type)
+        if found is None:
+            definition = self._definition(op_type)
+            args = [] if definition is None else [*definition.input_arg, *definition.output_arg]
+            numbers, lists = ([getattr(arg, kind) for arg in args] for kind in ("number_attr", "type_list_attr"))
+            found = Counting(tuple(filter(None, numbers)), tuple(filter(None, lists)))
+            self._counting[op_type] = found
+        return found
+
+
+def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing]) -> Excess | None:
+    """An op whose constants TensorFlow would compute while it imports the graph, and which are too many.
+
+    It computes what shapes hang on, as far as that reads constants only: the sum of two billion ones is one number.
+    What is as large in the file itself is not too much, nor what no shape can hang on, as a variable's first value.
+    `typing_of` gives the shapes of some NodeDefs that read each other only.
+    """
+    some = [_light(node) for node in _in_order(nodes)]
+    if all(node.op in ("Const", "Placeholder") for node in some):
+        return None
+    typing = typing_of(some)
+    most = _MOST_NUMBERS + sum(node.ByteSize() for node in some)
+    large: dict[str, str] = {}  # ops -> the large one that they are computed from, or ""
+    for node in some:
+        size, reads = _size(typing, node), [split_input(text)[0] for text in node.input]
+        from_large = "" if node.op in _TOLD else next((large[op] for op in reads if large[op]), "")
+        large[node.name] = node.name if size > most else from_large
+        if from_large and size <= _LARGEST_SHAPE and not {"int32", "int64"}.isdisjoint(typing.dtypes(node)):
+            return Excess(from_large, "", "makes more numbers than TensorFlow can compute a shape from")
+    return None
+
+
+def _light(node: Any) -> Any:
+    """A NodeDef; of a constant with much in it, one that has its shape only: shapes hang on small ones."""
+    if node.op != "Const" or node.ByteSize() <= _LIGHT:
+        return node
+    light = type(node)(name=node.name, op="Placeholder")
+    light.attr["dtype"].CopyFrom(node.attr["dtype"])
+    light.attr["shape"].shape.CopyFrom(node.attr["value"].tensor.tensor_shape)
+    return light
+
+
+def _size(typing: Typing, node: Any) -> int:
+    """Numbers in the largest output, by its static shape; 0 for none that is known."""
+    shapes = (typing.shape(node.name, port) for port, _ in enumerate(typing.dtypes(node)))
+    return max((_product(shape) for shape in shapes if shape is not None and None not in shape), default=0)
+
+
+def _product(shape: Iterable[Any]) -> int:
+    size = 1
+    for length in shape:
+        size = min(size * length, 1 << 62)
+    return size
+
+
+def _in_order(nodes: Iterable[Any]) -> Iterable[Any]:
+    """The NodeDefs that are computed from constants alone, each behind those that it reads."""
+    waits: dict[str, int] = {}
+    readers: dict[str, list[Any]] = {}
+    ready = []
+    for node in nodes:
+        reads = {split_input(text)[0] for text in node.input}
+        waits[node.name] = len(reads)
+        for op in reads:
+            readers.setdefault(op, []).append(node)
+        if not reads and node.op == "Const":
+            ready.append(node)
+    while ready:
+        node = ready.pop()
+        yield node
+        for reader in readers.get(node.name, ()):
+            waits[reader.name] -= 1
+            if not waits[reader.name]:
+                ready.append(reader)

@@ -1,0 +1,138 @@
+"""Static shapes of a graph that is known as NodeDefs only.
+
+What the nodes say themselves is taken first. For the rest the nodes are imported once, when the first such shape is
+asked for, into a graph of their own in which nothing can run; where TensorFlow refuses that, shapes stay unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import c_api_util
+
+from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.sources.inference.bounds import Bounds
+from tfgraphwidget.sources.inference.call_depth import without_endless_calls
+from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
+
+_OUTPUT_SHAPES = "_output_shapes"
+# TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
+# then, in the graph or in a function that it calls (tests/sources/inference/test_call_depth.py). An op that
+# asks for a kernel which nobody has cannot run.
+_KERNEL = "_kernel"
+_LARGEST_RANK = 254  # TensorFlow refuses a shape of more
+
+
+@dataclass(eq=False)
+class NodeTyping:
+    """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call, by name."""
+
+    nodes: Sequence[Any]
+    types: OpTypes
+    library: Callable[[], Mapping[str, Any]]
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.types.dtypes(node)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type, or of the function of that name; None when nobody has told."""
+        return self.types.definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output; None when it is not known."""
+        node = self._by_name.get(op)
+        if node is None:
+            return None
+        if _OUTPUT_SHAPES in node.attr:
+            shapes = node.attr[_OUTPUT_SHAPES].list.shape
+            told = shape_from_proto(shapes[port]) if 0 <= port < len(shapes) else None
+            if told is not None:
+                return told
+        own = _own_shape(node)
+        return own if own is not None else self._inferred(op, port)
+
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return dtype_number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with the static shapes that edits have made."""
+        return Reshaped(self, shapes)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Any]:
+        return {node.name: node for node in self.nodes}
+
+    def _inferred(self, op: str, port: int) -> Shape:
+        return None if self._scratch is None else tensor_shape(self._scratch, op, port)
+
+    @cached_property
+    def _scratch(self) -> tf.Graph | None:
+        library = self.library()
+        if Bounds(self.definition).excess(self.nodes, library):
+            return None
+        graph_def = tf.compat.v1.GraphDef(node=self.nodes)
+        graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
+        try:
+            graph_def.library.function.extend(without_endless_calls(library))
+            inside = (node for function in graph_def.library.function for node in function.node_def)
+            for node in chain(graph_def.node, inside):
+                node.attr[_KERNEL].s = b"none"
+            return _imported(graph_def)
+        except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
+            return None
+
+
+def _imported(graph_def: Any) -> tf.Graph:
+    """The nodes in a graph of their own.
+
+    Through the C API that `tf.import_graph_def` uses: its Python half takes most of the time, and checks what only
+    matters for running.
+    """
+    graph = tf.Graph()
+    options = c_api_util.ScopedTFImportGraphDefOptions()
+    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
+    buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
+    try:
+        with graph._c_graph.get() as c_graph:
+            results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
+            c_api_util.ScopedTFImportGraphDefResults(results)
+        graph._add_new_tf_operations(compute_devices=False)
+    finally:
+        c_api.TF_DeleteBuffer(buffer)
+    return graph
+
+
+def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
+    """The static shape of a live tensor; None when it is not known or not there."""
+    try:
+        outputs = graph._get_operation_by_name(op).outputs
+    except KeyError:
+        return None
+    if not 0 <= port < len(outputs):
+        return None
+    shape = outputs[port].shape
+    return None if shape.rank is None else tuple(shape.as_list())
+
+
+def shape_from_proto(proto: Any) -> Shape:
+    """The shape that a TensorShapeProto says."""
+    if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
+        return None
+    return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
+
+
+def _own_shape(node: Any) -> Shape:
+    """What a source's own attributes say; () may mean unknown in old files, so TensorFlow is asked about it."""
+    if node.op == "Const" and "value" in node.attr:
+        return shape_from_proto(node.attr["value"].tensor.tensor_shape)
+    if node.op in ("Placeholder", "PlaceholderWithDefault", "VariableV2", "Variable") and "shape" in node.attr:
+        return shape_from_proto(node.attr["shape"].shape) or None
+    return () if node.op == "VarHandleOp" else None

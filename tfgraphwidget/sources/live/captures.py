@@ -1,0 +1,124 @@
+"""The variables that a FuncGraph captured, shown as the variables they are.
+
+TensorFlow puts a placeholder named after the op that reads first ("dense/MatMul/ReadVariableOp/resource") where a
+function captures a variable. Here it is a VarHandleOp under the variable's own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tensorflow.python.framework import func_graph
+
+from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.names import free_name
+from tfgraphwidget.sources.renaming import rename_inputs
+from tfgraphwidget.sources.source import Collections
+from tfgraphwidget.sources.variables import variable_collections
+
+
+class CaptureInfo(NamedTuple):
+    """What the owner of a variable knows better than the variable: Keras names and freezes its own."""
+
+    name: str
+    trainable: bool
+
+
+class CapturedVariable(NamedTuple):
+    """A variable, and the placeholder that stands for it in a function."""
+
+    variable: tf.Variable
+    placeholder: tf.Tensor
+    told: CaptureInfo
+
+
+@dataclass(frozen=True, eq=False)
+class Captures:
+    """Placeholders of captured variables; `alias` maps their names to those that they are shown by."""
+
+    alias: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, CapturedVariable] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: tf.Graph, told: Mapping[int, CaptureInfo]) -> Captures:
+        """Those of a FuncGraph; a plain graph captures nothing. `told` by the id of the variable's handle."""
+        if not isinstance(graph, func_graph.FuncGraph):
+            return cls()
+        taken = {op.name.lower() for op in graph.get_operations()}
+        alias: dict[str, str] = {}
+        variables: dict[str, CapturedVariable] = {}
+        for placeholder, variable in _captured_variables(graph):
+            known = told.get(id(variable.handle)) or CaptureInfo(variable.name.partition(":")[0], variable.trainable)
+            name = free_name(known.name, taken)
+            taken.add(name.lower())
+            alias[placeholder.op.name] = name
+            variables[name] = CapturedVariable(variable, placeholder, known)
+        return cls(alias, variables)
+
+    @cached_property
+    def placeholders(self) -> dict[str, str]:
+        """The way back: shown name -> TensorFlow's."""
+        return {shown: name for name, shown in self.alias.items()}
+
+    def shown(self, nodes: list[Any]) -> list[Any]:
+        """NodeDefs under the names that they are shown by."""
+        rename_inputs(nodes, self.alias)
+        return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]
+
+    def _handle(self, name: str) -> Any:
+        variable = self.variables[name].variable
+        node = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
+        node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
+        node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
+        node.attr["shared_name"].s = variable.name.partition(":")[0].encode()
+        return node
+
+    @cached_property
+    def collections(self) -> Collections:
+        """The captured variables, in the collections that a graph of their own would keep them in."""
+        told = tuple(_definition(name, captured) for name, captured in self.variables.items())
+        return variable_collections(told)
+
+
+def _definition(name: str, captured: CapturedVariable) -> VariableDef:
+    variable = captured.variable
+    reads = (op for op in captured.placeholder.consumers() if op.type == "ReadVariableOp")
+    read = next(reads, None)
+    return VariableDef(
+        handle=name,
+        initial_value=None,
+        initializer=None,
+        snapshot=None if read is None else read.outputs[0].name,
+        resource=True,
+        trainable=captured.told.trainable,
+        synchronization=variable.synchronization.value,
+        aggregation=variable.aggregation.value,
+        constraint=getattr(variable, "constraint", None),
+    )
+
+
+def _captured_variables(graph: func_graph.FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]:
+    """(placeholder, variable) for every variable that a function captures, or that a function around it did."""
+    around = [graph]
+    while isinstance(around[-1].outer_graph, func_graph.FuncGraph):
+        around.append(around[-1].outer_graph)
+    handles = {id(variable.handle): variable for level in around for variable in _variables(level)}
+    found = []
+    for external, placeholder in graph.captures:
+        source = external
+        for level in around[1:]:
+            source = next((outside for outside, inside in level.captures if inside is source), source)
+        if id(source) in handles:
+            found.append((placeholder, handles[id(source)]))
+    return found
+
+
+def _variables(graph: func_graph.FuncGraph) -> tuple[tf.Variable, ...]:
+    try:
+        return tuple(graph.variables)
+    except AssertionError:  # a variable was deleted while the function lives on
+        return ()

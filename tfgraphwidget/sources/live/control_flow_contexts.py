@@ -1,0 +1,84 @@
+"""The v1 control flow contexts of a live graph, as protos.
+
+TensorFlow's own protos leave things out: they tell the ops of a context by the tensors it has seen, so an op without
+outputs is in none, and a tensor that comes in from outside may seem to be one of its own. And loops that compute
+gradients are in no collection. Here the ops themselves are asked, and the protos tell it all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.protobuf import control_flow_pb2
+from tensorflow.python.ops import control_flow_ops
+
+_KINDS = (control_flow_ops.WhileContext, control_flow_ops.CondContext)
+
+
+def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
+    """The outermost while loops' and conditionals' contexts, with all that is nested, in the order of their first ops.
+
+    What an exception left half built is left out.
+    """
+    own: defaultdict[Any, list[tf.Operation]] = defaultdict(list)
+    for op in graph.get_operations():
+        if (context := op._get_control_flow_context()) is not None:
+            own[context].append(op)
+    roots = dict.fromkeys(root for context in own if (root := _outermost(context)) is not None)
+    return tuple(_proto(root, own) for root in roots if _is_built(root))
+
+
+def _outermost(context: Any) -> Any:
+    found = None
+    while context is not None:
+        found = context if isinstance(context, _KINDS) else found
+        context = context.outer_context
+    return found
+
+
+def _nested(context: Any) -> Iterator[Any]:
+    return (inner for inner in context._nested_contexts if isinstance(inner, _KINDS))
+
+
+def _is_built(context: Any) -> bool:
+    whole = context.pivot is not None
+    if isinstance(context, control_flow_ops.WhileContext):
+        whole = whole and context._pivot_for_pred is not None and context._pivot_for_body is not None
+    return whole and all(_is_built(inner) for inner in _nested(context))
+
+
+def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
+    """The proto of a context: TensorFlow's, with each op of it among the values, and no other op's."""
+    made = context.to_proto()
+    made.ClearField("nested_contexts")
+    values = made.values_def
+    for value in values.values:
+        # TensorFlow takes a value for a tensor of the context's own unless it stands for one outside.
+        if value not in values.external_values and not _within(context, _context_of(context, value)):
+            values.external_values[value] = value
+    told = {value.partition(":")[0] for value in values.values if value not in values.external_values}
+    values.values.extend(op.name for op in own.get(context, ()) if op.name not in told)
+    for inner in _nested(context):
+        nested = control_flow_pb2.ControlFlowContextDef()
+        is_loop = isinstance(inner, control_flow_ops.WhileContext)
+        (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
+        made.nested_contexts.append(nested)
+    return made
+
+
+def _context_of(context: Any, value: str) -> Any:
+    """The context of the op that a value of `context` names; None when the graph has it no more."""
+    graph = context.pivot.graph
+    try:
+        return graph._get_operation_by_name(value.partition(":")[0])._get_control_flow_context()
+    except KeyError:
+        return None
+
+
+def _within(context: Any, inner: Any) -> bool:
+    while inner is not None and inner is not context:
+        inner = inner.outer_context
+    return inner is context

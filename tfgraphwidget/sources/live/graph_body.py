@@ -1,0 +1,216 @@
+"""A live `tf.Graph`, or a function's FuncGraph, as a Body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.framework import c_api_util
+from tensorflow.python.framework.function import _DefinedFunction
+
+from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
+from tfgraphwidget.sources.inference.shapes import tensor_shape
+from tfgraphwidget.sources.live.captures import Captures
+from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
+from tfgraphwidget.sources.source import Collections
+from tfgraphwidget.sources.tf_errors import wrap_tf_errors
+from tfgraphwidget.sources.variables import read_variable_def
+
+# Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
+_WHOLE_GRAPH_IF_OVER = 1 / 8
+
+
+@dataclass(eq=False)
+class LiveTyping:
+    """What a live graph knows of its tensors; `captures` are the ops shown under other names."""
+
+    graph: tf.Graph
+    types: OpTypes
+    captures: Captures
+
+    def dtypes(self, node: Any) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef."""
+        return self.types.dtypes(node)
+
+    def definition(self, op_type: str) -> Any:
+        """The OpDef of an op type, or of the function of that name; None when nobody has told."""
+        return self.types.definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output; None when it is not known."""
+        return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
+
+    def number(self, dtype: str) -> int:
+        """TensorFlow's number of a dtype."""
+        return dtype_number(dtype)
+
+    def reshaped(self, shapes: Shapes) -> Typing:
+        """The same with the static shapes that edits have made."""
+        return Reshaped(self, shapes)
+
+
+class Stamp(NamedTuple):
+    """What a live graph is at some moment; `collections` are the identities of what each of them holds.
+
+    `finished` tells of each variable that was not made wholly when the collections were read whether it is now.
+    """
+
+    version: int
+    collections: dict[str, tuple[int, ...]]
+    functions: int
+    finished: tuple[bool, ...]
+
+
+def _is_finished(variable: tf.Variable) -> bool:
+    """Whether a variable is made wholly: it stands in its collections before it has a name."""
+    return hasattr(variable, "name") and hasattr(variable, "constraint")
+
+
+@wrap_tf_errors("say what a function of the graph holds")
+def function_definition(function: Any) -> Any:
+    """The FunctionDef of what a graph holds as a function.
+
+    Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
+    where there may be another one of its name: the same SavedModel in another graph.
+    """
+    held = getattr(function, "_c_func", None) if isinstance(function, _DefinedFunction) else None
+    if held is None:
+        return function.cached_definition
+    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+        c_api.TF_FunctionToFunctionDef(c_function, buffer)
+        return function_pb2.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
+
+
+@dataclass(eq=False)
+class GraphBody:
+    """What a live graph holds now; ops that other cells add are there at the next reading."""
+
+    graph: tf.Graph
+    called: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    returns: Mapping[str, str] = field(default_factory=dict)
+    captures: Captures = field(default_factory=Captures)
+    _definitions: dict[int, tuple[tf.Variable, VariableDef]] = field(default_factory=dict, repr=False)
+    _unfinished: tuple[tf.Variable, ...] = ()  # those that another thread was making when the collections were read
+
+    def __post_init__(self) -> None:
+        self.alias: Mapping[str, str] = self.captures.alias
+        self.origins: Mapping[str, str] | None = None
+        self.constants: Mapping[str, Any] = {}
+        self.typing = LiveTyping(self.graph, OpTypes(self.function), self.captures)
+
+    def stamp(self) -> Stamp:
+        """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
+        graph = self.graph
+        held = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
+        held = {key: items for key, items in held.items() if items}
+        return Stamp(graph.version, held, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
+
+    @wrap_tf_errors("say which ops the graph holds")
+    def nodes(self, known: int = 0) -> list[Any]:
+        """The NodeDefs of the first `known` ops left out, of all that `Graph.get_operations` tells, in its order.
+
+        Its list only grows. A GraphDef is no such list: it has ops, and before others, that another thread is just
+        making (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
+        """
+        ops = self.graph.get_operations()
+        if len(ops) - known < len(ops) * _WHOLE_GRAPH_IF_OVER:
+            return self.captures.shown([op.node_def for op in ops[known:]])
+        nodes = list(self.graph.as_graph_def().node)
+        if known or len(nodes) != len(ops):
+            by_name = {node.name: node for node in nodes}
+            nodes = [by_name[op.name] for op in ops[known:]]
+        return self.captures.shown(nodes)
+
+    def collections(self) -> Collections:
+        """Ops, tensors and variables in the graph's collections, and each variable once."""
+        collections: dict[str, tuple[Member, ...]] = {}
+        definitions: dict[str, VariableDef] = {}
+        unfinished = []
+        for key in self.graph.get_all_collection_keys():
+            members = []
+            for item in self.graph.get_collection_ref(key):
+                if isinstance(item, tf.Variable) and not _is_finished(item):
+                    unfinished.append(item)
+                    continue
+                member = self._member(item)
+                if member and member.kind == "variable":
+                    told = self._definition(item)
+                    definitions[told.handle] = told
+                if member:
+                    members.append(member)
+            collections[key] = tuple(members)
+        self._unfinished = tuple(unfinished)
+        captured, variables = self.captures.collections
+        joined = {key: (*collections.get(key, ()), *members) for key, members in captured.items()}
+        return {**collections, **joined}, (*definitions.values(), *variables)
+
+    def _member(self, item: Any) -> Member | None:
+        """What an entry of a collection is; None for what belongs to no graph, or to the graph around a FuncGraph."""
+        member = Member.of(item)
+        owner = getattr(item, "graph", None)
+        if member is None or (owner is None and member.kind == "variable"):
+            return None
+        return member if owner is None or owner is self.graph else None
+
+    def functions(self) -> frozenset[str]:
+        """The names of the functions in the graph's library."""
+        return frozenset(self.graph._functions)
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when the library has none."""
+        return function_definition(self.graph._functions[name])
+
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+        return getattr(self.graph._functions[name], "grad_func_name", None) or ""
+
+    def contexts(self) -> tuple[Any, ...]:
+        """The outermost v1 control flow contexts, of gradient loops too."""
+        return control_flow_contexts(self.graph)
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """(collection key, QueueRunnerDef) of every queue runner."""
+        return queue_runners(self.graph)
+
+    @wrap_tf_errors("say which functions the graph holds")
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+        whole = self.graph.as_graph_def()
+        del whole.node[:]
+        return whole
+
+    def _definition(self, variable: tf.Variable) -> VariableDef:
+        """What the variable's own proto says; kept, since making protos takes most of the time."""
+        known = self._definitions.get(id(variable))
+        if known is None:
+            with self.graph.as_default():
+                proto = variable.to_proto()
+            known = self._definitions[id(variable)] = (variable, read_variable_def(proto, variable.constraint))
+        return known[1]
+
+
+def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:
+    """(collection key, QueueRunnerDef) of every queue runner in the collections, in their order."""
+    return tuple(
+        (key, runner_def(item, graph))
+        for key in graph.get_all_collection_keys()
+        for item in graph.get_collection_ref(key)
+        if isinstance(item, tf.compat.v1.train.QueueRunner) and item.close_op.graph is graph
+    )
+
+
+def runner_def(runner: Any, graph: tf.Graph) -> Any:
+    """The QueueRunnerDef of a queue runner of `graph`, wherever it is asked for.
+
+    Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its scope
+    (test_tensorflow_facts.py::test_a_queue_has_its_whole_name_in_its_graph_only).
+    """
+    with graph.as_default():
+        return runner.to_proto()

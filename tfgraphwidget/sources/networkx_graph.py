@@ -1,0 +1,161 @@
+"""A networkx graph as `editor.networkx()` gives it, as NodeDefs again.
+
+An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a graph that networkx
+has cut or relabelled is opened as it is now. Collections, variables and colocations name ops as the NodeDefs did; they
+follow, and of ops that are left out they let go: TensorFlow imports nothing that names an op which is not there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.names import as_input, listed, split_input, split_tensor
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources.paths import shorten
+
+_WAY_OUT = "give what editor.networkx() gave, with nodes and edges left out or relabelled at most"
+_NEEDED = ("variable_name", "initializer_name", "snapshot_name")
+_LOC = b"loc:@"
+Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
+
+
+def is_networkx(thing: Any) -> bool:
+    """Whether it is one of networkx's graphs; there is none unless somebody has imported it."""
+    networkx = sys.modules.get("networkx")
+    return networkx is not None and isinstance(thing, networkx.Graph)
+
+
+def networkx_meta_graph(graph: Any) -> tuple[Any, tuple[str, ...]]:
+    """The MetaGraphDef of a networkx graph, and a sentence for each thing that was lost with what was left out.
+
+    Raises NotAGraph for one that does not say what its ops are.
+    """
+    held = graph.graph.get("meta_graph_def")
+    if not (graph.is_multigraph() and graph.is_directed() and isinstance(held, bytes)):
+        raise NotAGraph(
+            f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of each node and "
+            f"'meta_graph_def' of the graph); {_WAY_OUT}."
+        )
+    meta = _proto(tf_protos.MetaGraphDef, held, "The networkx graph's 'meta_graph_def'")
+    now: dict[str, str] = {}
+    for node, name in _nodes(graph):
+        now[node.name], node.name = name, name
+        meta.graph_def.node.append(node)
+    return meta, (*_colocations(meta.graph_def.node, now), *_members(meta, now), *_variables(meta, now))
+
+
+def _proto(kind: Any, content: Any, what: str) -> Any:
+    try:
+        return kind.FromString(content)
+    except (DecodeError, TypeError):
+        raise NotAGraph(f"{what} is no {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
+
+
+def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
+    """Each NodeDef, under the name that it was written with, and the name of its node."""
+    kind = tf_protos.NodeDef
+    for name, data in graph.nodes(data=True):
+        if not isinstance(name, str) or not isinstance(data.get("node_def"), bytes):
+            raise NotAGraph(f"Node {shorten(name)} of the networkx graph has no 'node_def'; {_WAY_OUT}.")
+        node = _proto(kind, data["node_def"], f"The 'node_def' of node {shorten(name)}")
+        told = [split_input(text) for text in node.input]
+        read = list(_read(graph, name, sum(port != CONTROL for _, port in told)))
+        if read != told:
+            node.input[:] = [as_input(*tensor) for tensor in read]
+        yield node, name
+
+
+def _read(graph: Any, name: str, slots: int) -> Iterator[tuple[str, int]]:
+    """(op, port) of each tensor that an op reads, in the order of its inputs, then what it waits for."""
+    tensors: dict[Any, tuple[str, int]] = {}
+    waits: list[tuple[str, int]] = []
+    for source, _, data in graph.in_edges(name, data=True):
+        port = split_tensor(str(data.get("tensor", "")))[1]
+        if data.get("control") is True:
+            waits.append((source, CONTROL))
+        elif port is None or not isinstance(data.get("slot"), int) or data["slot"] in tensors:
+            raise NotAGraph(
+                f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it is and at which "
+                f"input it is read ('tensor' and 'slot'); {_WAY_OUT}."
+            )
+        else:
+            tensors[data["slot"]] = source, port
+    if sorted(tensors) != list(range(slots)):
+        lacking = next((slot for slot in range(slots) if slot not in tensors), len(tensors))
+        raise NotAGraph(
+            f"Op {name!r} reads {slots} tensor{'' if slots == 1 else 's'}, and its networkx node has edges for "
+            f"{len(tensors)}: none for input {lacking}; leave out who reads along with what is read."
+        )
+    yield from (tensors[slot] for slot in range(slots))
+    yield from waits
+
+
+def _now(tensor: str, now: Now) -> str:
+    """What an op or a tensor is called now; "" for one that was left out."""
+    op, port = split_tensor(tensor)
+    return now.get(op, "") if port is None or op not in now else f"{now[op]}:{port}"
+
+
+def _colocations(nodes: Any, now: Now) -> Iterator[str]:
+    alone = []
+    for node in nodes:
+        if "_class" not in node.attr:
+            continue
+        held = list(node.attr["_class"].list.s)
+        kept = [value for value in (_beside(value, now) for value in held) if value]
+        if len(kept) < len(held):
+            alone.append(node.name)
+        if not kept:
+            del node.attr["_class"]
+        elif kept != held:
+            node.attr["_class"].list.s[:] = kept
+    if alone:
+        yield f"{listed(alone)} had to be on the device of ops that are left out, and can be on any now."
+
+
+def _beside(value: bytes, now: Now) -> bytes:
+    """A value of `_class`, which names the op to stand beside as it is called now; empty for one that was left out."""
+    if not value.startswith(_LOC):
+        return value
+    name = now.get(value.removeprefix(_LOC).decode(errors="replace"), "")
+    return _LOC + name.encode() if name else b""
+
+
+def _members(meta: Any, now: Now) -> Iterator[str]:
+    for key in sorted(meta.collection_def):
+        names = list(meta.collection_def[key].node_list.value)
+        kept = [_now(name, now) for name in names if _now(name, now)]
+        if lost := [name for name in names if not _now(name, now)]:
+            yield f"Collection {key!r} holds {listed(lost)} no more, which the networkx graph leaves out."
+        if names:
+            meta.collection_def[key].node_list.value[:] = kept
+        if names and not kept:
+            del meta.collection_def[key]
+
+
+def _variables(meta: Any, now: Now) -> Iterator[str]:
+    lost: dict[str, None] = {}
+    for key in sorted(meta.collection_def):
+        held = list(meta.collection_def[key].bytes_list.value)
+        kept = []
+        for data in held:
+            variable = _proto(tf_protos.VariableDef, data, f"A variable of collection {key!r}")
+            told = variable.variable_name
+            for field in (*_NEEDED, "initial_value_name"):
+                setattr(variable, field, _now(getattr(variable, field), now))
+            if all(getattr(variable, field) for field in _NEEDED):
+                kept.append(variable.SerializeToString(deterministic=True))
+            else:
+                lost[told] = None
+        if held:
+            meta.collection_def[key].bytes_list.value[:] = kept
+        if held and not kept:
+            del meta.collection_def[key]
+    if lost:
+        yield f"The collections hold {listed(list(lost))} no more: the op, initializer or read of each is left out."

@@ -1,0 +1,155 @@
+"""ProtoBody: a graph that is known as NodeDefs only, from a file or out of a function library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.names import did_you_mean, split_input
+from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
+from tfgraphwidget.sources.inference.shapes import NodeTyping
+from tfgraphwidget.sources.source import Collections
+
+
+class Library(Protocol):
+    """Functions by name."""
+
+    def functions(self) -> frozenset[str]:
+        """The names."""
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphDefLibrary:
+    """The functions of a GraphDef, which is not changed."""
+
+    graph_def: Any
+    by_name: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, graph_def: Any) -> GraphDefLibrary:
+        """The library of a GraphDef."""
+        return cls(graph_def, {function.signature.name: function for function in graph_def.library.function})
+
+    def functions(self) -> frozenset[str]:
+        """The names."""
+        return frozenset(self.by_name)
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when there is none."""
+        return self.by_name[name]
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+        made = tf.compat.v1.GraphDef()
+        for told, value in self.graph_def.ListFields():
+            if told.message_type is None:
+                setattr(made, told.name, value)
+            elif told.name != "node":
+                getattr(made, told.name).CopyFrom(value)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBody:
+    """NodeDefs that do not change any more; see `Body` for what the fields are."""
+
+    protos: Sequence[Any]
+    library: Library
+    held: Collections = ({}, ())
+    arguments: tuple[str, ...] = ()
+    returns: Mapping[str, str] = field(default_factory=dict)
+    alias: Mapping[str, str] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def typing(self) -> Typing:
+        """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
+        return NodeTyping(self.protos, OpTypes(self.function), self._all_functions)
+
+    def _all_functions(self) -> dict[str, Any]:
+        return {name: self.function(name) for name in sorted(self.functions())}
+
+    def stamp(self) -> int:
+        """Always the same."""
+        return 0
+
+    def nodes(self, known: int = 0) -> list[Any]:
+        """The NodeDefs after the first `known` ones."""
+        return list(self.protos[known:])
+
+    def collections(self) -> Collections:
+        """What the file's collections hold."""
+        return self.held
+
+    def functions(self) -> frozenset[str]:
+        """The names of the library's functions."""
+        return self.library.functions()
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when the library has none."""
+        return self.library.function(name)
+
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+        told = self.library.envelope().library.gradient
+        return next((str(pair.gradient_func) for pair in told if pair.function_name == name), "")
+
+    def contexts(self) -> tuple[Any, ...]:
+        """None: a file is imported before it is edited."""
+        return ()
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """None: a file is imported before it is edited."""
+        return ()
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
+        return self.library.envelope()
+
+
+def validate_nodes(protos: Iterable[Any], where: str) -> list[Any]:
+    """The NodeDefs, when they make a graph: ops with names of their own that read each other.
+
+    Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
+    """
+    nodes = list(protos)
+    names: set[str] = set()
+    for number, node in enumerate(nodes):
+        name = node.name
+        if not name or ":" in name or name[0] == "^":
+            raise GraphEditError(f"{where} is damaged: op number {number}, of type {node.op!r}, is named {name!r}.")
+        if name in names:
+            raise GraphEditError(f"{where} is damaged: two of its ops are named {name!r}.", [name])
+        names.add(name)
+    for node in nodes:
+        for text in node.input:
+            if text not in names and not _reads(text, names):
+                op = text.removeprefix("^").rpartition(":")[0] or text.removeprefix("^")
+                hint = did_you_mean(op, names)
+                raise UnknownName(
+                    f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold.{hint}",
+                    [node.name],
+                )
+    return nodes
+
+
+def _reads(text: str, names: set[str]) -> bool:
+    """Whether an input that is more than an op's name reads an op of the graph, at a port that an op can have."""
+    if len(text) - text.rfind(":") > len(str(MOST_OUTPUTS)) + 1 and text[:1] != "^":
+        return False
+    op, port = split_input(text)
+    return op in names and port < MOST_OUTPUTS

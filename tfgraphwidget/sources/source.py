@@ -1,0 +1,154 @@
+"""Body: one graph that can be looked at, a source's own or a function's; and Source: what was opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.graph.tensors import Typing
+
+Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
+
+
+class Body(Protocol):
+    """A graph to read; nothing here runs an op.
+
+    `arguments` are the tensors that a caller gives, `returns` maps the name of each result to its tensor; both are
+    empty for a plain graph. `alias` maps the name that TensorFlow gave an op to the name it is shown under, for those
+    where they differ: captured variables are shown under the variables' own names. `called` maps handle ops whose
+    names do not say which variable they hold, as in TensorFlow 2's SavedModels, to the variable's name. `origins` maps
+    the ops that stand for what a call feeds to a function to the ops of the outermost graph that hold it; None for
+    the outermost graph itself. `constants` are the Const NodeDefs that a call feeds to arguments, by these.
+    """
+
+    @property
+    def arguments(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def returns(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def alias(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def called(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def origins(self) -> Mapping[str, str] | None: ...  # noqa: D102
+
+    @property
+    def constants(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+    @property
+    def typing(self) -> Typing: ...  # noqa: D102
+
+    def stamp(self) -> Hashable:
+        """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
+
+    def nodes(self, known: int = 0) -> list[Any]:
+        """The NodeDefs after the first `known` ones, in graph order, under the names they are shown by."""
+
+    def collections(self) -> Collections:
+        """Ops, tensors and variables in the graph's collections, and each variable once."""
+
+    def functions(self) -> frozenset[str]:
+        """The names of all functions in the library that come with the graph."""
+
+    def function(self, name: str) -> Any:
+        """The FunctionDef of that name; KeyError when the library has none."""
+
+    def gradient(self, name: str) -> str:
+        """The name of the function that is registered as the gradient of that one, or ""."""
+
+    def contexts(self) -> tuple[Any, ...]:
+        """The outermost v1 control flow contexts; see `graph.extras`."""
+
+    def runners(self) -> tuple[tuple[str, Any], ...]:
+        """(collection key, QueueRunnerDef) of every queue runner."""
+
+    def envelope(self) -> tf.compat.v1.GraphDef:
+        """A GraphDef with the graph's versions and function library and no nodes."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A way to call what a file holds: (key, tensor name in the source's own graph) pairs, by key."""
+
+    name: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class ImportedGraph:
+    """A file's graph in TensorFlow."""
+
+    body: Body
+    graph: tf.Graph
+    session: tf.compat.v1.Session
+
+
+class StoredData(Protocol):
+    """What lies beside a file's graph, to be read without TensorFlow's graph; `files.stored_data` implements it."""
+
+    def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
+
+    def value(self, handle: str) -> Any:
+        """The value of the variable of that handle op, as a numpy array. Raises SessionRefused when there is none."""
+
+    def meta(self) -> Any:
+        """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
+
+    def folder(self) -> Path | None:
+        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
+
+    def created(self, op: str, function: str = "") -> tuple[str, ...]:
+        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+
+
+@dataclass
+class Source:
+    """What was opened.
+
+    `graph` is the live `tf.Graph` that can be edited, and `session` runs it; both are None for a file until `live` is
+    called, and `graph` stays None for functions (`refusal` then says why, as one sentence with a way out).
+    `stopped` is the sentence that `live` would have refused with when the file was opened, or ""; `has_values` is false
+    for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
+    that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
+    TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
+    `stored` is what a file keeps beside its graph.
+    """
+
+    title: str
+    body: Body
+    graph: tf.Graph | None = None
+    session: tf.compat.v1.Session | None = None
+    notices: tuple[str, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    signature: Signature | None = None
+    entrance: tuple[str, ...] = ()
+    refusal: str = ""
+    stopped: str = ""
+    has_values: bool = True
+    said: str = ""
+    revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
+    stored: StoredData | None = field(default=None, repr=False)
+
+    def live(self) -> tf.Graph:
+        """The graph that can be edited and run; a file is imported into TensorFlow now.
+
+        Raises NotRunnable, naming the op or the file that stands in the way; the source is then as it was.
+        """
+        if self.graph is None:
+            if self.revive is None:
+                raise NotRunnable(self.refusal)
+            revived = self.revive()
+            self.body, self.graph, self.session = revived.body, revived.graph, revived.session
+        return self.graph

@@ -1,0 +1,45 @@
+"""TensorFlow's errors in one line, and as refusals of the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tensorflow as tf
+
+from tfgraphwidget.errors import GraphEditError
+
+# How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
+_WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detected at node", "Node:", "[[{{")
+
+
+def first_line(error: BaseException) -> str:
+    """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
+    try:
+        text = str(error.message if isinstance(error, tf.errors.OpError) else error)
+    except Exception:
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    in_user_code = any(line.startswith("in user code") for line in lines)
+    told = [line for line in lines if not line.startswith(_WHERE)]
+    if not told:
+        return type(error).__name__
+    return told[-1 if in_user_code else 0].rstrip(".;: ")[:300]
+
+
+@contextmanager
+def wrap_tf_errors(what: str) -> Iterator[None]:
+    """Raise GraphEditError for an error of TensorFlow; `what` cannot be done then, as "open a session".
+
+    For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest: no memory on a
+    device, a server that is gone, a full disk.
+
+    >>> with wrap_tf_errors("open a session"):
+    ...     raise tf.errors.ResourceExhaustedError(None, None, "no memory")
+    Traceback (most recent call last):
+    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; mend that, and try again.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; mend that, and try again.") from error

@@ -1,0 +1,95 @@
+"""TensorFlow's protobuf messages and op definitions: the one module of `sources` that says where they come from.
+
+Importing this module does not import TensorFlow. The first use of a name does: `tf_protos.NodeDef`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    AssetFileDef: Any
+    AttrValue: Any
+    ControlFlowContextDef: Any
+    FunctionDef: Any
+    FunctionDefLibrary: Any
+    GraphDebugInfo: Any
+    GraphDef: Any
+    MetaGraphDef: Any
+    NodeDef: Any
+    OpDef: Any
+    SavedModel: Any
+    TrackableObjectGraph: Any
+    VariableDef: Any
+
+_CORE = "tensorflow.core"
+_MODULES = {
+    "AssetFileDef": "protobuf.meta_graph_pb2",
+    "AttrValue": "framework.attr_value_pb2",
+    "ControlFlowContextDef": "protobuf.control_flow_pb2",
+    "FunctionDef": "framework.function_pb2",
+    "FunctionDefLibrary": "framework.function_pb2",
+    "GraphDebugInfo": "framework.graph_debug_info_pb2",
+    "GraphDef": "framework.graph_pb2",
+    "MetaGraphDef": "protobuf.meta_graph_pb2",
+    "NodeDef": "framework.node_def_pb2",
+    "OpDef": "framework.op_def_pb2",
+    "SavedModel": "protobuf.saved_model_pb2",
+    "TrackableObjectGraph": "protobuf.trackable_object_graph_pb2",
+    "VariableDef": "framework.variable_pb2",
+}
+
+
+class MessageClasses(NamedTuple):
+    """The classes of the three messages that hold graphs; TensorFlow's own, or `summary_schema`'s parts of them."""
+
+    GraphDef: Any
+    MetaGraphDef: Any
+    SavedModel: Any
+
+
+@cache
+def message_classes() -> MessageClasses:
+    """TensorFlow's own classes."""
+    return MessageClasses(*(_message(name) for name in MessageClasses._fields))
+
+
+def registered_op(op_type: str) -> Any:
+    """The OpDef that is registered for an op type, or None."""
+    return import_module("tensorflow.python.framework.op_def_registry").get(op_type)
+
+
+@cache
+def dtype_names() -> dict[int, str]:
+    """The number of each DataType → TensorFlow's name of it, "float32", references included."""
+    types_pb2 = import_module(f"{_CORE}.framework.types_pb2")
+    as_dtype = import_module("tensorflow").as_dtype
+    return {number: as_dtype(number).name for number in types_pb2.DataType.values() if number}
+
+
+def array_of(tensor_proto: Any) -> Any:
+    """The numpy array of a TensorProto. Raises what TensorFlow raises for a damaged one."""
+    return import_module("tensorflow").make_ndarray(tensor_proto)
+
+
+def string_tensor(text: str) -> Any:
+    """The TensorProto of a scalar string."""
+    return import_module("tensorflow").make_tensor_proto(text)
+
+
+def graph_def_version() -> int:
+    """The newest version of GraphDefs that this TensorFlow reads."""
+    return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+
+
+@cache
+def _message(name: str) -> Any:
+    return getattr(import_module(f"{_CORE}.{_MODULES[name]}"), name)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _message(name)
