@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.names import did_you_mean, split_input
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
@@ -26,7 +25,7 @@ class Library(Protocol):
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when there is none."""
 
-    def envelope(self) -> tf.compat.v1.GraphDef:
+    def envelope(self) -> Any:
         """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
 
 
@@ -50,9 +49,9 @@ class GraphDefLibrary:
         """The FunctionDef of that name; KeyError when there is none."""
         return self.by_name[name]
 
-    def envelope(self) -> tf.compat.v1.GraphDef:
+    def envelope(self) -> Any:
         """A GraphDef with the graph's versions and function library and no nodes."""
-        made = tf.compat.v1.GraphDef()
+        made = tf_protos.GraphDef()
         for told, value in self.graph_def.ListFields():
             if told.message_type is None:
                 setattr(made, told.name, value)
@@ -116,7 +115,7 @@ class NodeBody:
         """None: a file is imported before it is edited."""
         return ()
 
-    def envelope(self) -> tf.compat.v1.GraphDef:
+    def envelope(self) -> Any:
         """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
         return self.library.envelope()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
-
-import tensorflow as tf
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Typing
+
+if TYPE_CHECKING:
+    import tensorflow as tf  # noqa: TC004  # a string at run time
 
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 
@@ -72,7 +73,7 @@ class Body(Protocol):
     def runners(self) -> tuple[tuple[str, Any], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
-    def envelope(self) -> tf.compat.v1.GraphDef:
+    def envelope(self) -> Any:
         """A GraphDef with the graph's versions and function library and no nodes."""
 
 

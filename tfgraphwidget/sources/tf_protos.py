@@ -1,5 +1,6 @@
-"""TensorFlow's protobuf messages and op definitions: the one module of `sources` that says where they come from.
+"""TensorFlow's protobuf messages, op definitions, dtypes and checkpoints, as data.
 
+What reads and describes files takes them from here, so that another provider of them is a change of this module.
 Importing this module does not import TensorFlow. The first use of a name does: `tf_protos.NodeDef`.
 """
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
     SavedModel: Any
     TrackableObjectGraph: Any
     VariableDef: Any
+
+# Keys of collections, as in tf.compat.v1.GraphKeys (tests/sources/test_tf_protos.py compares them).
+GLOBAL_VARIABLES = "variables"
+TRAINABLE_VARIABLES = "trainable_variables"
+ASSET_FILEPATHS = "asset_filepaths"
+TABLE_INITIALIZERS = "table_initializer"
+STRING = 7  # the DataType DT_STRING
 
 _CORE = "tensorflow.core"
 _MODULES = {
@@ -82,6 +90,30 @@ def string_tensor(text: str) -> Any:
 def graph_def_version() -> int:
     """The newest version of GraphDefs that this TensorFlow reads."""
     return int(import_module("tensorflow").version.GRAPH_DEF_VERSION)
+
+
+def tensorflow_version() -> str:
+    """The release of this TensorFlow, "2.21.0"."""
+    return str(import_module("tensorflow").__version__)
+
+
+def collection_message(key: str) -> Any:
+    """The message class that the entries of a collection in a MetaGraphDef are, by the collection's key, or None."""
+    return import_module("tensorflow.python.framework.ops").get_collection_proto_type(key)
+
+
+def latest_checkpoint(folder: str) -> str | None:
+    """The prefix of the newest checkpoint that the list in a directory names. Raises what TensorFlow raises."""
+    found = import_module("tensorflow").train.latest_checkpoint(folder)
+    return None if found is None else str(found)
+
+
+def checkpoint_reader(prefix: str) -> Any:
+    """TensorFlow's reader of a checkpoint. Raises what TensorFlow raises.
+
+    `tf.train.load_checkpoint` would take a prefix for the directory of that name, if there is one.
+    """
+    return import_module("tensorflow").compat.v1.train.NewCheckpointReader(prefix)
 
 
 @cache

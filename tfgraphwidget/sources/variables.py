@@ -6,17 +6,12 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf.message import DecodeError
-from tensorflow.core.framework import variable_pb2
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.names import split_tensor
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-
-_VARIABLES = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
-_TRAINABLE = tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES
 
 
 def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
@@ -44,8 +39,8 @@ def variable_definition(variable: Any) -> VariableDef:
 def variable_collections(found: Sequence[VariableDef]) -> Collections:
     """Variables in the collections that a TensorFlow 1 graph would keep them in."""
     members = {
-        _VARIABLES: tuple(Member("variable", v.name) for v in found),
-        _TRAINABLE: tuple(Member("variable", v.name) for v in found if v.trainable),
+        tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in found),
+        tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in found if v.trainable),
     }
     return {key: held for key, held in members.items() if held}, tuple(found)
 
@@ -63,19 +58,19 @@ def read_collections(meta: Any, ops_there: Container[str]) -> Collections:
         if members:
             held[key] = tuple(members)
     # Protos of old releases do not say which variables are trainable; the collection does.
-    trainable = {member.name for member in held.get(_TRAINABLE, ())}
+    trainable = {member.name for member in held.get(tf_protos.TRAINABLE_VARIABLES, ())}
     told = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
     return held, tuple(told)
 
 
 def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[VariableDef]:
     """The variables of a collection, less those that are not in the graph."""
-    if ops.get_collection_proto_type(key) is not variable_pb2.VariableDef:
+    if tf_protos.collection_message(key) is not tf_protos.VariableDef:
         return []
     found = []
     for data in collection.bytes_list.value:
         try:
-            variable = read_variable_def(variable_pb2.VariableDef.FromString(data))
+            variable = read_variable_def(tf_protos.VariableDef.FromString(data))
         except DecodeError:
             continue
         if variable.handle in ops_there:

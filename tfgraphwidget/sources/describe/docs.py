@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import op_def_registry
 
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.ops import attribute_text
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 
@@ -42,14 +42,13 @@ def documentation(op_type: str, definition: Any) -> Documentation:
     """
     if definition is None:
         return Documentation()
-    return _documented(op_type, op_def_registry.get(op_type) is not None, definition.SerializeToString())
+    return _documented(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
 
 
 @functools.lru_cache(maxsize=512)
 def _documented(op_type: str, registered: bool, serialised: bytes) -> Documentation:
-    from tensorflow.core.framework import op_def_pb2
 
-    definition = op_def_pb2.OpDef.FromString(serialised)
+    definition = tf_protos.OpDef.FromString(serialised)
     text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
     head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
     told = dict(zip(sections[::2], sections[1::2], strict=False))

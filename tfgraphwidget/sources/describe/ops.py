@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.graph.attributes import bytes_text
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
 
@@ -123,7 +123,7 @@ def _constant(proto: Any) -> str:
     if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
         return head
     try:
-        return f"{head} {_decoded(tf.make_ndarray(proto).tolist())!r}"
+        return f"{head} {_decoded(tf_protos.array_of(proto).tolist())!r}"
     except Exception:
         return f"{head} {_UNREADABLE}"
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tensorflow.core.framework import graph_debug_info_pb2
-
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
 
 _OWN = str(Path(__file__).parents[1])
@@ -75,7 +74,7 @@ def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
 def read_debug_info(file: Path) -> Any:
     """The GraphDebugInfo in a file beside a SavedModel; None when there is none that can be read."""
     try:
-        return graph_debug_info_pb2.GraphDebugInfo.FromString(file.read_bytes())
+        return tf_protos.GraphDebugInfo.FromString(file.read_bytes())
     except Exception:  # not there, not readable, or damaged: it is only ever looked at
         return None
 

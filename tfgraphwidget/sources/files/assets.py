@@ -10,12 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2
-
 from tfgraphwidget.graph.initializers import TABLE
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.names import split_input, split_tensor
+from tfgraphwidget.sources import tf_protos
 
 _INIT = "__saved_model_init_op"
 _ASSETS = "saved_model_assets"
@@ -37,9 +35,9 @@ def relocate_assets(meta: Any, folder: Path | None) -> Any:
         if node is not None and node.op in ("Const", "Placeholder") and not is_outside_assets(folder, asset.filename):
             _hold(node, str(folder.absolute() / "assets" / asset.filename))
             held.append(asset.tensor_info.name)
-    _list(meta, tf.compat.v1.GraphKeys.ASSET_FILEPATHS, held)
-    if tf.compat.v1.GraphKeys.TABLE_INITIALIZERS not in meta.collection_def:
-        _list(meta, tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, _filling(meta, by_name))
+    _list(meta, tf_protos.ASSET_FILEPATHS, held)
+    if tf_protos.TABLE_INITIALIZERS not in meta.collection_def:
+        _list(meta, tf_protos.TABLE_INITIALIZERS, _filling(meta, by_name))
     return meta
 
 
@@ -47,7 +45,7 @@ def asset_files(meta: Any) -> list[Any]:
     """An AssetFileDef for each file: TensorFlow 1 keeps them in a collection."""
     if meta.asset_file_def or _ASSETS not in meta.collection_def:
         return list(meta.asset_file_def)
-    found = [meta_graph_pb2.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
+    found = [tf_protos.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
     held = zip(found, meta.collection_def[_ASSETS].any_list.value, strict=True)
     return [asset for asset, packed in held if packed.Unpack(asset)]
 
@@ -74,8 +72,8 @@ def _hold(node: Any, path: str) -> None:
     for key in list(node.attr):
         if key not in ("_class", "_output_shapes"):
             del node.attr[key]
-    node.attr["dtype"].type = tf.string.as_datatype_enum
-    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(path))
+    node.attr["dtype"].type = tf_protos.STRING
+    node.attr["value"].tensor.CopyFrom(tf_protos.string_tensor(path))
 
 
 def _filling(meta: Any, by_name: Mapping[str, Any]) -> list[str]:

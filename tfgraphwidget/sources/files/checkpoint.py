@@ -11,10 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
 
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written
@@ -53,7 +52,7 @@ class Checkpoint:
     def _latest(path: Path) -> str:
         """The prefix of the latest checkpoint in a directory; of a SavedModel that of its values."""
         try:
-            latest = tf.train.latest_checkpoint(str(path))
+            latest = tf_protos.latest_checkpoint(str(path))
         except Exception as error:  # a list of names that is none, a folder that may not be read
             raise GraphEditError(f"Directory {shorten(str(path))} cannot be read: {path_error(error)}.") from error
         for folder in (path, path / "variables") if latest is None else ():
@@ -65,7 +64,7 @@ class Checkpoint:
                 f"Directory {shorten(str(path))} holds no list of checkpoints; give the prefix of a checkpoint's "
                 "files, 'model.ckpt'."
             )
-        return str(latest)
+        return latest
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
@@ -114,7 +113,7 @@ class Checkpoint:
     def value(self, name: str) -> Any:
         """The numpy value of that name; GraphEditError when TensorFlow cannot read it, or it cannot be in the files."""
         dtype = self._dtypes[name]
-        size = math.prod(self.shapes[name]) * (1 if dtype == tf.string else dtype.size)
+        size = math.prod(self.shapes[name]) * (1 if dtype.name == "string" else dtype.size)
         if size > self._bytes:  # TensorFlow makes room for it before it looks
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)} tells of {size:,} bytes for {name[:200]!r}, and its files have "
@@ -136,8 +135,7 @@ class Checkpoint:
     @cached_property
     def reader(self) -> Any:
         """What reads the values; TensorFlow's errors where it cannot."""
-        # tf.train.load_checkpoint takes a prefix for the directory of that name, when there is one.
-        return tf.compat.v1.train.NewCheckpointReader(self.prefix)
+        return tf_protos.checkpoint_reader(self.prefix)
 
     @cached_property
     def _dtypes(self) -> Mapping[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph.index import VariableDef, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
 from tfgraphwidget.names import split_input
@@ -78,7 +76,7 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
     return value[tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))]
 
 
-def assign_op(graph: tf.Graph, variable: VariableDef) -> tf.Operation | None:
+def assign_op(graph: Any, variable: VariableDef) -> Any:
     """An op that assigns to a variable of a live graph: its initialiser, or any."""
     if variable.initializer is not None:
         named = graph.get_operation_by_name(variable.initializer)

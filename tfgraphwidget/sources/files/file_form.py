@@ -6,9 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.core.framework import function_pb2
-
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
 
 
@@ -27,7 +25,7 @@ class FileForm:
         """The NodeDefs of the imported graph in the file's form."""
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
-    def envelope(self, imported: tf.compat.v1.GraphDef) -> tf.compat.v1.GraphDef:
+    def envelope(self, imported: Any) -> Any:
         """The versions and the library of the imported graph in the file's form: functions keep name and body."""
         made = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}
@@ -35,9 +33,7 @@ class FileForm:
         new = live.keys() - {function.signature.name for function in kept}
         if new or len(kept) < len(made.library.function):
             functions = [*kept, *(function for name, function in live.items() if name in new)]
-            made.library.CopyFrom(
-                function_pb2.FunctionDefLibrary(function=functions, gradient=imported.library.gradient)
-            )
+            made.library.CopyFrom(tf_protos.FunctionDefLibrary(function=functions, gradient=imported.library.gradient))
         if any(node.name not in self._nodes for node in imported.node):
             made.versions.CopyFrom(imported.versions)
         return made

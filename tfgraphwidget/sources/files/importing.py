@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
 from tensorflow.python.framework import meta_graph
 from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
@@ -87,7 +87,7 @@ def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Ses
     waiting = unrestored_variables(file.meta, file.body.protos)
     if not waiting or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
         return
-    saved = TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
+    saved = tf_protos.TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
     feeds = {}
     assigns_made = []
     with tf.name_scope("restore_captured"):

@@ -8,11 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
@@ -62,13 +61,13 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
 
 
 def _versions(file: FileGraph) -> Iterator[Obstacle]:
-    versions, own = file.graph_def.versions, tf.version.GRAPH_DEF_VERSION
+    versions, own = file.graph_def.versions, tf_protos.graph_def_version()
     if versions.min_consumer > own or own in versions.bad_consumers:
         wrote = file.meta.meta_info_def.tensorflow_version
         yield Obstacle(
             f"{file.where} was written for a newer TensorFlow{wrote and f', {wrote}'} (graph version "
-            f"{max(versions.min_consumer, versions.producer)}; TensorFlow {tf.__version__} reads up to {own}), so it "
-            "can be looked at only; install that release to run it.",
+            f"{max(versions.min_consumer, versions.producer)}; TensorFlow {tf_protos.tensorflow_version()} reads up to "
+            f"{own}), so it can be looked at only; install that release to run it.",
             stops=True,
         )
 

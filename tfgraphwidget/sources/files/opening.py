@@ -14,7 +14,6 @@ from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import Container
 from tfgraphwidget.sources.files.formats import OpenOptions, find_format, read_container
-from tfgraphwidget.sources.files.importing import import_file
 from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.parse import holds_graph
@@ -22,7 +21,7 @@ from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_p
 from tfgraphwidget.sources.files.stored_data import FileStoredData
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import parse_path, shorten
-from tfgraphwidget.sources.source import Source
+from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections
 from tfgraphwidget.writable import recover
 
@@ -93,9 +92,15 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
         signatures=signatures,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
-        revive=lambda: import_file(file),
+        revive=lambda: _import(file),
         stored=FileStoredData(file),
     )
+
+
+def _import(file: FileGraph) -> ImportedGraph:
+    from tfgraphwidget.sources.files.importing import import_file
+
+    return import_file(file)
 
 
 def _meta_graph(proto: Any, tags: Any, where: str) -> Any:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.sources import tf_protos
 
 _DEEPEST = 100
 _MOST_OPS = 200_000  # that one call leads to, counted once for each time they are called
@@ -84,7 +83,7 @@ def without_endless_calls(functions: Mapping[str, Any]) -> Iterator[Any]:
 def _fill_with_results(copy: Any, definition: Any) -> None:
     copy.signature.CopyFrom(definition.signature)
     for number, arg in enumerate(definition.signature.output_arg):
-        node = tf.compat.v1.NodeDef(name=f"result_{number}", op="Placeholder")
+        node = tf_protos.NodeDef(name=f"result_{number}", op="Placeholder")
         if arg.type_attr:
             node.attr["dtype"].placeholder = arg.type_attr
         else:

@@ -6,21 +6,23 @@ Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-from tensorflow.core.framework import types_pb2
-from tensorflow.python.framework import op_def_registry
+from tfgraphwidget.sources import tf_protos
 
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
-NAMES: dict[int, str] = {number: tf.as_dtype(number).name for number in types_pb2.DataType.values() if number}
-NUMBERS = {name: number for number, name in NAMES.items()}
 
 
 def dtype_number(name: str) -> int:
     """The DataType of that name, 0 for none."""
-    return NUMBERS.get(name, 0)
+    return _numbers().get(name, 0)
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    return {name: number for number, name in tf_protos.dtype_names().items()}
 
 
 class Output(NamedTuple):
@@ -32,7 +34,7 @@ class Output(NamedTuple):
 
 def dtype_name(number: int) -> str:
     """A DataType's name, "" for none or one that TensorFlow does not know."""
-    return NAMES.get(number, "")
+    return tf_protos.dtype_names().get(number, "")
 
 
 class OpTypes:
@@ -56,7 +58,7 @@ class OpTypes:
         if simple is not None:
             attributes = node.attr
             if simple[0] in attributes:
-                dtype = NAMES.get(attributes[simple[0]].type, "")
+                dtype = tf_protos.dtype_names().get(attributes[simple[0]].type, "")
                 return (dtype and dtype + simple[1],)
         return self._told(node)
 
@@ -77,7 +79,7 @@ class OpTypes:
         return found
 
     def _look_up(self, op_type: str) -> Any:
-        registered = op_def_registry.get(op_type)
+        registered = tf_protos.registered_op(op_type)
         if registered is not None:
             return registered
         try:
@@ -113,7 +115,7 @@ def _attribute(node: Any, definition: Any, name: str) -> Any:
     """A NodeDef's attribute, or the OpDef's default of it."""
     if name in node.attr:
         return node.attr[name]
-    return next((held.default_value for held in definition.attr if held.name == name), tf.compat.v1.AttrValue())
+    return next((held.default_value for held in definition.attr if held.name == name), tf_protos.AttrValue())
 
 
 def _guessed(node: Any) -> tuple[str, ...]:

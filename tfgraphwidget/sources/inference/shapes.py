@@ -12,11 +12,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-import tensorflow as tf
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.framework import c_api_util
-
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
@@ -74,12 +71,12 @@ class NodeTyping:
         return None if self._scratch is None else tensor_shape(self._scratch, op, port)
 
     @cached_property
-    def _scratch(self) -> tf.Graph | None:
+    def _scratch(self) -> Any:
         library = self.library()
         if Bounds(self.definition).excess(self.nodes, library):
             return None
-        graph_def = tf.compat.v1.GraphDef(node=self.nodes)
-        graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
+        graph_def = tf_protos.GraphDef(node=self.nodes)
+        graph_def.versions.producer = tf_protos.graph_def_version()
         try:
             graph_def.library.function.extend(without_endless_calls(library))
             inside = (node for function in graph_def.library.function for node in function.node_def)
@@ -90,12 +87,16 @@ class NodeTyping:
             return None
 
 
-def _imported(graph_def: Any) -> tf.Graph:
+def _imported(graph_def: Any) -> Any:
     """The nodes in a graph of their own.
 
     Through the C API that `tf.import_graph_def` uses: its Python half takes most of the time, and checks what only
     matters for running.
     """
+    import tensorflow as tf
+    from tensorflow.python.client import pywrap_tf_session as c_api
+    from tensorflow.python.framework import c_api_util
+
     graph = tf.Graph()
     options = c_api_util.ScopedTFImportGraphDefOptions()
     c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
@@ -110,7 +111,7 @@ def _imported(graph_def: Any) -> tf.Graph:
     return graph
 
 
-def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
+def tensor_shape(graph: Any, op: str, port: int) -> Shape:
     """The static shape of a live tensor; None when it is not known or not there."""
     try:
         outputs = graph._get_operation_by_name(op).outputs

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf import control_flow_pb2
 from tensorflow.python.ops import control_flow_ops
+
+from tfgraphwidget.sources import tf_protos
 
 _KINDS = (control_flow_ops.WhileContext, control_flow_ops.CondContext)
 
@@ -62,7 +63,7 @@ def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
     told = {value.partition(":")[0] for value in values.values if value not in values.external_values}
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in told)
     for inner in _nested(context):
-        nested = control_flow_pb2.ControlFlowContextDef()
+        nested = tf_protos.ControlFlowContextDef()
         is_loop = isinstance(inner, control_flow_ops.WhileContext)
         (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
         made.nested_contexts.append(nested)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from tfgraphwidget.sources.source import Body
 
 
@@ -19,7 +17,7 @@ class PinnedOps(NamedTuple):
     elsewhere: bool
 
 
-def absent_devices(placed: Iterable[tuple[str, str]], session: tf.compat.v1.Session | None = None) -> list[PinnedOps]:
+def absent_devices(placed: Iterable[tuple[str, str]], session: Any = None) -> list[PinnedOps]:
     """The absent devices among (op, device) pairs, in the order of first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
@@ -45,6 +43,8 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: tf.compat.v1.Sess
 
 def parse_device(device: str) -> Any:
     """The parsed name; None for one that TensorFlow does not understand either."""
+    import tensorflow as tf
+
     try:
         return tf.DeviceSpec.from_string(device)
     except ValueError:
@@ -56,8 +56,10 @@ def _is_first_cpu(spec: Any) -> bool:
     return here and spec.device_type in (None, "CPU") and not spec.device_index
 
 
-def available_devices(session: tf.compat.v1.Session | None) -> list[Any]:
+def available_devices(session: Any) -> list[Any]:
     """The devices of a session that is open, else of this machine, as DeviceSpecs."""
+    import tensorflow as tf
+
     if session is not None and not getattr(session, "_closed", False) and hasattr(session, "list_devices"):
         return [tf.DeviceSpec.from_string(device.name) for device in session.list_devices()]
     numbers: dict[str, int] = {}

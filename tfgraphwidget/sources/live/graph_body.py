@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util
 from tensorflow.python.framework.function import _DefinedFunction
 
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.inference.shapes import tensor_shape
 from tfgraphwidget.sources.live.captures import Captures
@@ -84,7 +84,7 @@ def function_definition(function: Any) -> Any:
         return function.cached_definition
     with c_api_util.tf_buffer() as buffer, held.get() as c_function:
         c_api.TF_FunctionToFunctionDef(c_function, buffer)
-        return function_pb2.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
+        return tf_protos.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
 
 
 @dataclass(eq=False)
