@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,12 +48,29 @@ ROWS = {
     "errors": 0, "lazy_front": 0, "progress": 0, "interrupts": 0,
 }  # fmt: skip
 
+# Reading and describing files takes messages and op definitions from sources.tf_protos, which loads them by name.
 ALLOWED = {
-    "tensorflow": ("sources", "runtime", "export", "graph_editor"),
+    "tensorflow": (
+        "sources.describe.docs",
+        "sources.example",
+        "sources.files.importing",
+        "sources.functions",
+        "sources.inference.shapes",
+        "sources.live",
+        "sources.opening",
+        "sources.source",
+        "sources.tf_errors",
+        "runtime",
+        "export",
+        "graph_editor",
+    ),
     "anywidget": ("widget",),
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
 }
+
+# Packages of which others import the names in `__all__` of `__init__.py` only. `lab` is an older name of `jupyterlab`.
+FRONTS = {"sources": (), "cli": (), "jupyterlab": ("lab",)}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -75,6 +93,14 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{prefix}.{alias.name}") for alias in node.names)
 
 
+@cache
+def front_names(package: str) -> frozenset[str]:
+    """What `__all__` of a package lists."""
+    tree = ast.parse((PACKAGE / package / "__init__.py").read_text(encoding="utf-8"))
+    assigned = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+    return frozenset(ast.literal_eval(assigned["__all__"]))
+
+
 def wrong_imports(path: Path) -> list[str]:
     """A sentence for each import that goes up, sideways, or to a library out of its place."""
     wrong = []
@@ -88,6 +114,10 @@ def wrong_imports(path: Path) -> list[str]:
         target = rest.split(".")[0]
         if first == PACKAGE.name and target in ROWS and own and target != top and ROWS[target] >= ROWS[top]:
             wrong.append(f"{where}: {top} (row {ROWS[top]}) imports {target} (row {ROWS[target]})")
+        imported = rest.partition(".")[2]
+        is_outside = first == PACKAGE.name and target in FRONTS and top not in (target, *FRONTS[target])
+        if is_outside and imported not in front_names(target):
+            wrong.append(f"{where}: {imported or 'the whole'} of {target} is not in its front")
         if first == PACKAGE.name and own and (not rest or target not in ROWS):
             wrong.append(f"{where}: {name} is no module with a row; import the module itself")
     return wrong
@@ -120,9 +150,26 @@ def test_imports_go_down_and_libraries_stay_in_their_place(path):
         ("edits/made_up.py", "if TYPE_CHECKING:\n    import tensorflow as tf", "may import tensorflow"),
         ("editor.py", "import networkx.algorithms", "may import networkx"),
         ("names.py", "from tfgraphwidget import edit_anything", "no module with a row"),
+        (
+            "export/verification/synthetic_feeds.py",
+            "from tfgraphwidget.sources.paths import shorten",
+            "paths.shorten of sources is not in",
+        ),
+        (
+            "export/verification/synthetic_feeds.py",
+            "from tfgraphwidget.sources import paths",
+            "paths of sources is not in its front",
+        ),
+        (
+            "export/verification/synthetic_feeds.py",
+            "import tfgraphwidget.sources",
+            "the whole of sources is not in its front",
+        ),
+        ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
     ],
 )
 def test_the_check_notices(module, line, complaint, tmp_path, monkeypatch):
+    front_names("sources")  # of the real package
     made_up = tmp_path / "tfgraphwidget" / module
     made_up.parent.mkdir(parents=True)
     made_up.write_text(line)

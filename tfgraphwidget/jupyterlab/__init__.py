@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["listen"]
+
 TARGET = "tfgraphwidget.lab"
 _MOST = 32  # talks; a page that is reloaded leaves its old ones behind, and Jupyter does not tell
 _handlers: list[Any] = []

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tfgraphwidget.cli.formatting import format_size
+from tfgraphwidget.cli import format_size
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError

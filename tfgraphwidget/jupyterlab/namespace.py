@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.cli.formatting import format_count
+from tfgraphwidget.cli import format_count
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.names import did_you_mean
