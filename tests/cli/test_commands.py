@@ -359,14 +359,14 @@ def test_ctrl_c_is_130_and_leaves_no_half_file(tmp_path: Path) -> None:
     out.parent.mkdir()
     code = (
         "import signal, sys, time\n"
-        "from tfgraphwidget.export import writing\n"
+        "from tfgraphwidget.export import writer\n"
         # A shell that starts these tests in the background has them ignore Ctrl-C, and what they start inherits that.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow(path, what):\n"
         "    path.write_bytes(b'half')\n"
         "    print('writing', flush=True)\n"
         "    time.sleep(60)\n"
-        "writing._KINDS['.pb'] = slow\n"
+        "writer._KINDS['.pb'] = slow\n"
         "from tfgraphwidget.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
