@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.view.test_palette import contrast
+from tests.scene.test_palette import contrast
 from tfgraphwidget.scene.coloring import palette
 
 STYLES = Path(__file__).parents[1] / "labextension" / "src" / "styles"

@@ -208,7 +208,7 @@ def _places_all(session: Any, graph: tf.Graph) -> bool:
         isinstance(session, BaseSession)
         and not session._closed
         and session.graph is graph
-        # Servers place the whole graph whatever the option says (tests/applying/test_cluster.py).
+        # Servers place the whole graph whatever the option says (tests/runtime/test_cluster.py).
         and not (session._config.graph_options.place_pruned_graph and not session.sess_str)
     )
 

@@ -1,7 +1,7 @@
 """Colours of the drawing, the same for the browser (labextension mirrors this table) and for matplotlib.
 
 The fills differ in lightness as well as in hue, so that they stay apart for colour-blind readers; text on them
-has a contrast of at least 4.5 : 1 in both themes (tests/view/test_palette.py measures it).
+has a contrast of at least 4.5 : 1 in both themes (tests/scene/test_palette.py measures it).
 
 While the drawing is coloured (`scene/coloring/scales.py`), a tint of 1 … 12 is a category: TINTS[tint - 1], any two of
 which stay apart in the three kinds of colour blindness. A tint of 128 … 255 is a step of the ramp from low to high:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
-from tests.view.checks import graph_of, overlaps
-from tests.view.exact import assert_sound
+from tests.layout.checks import graph_of, overlaps
+from tests.layout.exact import assert_sound
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import layered, place

@@ -8,7 +8,7 @@ from math import hypot
 import numpy as np
 import pytest
 
-from tests.view.exact import _long_within
+from tests.layout.exact import _long_within
 from tfgraphwidget.layout.free_form.orthogonal_detour import pieces_through
 from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, Around, NoWayError, Slanted
 

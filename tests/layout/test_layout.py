@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
+from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tests.models import NAMES, written
-from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import HEADER, layered, place

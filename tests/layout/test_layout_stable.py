@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 import tfgraphwidget as tgw
+from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tests.models import NAMES, written
-from tests.view.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.compound import Positions, place

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.view.test_visible import lines
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.scene.scene import build as scene_of
 from tfgraphwidget.scene.scene import paint

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.view.checks import graph_of
+from tests.layout.checks import graph_of
 from tfgraphwidget.graph.index import GraphIndex, build
 
 MODELS = Path(__file__).parents[2] / "notebooks" / "models"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.view.test_visible import lines
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import default_open, visible
 

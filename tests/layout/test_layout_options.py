@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.view.checks import crossed, graph_of, outside, overlaps
-from tests.view.test_layout import graphs
+from tests.layout.checks import crossed, graph_of, outside, overlaps
+from tests.layout.test_layout import graphs
 from tfgraphwidget.layout.compound import HEADER, place
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.visible.measure import BADGE_HEIGHT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.view.test_folds import boxes
-from tests.view.test_visible import lines
+from tests.hierarchy.test_repeats import boxes
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.layer_groups import stretches
 from tfgraphwidget.visible.view_spec import Shown

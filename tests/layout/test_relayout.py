@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.view.checks import crossed, graph_of, loose, overlaps
+from tests.layout.checks import crossed, graph_of, loose, overlaps
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.container import arranged
 from tfgraphwidget.layout.incremental.previous_layout import Keep, Kept, find, keep

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
-from tests.view.checks import crossed, graph_of, loose, outside, overlaps
+from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.free_form.orthogonal_detour import Detours
 from tfgraphwidget.visible.view_spec import Shown

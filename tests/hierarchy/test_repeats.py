@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.view.test_visible import lines
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import CLOSED, KINDS, OPEN, Visible, visible

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.layout.checks import outside, overlaps
 from tests.odd import GRAPHS, IMAGE
-from tests.view.checks import outside, overlaps
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.scene.rendering.svg import svg

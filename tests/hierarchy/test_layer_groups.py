@@ -8,8 +8,8 @@ import pytest
 import tfgraphwidget as tgw
 from tests.bench.nets import resnet
 from tests.conftest import v1
-from tests.view.test_folds import boxes
-from tests.view.test_visible import lines
+from tests.hierarchy.test_repeats import boxes
+from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, default_open, visible

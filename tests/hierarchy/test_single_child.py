@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tfgraphwidget as tgw
-from tests.view.checks import graph_of
+from tests.layout.checks import graph_of
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.visible.view_spec import Shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.view.checks import loose, outside, overlaps
+from tests.layout.checks import loose, outside, overlaps
 from tfgraphwidget.layout.compound import Positions
 from tfgraphwidget.visible.visible_graph import Visible
 

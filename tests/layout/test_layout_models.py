@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import tfgraphwidget as tgw
+from tests.layout.checks import crossed, fill, outside, overlaps
+from tests.layout.test_layout_stable import assert_stays
 from tests.models import NAMES, written
-from tests.view.checks import crossed, fill, outside, overlaps
-from tests.view.test_layout_stable import assert_stays
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import place
