@@ -261,6 +261,37 @@ def test_ops_are_wrapped_as_tensorflow_does_it(line: tf.Graph) -> None:
         assert other.graph is right
 
 
+def test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible(line: tf.Graph) -> None:
+    def relu(name: str, *inputs: str) -> v1.NodeDef:
+        made = v1.NodeDef(name=name, op="Relu", input=inputs)
+        made.attr["T"].type = tf.float32.as_datatype_enum
+        return made
+
+    def imported(*nodes: v1.NodeDef) -> list[str]:
+        known = len(line.get_operations())
+        import_nodes(line, nodes)
+        return [op.name for op in line.get_operations()[known:]]
+
+    rng = np.random.default_rng(0)
+    names = [f"new_{k}" for k in rng.permutation(300)]
+    before = [[*names[:k], "x"] for k in range(len(names))]
+    nodes = [relu(name, rng.choice(held), f"^{rng.choice(held)}") for name, held in zip(names, before, strict=True)]
+    assert imported(*nodes) == names
+    assert imported(relu("late", "early"), relu("early", "x"), relu("other", "x")) != ["late", "early", "other"]
+
+
+def test_there_is_one_object_of_each_dtype(line: tf.Graph) -> None:
+    """So `runtime.live.static_attributes` may ask whether a tensor's dtype is `tf.resource`."""
+    with line.as_default():
+        handle = v1.get_variable("held", [2], use_resource=True).handle
+        variant = tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=3, element_dtype=tf.float32)
+    again = tf.Graph()
+    with again.as_default():
+        tf.import_graph_def(line.as_graph_def(), name="")
+    for tensor, dtype in ((handle, tf.resource), (variant, tf.variant)):
+        assert tensor.dtype is again.get_tensor_by_name(tensor.name).dtype is dtype
+
+
 def test_ops_without_a_python_side_are_found_again(line: tf.Graph) -> None:
     graph = tf.Graph()
     buffer = c_api.TF_NewBufferFromString(line.as_graph_def().SerializeToString())
@@ -307,12 +338,15 @@ def test_a_variable_is_made_as_tensorflow_makes_it() -> None:
         originals = v1.global_variables()
         for original in originals:
             proto = original.to_proto()
-            made = patch_application.make_variable(graph, read_variable_def(proto, None))
+            held = read_variable_def(proto, None)
+            made = patch_application.make_variable(graph, held)
             known = type(original).from_proto(proto)
             assert type(made) is type(known)
             assert vars(made).keys() == vars(known).keys()
             for field, value in vars(known).items():
                 assert vars(made)[field] is value or vars(made)[field] == value, field
+            told = patch_application.make_variable(graph, held, {node.name: node for node in graph.as_graph_def().node})
+            assert vars(told) == vars(made)
             assert type(made._aggregation) is type(known._aggregation)
 
 

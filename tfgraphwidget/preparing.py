@@ -34,9 +34,11 @@ class Place:
 
 def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Callable[[], None]:
     """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
+    if command.init == "none":
+        return lambda: None
     own = patch.add.variables
     starters, tables = _starters(patch, origin.index), _tables(command, patch, origin.index)
-    if command.init == "none" or not (own or starters or tables):
+    if not (own or starters or tables):
         return lambda: None
     if target.session is None:
         give = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
+from collections.abc import Callable
 from functools import cache
 
 import pytest
@@ -23,12 +24,12 @@ PAIRS = 9
 SIZES = {1_000: 15, 5_000: 9, 20_000: 5, 80_000: 3}
 
 
-def seconds(work: object) -> float:
-    """Wall time of a call, with the garbage of what came before collected."""
+def seconds(work: object, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Time of a call by a clock, wall time if none is given, with the garbage of what came before collected."""
     gc.collect()
-    start = time.perf_counter()
+    start = clock()
     work()  # type: ignore[operator]
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def one_pair(ours_first: bool) -> tuple[float, float, float]:
@@ -82,7 +83,7 @@ def test_clone_of_the_inception_body_against_bare_import() -> None:
 
 
 def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, float]:
-    """Seconds per op of our clone, of a bare import of as many ops, and of the one run that initialises the clone."""
+    """CPU seconds per op of our clone and of a bare import of as many ops; wall seconds of its initialisation."""
     graph = tf.Graph()
     with graph.as_default():
         v1.train.import_meta_graph(meta)
@@ -104,7 +105,7 @@ def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, 
 
     times = {}
     for work in (ours, bare) if ours_first else (bare, ours):
-        times[work] = seconds(work)
+        times[work] = seconds(work, time.process_time)
         assert len(editor.index) == len(graph.get_operations())
     initialisers = [variable.initializer for variable in made[0].variables]
     filled = seconds(lambda: session.run(initialisers))
@@ -123,4 +124,6 @@ def test_an_own_clone_costs_little_more_than_a_bare_import(size: int) -> None:
         f"\n{size:,} ops: clone {ours:.0f} us an op (init='none', all included), bare import {bare:.0f}, {ratio:.2f} x"
     )
     print(f"initialisation, one session.run: {filled:.0f} us an op")
-    assert ratio <= 1.25
+    # The target is 1.1. On a machine with nothing else to do, 1,000 ops reach 1.10 and 20,000 ops 1.10 to 1.12; on one
+    # that other processes share, the ratio grows with the memory that the scratch graph takes beside the graph.
+    assert ratio <= 1.15

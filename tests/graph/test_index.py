@@ -31,6 +31,19 @@ def test_growing_gives_the_same_index_as_building(mlp: tf.Graph) -> None:
     assert np.array_equal(grown.ports, whole.ports)
 
 
+def test_an_index_says_whether_its_ops_stand_behind_what_they_read_and_wait_for() -> None:
+    nodes = [v1.NodeDef(name="a", op="NoOp"), v1.NodeDef(name="b", op="Relu", input=["a"])]
+    nodes += [v1.NodeDef(name="c", op="Relu", input=["d"]), v1.NodeDef(name="d", op="Relu", input=["b", "^a"])]
+    index = build(nodes)
+    assert not index.is_sorted()
+    assert index.is_sorted(3)
+    assert not index.is_sorted(2)
+    waiting = [v1.NodeDef(name="first", op="NoOp", input=["^last"]), v1.NodeDef(name="last", op="NoOp")]
+    assert not build(waiting).is_sorted()
+    assert build(waiting[::-1]).is_sorted()
+    assert build([]).is_sorted()
+
+
 def test_an_unknown_name_proposes_the_nearest(mlp: tf.Graph) -> None:
     with pytest.raises(UnknownName, match=r"no op 'logit'\. Did you mean 'net/logits'"):
         build(mlp.as_graph_def().node).op("logit")

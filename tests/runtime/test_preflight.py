@@ -13,7 +13,8 @@ from tests.conftest import v1
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.runtime.live.patch_application import apply_live, import_nodes
-from tfgraphwidget.runtime.sandbox.preflight import prove
+from tfgraphwidget.runtime.sandbox import preflight
+from tfgraphwidget.runtime.sandbox.preflight import prove, serialized
 
 FLOAT, INT = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
 
@@ -84,6 +85,24 @@ def test_what_tensorflow_refuses_is_said_in_one_sentence_and_changes_nothing(lin
     assert raised.value.why.endswith(".")
     assert "\n" not in raised.value.why
     assert ". " not in raised.value.why
+
+
+def test_the_bytes_are_those_of_a_graph_def_that_holds_the_same(line: tf.Graph) -> None:
+    nodes = [node("n" * length, "NoOp") for length in (1, 100, 123, 124, 125, 16_000, 16_377, 16_378, 16_379, 70_000)]
+    library = function_pb2.FunctionDefLibrary()
+    library.function.add().signature.name = "f"
+    for held in (library, None):
+        whole = v1.GraphDef(node=nodes, versions=line.graph_def_versions, library=held)
+        assert v1.GraphDef.FromString(serialized(line, iter(nodes), held)) == whole
+
+
+def test_more_than_protobuf_reads_is_refused(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [node("new", "Relu", "x", T=FLOAT)]
+    monkeypatch.setattr(preflight, "_MOST_BYTES", len(serialized(line, nodes)) - 1)
+    before = state(line)
+    with pytest.raises(GraphEditError, match="over 2 GB"):
+        import_nodes(line, nodes)
+    assert state(line) == before
 
 
 def test_a_refusal_holds_the_op_to_highlight(line: tf.Graph) -> None:

@@ -91,7 +91,8 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callabl
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
-    new = [node for node in patch.add.nodes if node.name not in record.hidden]
+    hidden = record.hidden
+    new = [node for node in patch.add.nodes if node.name not in hidden] if hidden else patch.add.nodes
     _check_shown_again(patch.add, record)
     check_placed(session, graph, patch, origin)
     with no_collections():

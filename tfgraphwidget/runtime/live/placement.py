@@ -216,9 +216,8 @@ def _places_all(session: Any, graph: tf.Graph) -> bool:
 def _new(graph: tf.Graph, patch: Patch) -> list[Any]:
     """The NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
-    return [node for node in patch.add.nodes if node.name not in hidden] + [
-        edited.after for edited in patch.changed if _is_elsewhere(edited)
-    ]
+    added = [node for node in patch.add.nodes if node.name not in hidden] if hidden else list(patch.add.nodes)
+    return added + [edited.after for edited in patch.changed if _is_elsewhere(edited)]
 
 
 def _is_elsewhere(edited: Edited) -> bool:
@@ -267,7 +266,7 @@ def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ..
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
     soft = graph is None or is_soft_placement(session)
-    pinned = absent_devices([(node.name, node.device) for node in nodes], session)
+    pinned = absent_devices(((node.name, device) for node in nodes if (device := node.device)), session)
     return tuple(pinned_notice(each, soft=soft) for each in pinned)
 
 

@@ -11,7 +11,6 @@ from tensorflow.python.framework import dtypes
 from tfgraphwidget.runtime.sandbox.preflight import copy_handle_data
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
-_HOLDING = frozenset({dtypes.resource, dtypes.variant})
 
 
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
@@ -36,7 +35,8 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
             dims, is_unknown = shape = tensor._shape
             if is_unknown or None in dims:
                 _keep_shape(original.outputs[k], tensor, shape)
-            if tensor.dtype in _HOLDING:
+            dtype = tensor.dtype
+            if dtype is dtypes.resource or dtype is dtypes.variant:  # there is one object of each dtype
                 _keep_handle_data(original.outputs[k], tensor)
         gradient = original._gradient_function
         if gradient is not None and copy.type in _CALLS and original.get_attr("f").name == copy.get_attr("f").name:

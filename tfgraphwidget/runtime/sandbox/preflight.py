@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import tensorflow as tf
@@ -118,21 +118,19 @@ def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> by
         for node in nodes:
             entry = node.SerializeToString()
             parts += (_entry_head(len(entry)), entry)
-        whole = b"".join((*parts, rest.SerializeToString()))
+        parts.append(rest.SerializeToString())
+        if sum(map(len, parts)) > _MOST_BYTES:
+            raise EncodeError("more than protobuf reads")
     except (EncodeError, ValueError) as error:
-        raise _over_2_gb() from error
-    if len(whole) > _MOST_BYTES:
-        raise _over_2_gb()
-    return whole
+        raise GraphEditError(
+            "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
+        ) from error
+    return b"".join(parts)
 
 
-@cache
+@lru_cache(4096)
 def _entry_head(length: int) -> bytes:
-    """What stands before an entry of GraphDef.node: the field's tag and the number of bytes that follow, as a varint.
-
-    >>> _entry_head(3), _entry_head(300)
-    (b'\\n\\x03', b'\\n\\xac\\x02')
-    """
+    """The bytes before an entry of GraphDef.node: the field's tag, and the length of the entry as a varint."""
     head = bytearray([_NODE_FIELD])
     while length > 0x7F:
         head.append(length & 0x7F | 0x80)
@@ -141,19 +139,13 @@ def _entry_head(length: int) -> bytes:
     return bytes(head)
 
 
-def _over_2_gb() -> GraphEditError:
-    return GraphEditError(
-        "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
-    )
-
-
 def outside(nodes: Iterable[Any], names: Collection[str]) -> tuple[tuple[str, int], ...]:
     """The tensors (op, port) and control inputs (op, -1) that NodeDefs take from ops that are not among `names`."""
-    texts: set[str] = set()
+    texts: list[str] = []
     for node in nodes:
-        texts.update(node.input[:])
+        texts += node.input[:]
     inside = frozenset(names)
-    return tuple(sorted(end for end in map(split_input, texts - inside) if end[0] not in inside))
+    return tuple(sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside))
 
 
 def run_import(c_graph: Any, proven: Proven, ends: Ends) -> None:
