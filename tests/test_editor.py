@@ -36,7 +36,7 @@ def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line
         tgw.edit(mlp, session=other)
     with pytest.raises(SessionRefused, match="closed"):
         tgw.edit(line, session=other)
-    with pytest.raises(SessionRefused, match="'foo' is no session"):
+    with pytest.raises(SessionRefused, match="'foo' is not a session"):
         tgw.edit(line, session="foo")
 
 

@@ -233,7 +233,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path, capsys: pytest.CaptureF
         assert main(["show", str(place)]) == 1
         assert why in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.pb"), "--html", "out.txt"]) == 1
-    assert "end in .html" in capsys.readouterr().err
+    assert "ends in .html" in capsys.readouterr().err
 
 
 def test_a_file_that_is_no_graph_starts_no_server(

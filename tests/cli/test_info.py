@@ -228,3 +228,13 @@ def test_a_shell_may_close_what_it_does_not_want_to_hear(named: Path) -> None:
     assert said.returncode == 0
     assert "GraphDef" in said.stdout
     assert told("$info/none 2>&-", named).returncode == 1
+
+
+def test_the_home_directory_can_be_written_as_a_tilde(
+    tmp_path: Path, line: tf.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "g.pb").write_bytes(line.as_graph_def().SerializeToString())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert main(["info", "~/g.pb"]) == 0
+    assert capsys.readouterr().out.startswith("~/g.pb: GraphDef, ")

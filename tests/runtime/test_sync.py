@@ -458,13 +458,13 @@ import sys
 import tensorflow as tf
 from tests.conftest import build_mlp, fill, initialised
 from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.sources.variables import definition_of
+from tfgraphwidget.sources.variables import variable_definition
 graph = build_mlp(resource=True)
 session = initialised(graph)
 variables = graph.get_collection("variables")
 for k, variable in enumerate(variables):
     fill(variable, k + 0.25, session)
-pairs = tuple((definition_of(v), definition_of(v)) for v in variables)
+pairs = tuple((variable_definition(v), definition_of(v)) for v in variables)
 Sync(pairs, Model(graph, session), Model(build_mlp(resource=True))).save(sys.argv[1])
 """
 

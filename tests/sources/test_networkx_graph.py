@@ -137,8 +137,8 @@ def test_what_does_not_say_what_its_ops_are_is_refused_in_a_sentence(line: tf.Gr
         "Op 'a' reads 2 tensors, and its networkx node has edges for 1: none for input 0": without("x"),
         "Node 'new' of the networkx graph has no 'node_def'": named,
         "The edge from 'a' to 'c' does not say": edge,
-        "The 'node_def' of node 'a' is no NodeDef": odd,
-        "'meta_graph_def' is no MetaGraphDef": broken,
+        "The 'node_def' of node 'a' is not a NodeDef": odd,
+        "'meta_graph_def' is not a MetaGraphDef": broken,
     }
     for why, graph in bad.items():
         with pytest.raises(NotAGraph, match=why) as refused:

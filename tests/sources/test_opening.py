@@ -95,9 +95,9 @@ def test_a_loaded_saved_model_says_to_give_its_directory(tf2_saved_model: object
 
 
 def test_no_session_is_refused(line: tf.Graph, affine: Affine) -> None:
-    with pytest.raises(SessionRefused, match="int '3' is no session"):
+    with pytest.raises(SessionRefused, match="int '3' is not a session"):
         open_source(line, 3)
-    with v1.Session(graph=line) as session, pytest.raises(SessionRefused, match="no graph that a session runs"):
+    with v1.Session(graph=line) as session, pytest.raises(SessionRefused, match="not a graph that a session runs"):
         open_source(affine.__call__, session)
 
 

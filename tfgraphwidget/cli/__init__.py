@@ -23,11 +23,20 @@ REFUSED, MISUSED, INTERRUPTED = 1, 2, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; the exit code."""
+    """Run a command.
+
+    Args:
+        arguments: The command line without the program's name; None for that of the process.
+
+    Returns:
+        The exit code.
+    """
     options = create_parser().parse_args(arguments)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what TensorFlow says of graphics cards is no answer
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's messages on graphics cards are not an answer
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # no name stops a terminal that lacks its letters
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a name with letters that the terminal lacks is printed all the same
     try:
         return _run(options)
     except GraphEditError as error:
@@ -55,7 +64,7 @@ def _refused(options: argparse.Namespace, why: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Each command's module is loaded when it is asked for: most need TensorFlow, which takes seconds."""
+    """Load the module of a command and run it; most load TensorFlow, which takes seconds."""
     if options.command == "info":
         return _info(options)
     if options.command == "demo" or (options.command == "show" and options.html is None):
@@ -79,6 +88,6 @@ def _info(options: argparse.Namespace) -> int:
 
     from tfgraphwidget.cli.info import format_info, info
 
-    told = info(options.file)
-    print_output(json.dumps(told, indent=1) if options.json else format_info(told))
+    summary = info(options.file)
+    print_output(json.dumps(summary, indent=1) if options.json else format_info(summary))
     return 0

@@ -1,4 +1,4 @@
-"""What the command says: on stdout what was asked for, on stderr what there is to remark."""
+"""Print results on stdout and notes on stderr."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from typing import TextIO
 
 
 def print_output(text: str) -> None:
-    """Print on stdout; a reader that has left is no error. Raises OSError for what cannot be written, a full disk."""
+    """Print on stdout; a closed pipe is ignored. Raises OSError for other failures, such as a full disk."""
     with suppress(BrokenPipeError):
         write_text(sys.stdout, f"{text}\n")
 
 
 def print_note(text: str) -> None:
-    """Print on stderr, as far as that can be: there is no place to say that it cannot."""
+    """Print on stderr; failures are ignored, because there is no place to report them."""
     with suppress(OSError):
         write_text(sys.stderr, f"{text}\n")
 
 
 def write_text(out: TextIO | None, text: str) -> None:
-    """Write at once; nothing where the shell has closed it. Raises OSError, and what is written later goes nowhere."""
+    """Write and flush; None, a stream that the shell closed, is ignored.
+
+    Raises OSError; the stream is redirected to the null device then.
+    """
     if out is None:
         return
     try:
         out.write(text)
         out.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # else Python's end tries it again, and says so
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), out.fileno()
+        )  # else Python would try again at exit, and print a traceback
         raise

@@ -1,4 +1,4 @@
-"""Names and numbers as a terminal shows them."""
+"""Names and numbers as text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escape(text: str) -> str:
-    r"""A name on one line, without what a terminal would obey.
+    r"""A name on one line, with control characters escaped.
 
     >>> escape("a\nb")
     'a\\nb'
@@ -15,7 +15,10 @@ def escape(text: str) -> str:
 
 
 def format_size(count_of_bytes: int) -> str:
-    """Bytes as people say them.
+    """A number of bytes with three digits and a unit.
+
+    Args:
+        count_of_bytes: The number of bytes.
 
     >>> format_size(999), format_size(999_600), format_size(93_600_000)
     ('999 bytes', '1 MB', '93.6 MB')
@@ -27,7 +30,11 @@ def format_size(count_of_bytes: int) -> str:
 
 
 def format_count(number: int, what: str) -> str:
-    """How many there are.
+    """A number with a noun, in the plural if needed.
+
+    Args:
+        number: The number.
+        what: The noun in the singular.
 
     >>> format_count(1, "op"), format_count(1200, "op")
     ('1 op', '1,200 ops')

@@ -1,4 +1,4 @@
-"""`tfgraphwidget info`: what a file holds, counted without TensorFlow."""
+"""`tfgraphwidget info`: describe what a file holds, without TensorFlow."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _MOST_ENDS = 8
 
 
 def info(path: str) -> dict[str, Any]:
-    """What a file or a SavedModel's folder holds, as JSON has it. Raises GraphEditError."""
+    """What a file or directory holds, as `--json` prints it. Raises GraphEditError."""
     return {"file": path, **describe_file(parse_path(path, "path"))}
 
 
-def format_info(told: dict[str, Any]) -> str:
-    """The same in lines for people."""
-    many = len(told["graphs"]) > 1
-    lines = [f"{escape(told['file'])}: {told['kind']}, {format_size(told['bytes'])}"]
-    for graph in told["graphs"]:
+def format_info(summary: dict[str, Any]) -> str:
+    """The result of `info` as lines of text."""
+    many = len(summary["graphs"]) > 1
+    lines = [f"{escape(summary['file'])}: {summary['kind']}, {format_size(summary['bytes'])}"]
+    for graph in summary["graphs"]:
         lines += [f"  graph with tags {', '.join(graph['tags']) or 'none'}"] if many else []
         lines += [f"  {label:<16}{line}" for label, line in _lines(graph)]
     return "\n".join(lines)
@@ -35,21 +35,21 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     )
     yield "ops", f"{graph['ops']:,}{of_functions}"
     types = list(graph["types"].items())
-    told = ", ".join(f"{escape(kind)} {number:,}" for kind, number in types[:_MOST_TYPES])
+    counts = ", ".join(f"{escape(kind)} {number:,}" for kind, number in types[:_MOST_TYPES])
     yield (
         "types",
-        told + (f" and {format_count(len(types) - _MOST_TYPES, 'type')} more" if len(types) > _MOST_TYPES else ""),
+        counts + (f" and {format_count(len(types) - _MOST_TYPES, 'type')} more" if len(types) > _MOST_TYPES else ""),
     )
     yield "variables", f"{len(variables):,}, {format_size(graph['variable_bytes'])}" if variables else "none"
-    yield from _named(variables)
+    yield from _tensor_lines(variables)
     if graph["constants"]["count"]:
         yield "constants", f"{graph['constants']['count']:,}, {format_size(graph['constants']['bytes'])}"
     yield "control flow", ", ".join(f"{number:,} {kind}" for kind, number in graph["control_flow"].items()) or "none"
     if graph["inputs"]:
         yield "placeholders", f"{len(graph['inputs']):,}"
-        yield from _named(graph["inputs"])
+        yield from _tensor_lines(graph["inputs"])
     if graph["ends"]:
-        yield "unused outputs", _ends(graph["ends"])
+        yield "unused outputs", _output_ops(graph["ends"])
     if graph["devices"]:
         yield "devices", ", ".join(map(escape, graph["devices"]))
     for signature in graph["signatures"]:
@@ -62,13 +62,13 @@ def _lines(graph: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "written by", ", ".join(filter(None, (producer, version))) or "not told"
 
 
-def _ends(ends: list[dict[str, str]]) -> str:
+def _output_ops(ends: list[dict[str, str]]) -> str:
     some = [f"{escape(end['name'])} ({escape(end['type'])})" for end in ends[:_MOST_ENDS]]
     more = [f"+{len(ends) - _MOST_ENDS:,} more"] if len(ends) > _MOST_ENDS else []
     return ", ".join([*some, *more])
 
 
-def _named(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+def _tensor_lines(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for tensor in tensors[:_MOST_NAMES]:
         yield "", f"  {escape(tensor['name'])}: {_type(tensor)}"
     if len(tensors) > _MOST_NAMES:
@@ -77,5 +77,5 @@ def _named(tensors: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 def _type(tensor: dict[str, Any]) -> str:
     shape = tensor["shape"]
-    told = "of unknown shape" if shape is None else f"({', '.join('?' if n is None else str(n) for n in shape)})"
-    return f"{tensor['dtype'] or 'any'} {told}"
+    shape_text = "of unknown shape" if shape is None else f"({', '.join('?' if n is None else str(n) for n in shape)})"
+    return f"{tensor['dtype'] or 'any'} {shape_text}"

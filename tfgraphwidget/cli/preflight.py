@@ -1,4 +1,4 @@
-"""What can be refused before TensorFlow is loaded, which takes seconds: files that are not there, bad targets."""
+"""Checks before TensorFlow is loaded, which takes seconds: missing files and unusable output paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_sources(*files: str) -> None:
 
 
 def check_output(out: str, *, frozen: bool = False) -> None:
-    """Raise for a place that nothing can be written to, or not in the kind that its name says."""
+    """Raise for a path that cannot be written, or not in the format that its suffix names."""
     path = Path(out)
     try:
         check_place(path, kind_of(path, folder=out.endswith("/"), frozen=frozen))

@@ -1,4 +1,4 @@
-"""How far long work is, on stderr: a bar on a terminal, a line for each thing elsewhere."""
+"""Show progress on stderr: a bar on a terminal, else a line for each step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class ProgressBar:
-    """Draws on `out`, if there is one; `close` leaves nothing of it behind on a terminal."""
+    """Draws on `out`, unless it is None; `close` erases the bar from a terminal."""
 
     def __init__(self, out: TextIO | None) -> None:
         self._out = out
@@ -26,34 +26,34 @@ class ProgressBar:
         self._drawn = 0.0
 
     def tell(self, what: str, done: int = 0, total: int = 0) -> None:
-        """What is being done, and how much of how much of it; 0 of 0 where nobody can say."""
+        """Show the step `what`, and `done` of `total` parts; 0 of 0 when the total is unknown."""
         if not self._is_terminal:
             if what != self._what:
                 self._draw(f"{what} …\n")
         elif what != self._what or time.monotonic() - self._drawn >= _OFTEN:
             full = _WIDE * min(done, total) // total if total else 0
-            told = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
-            self._draw(f"{_CLEAR}{what}{told}")
+            amount = f" [{'#' * full}{' ' * (_WIDE - full)}] {done:,} of {total:,}" if total else " …"
+            self._draw(f"{_CLEAR}{what}{amount}")
             self._drawn = time.monotonic()
         self._what = what
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Erase the bar."""
         if self._is_terminal and self._what:
             self._draw(_CLEAR)
         self._what = ""
 
     def _draw(self, text: str) -> None:
-        with suppress(OSError):  # nobody looks any more, and the work goes on
+        with suppress(OSError):  # the terminal was closed; the work goes on
             write_text(self._out, text)
 
 
 @contextmanager
 def progress_bar(*, quiet: bool = False) -> Iterator[ProgressBar]:
-    """A bar that shows what is told in here."""
-    drawn = ProgressBar(sys.stderr)
-    with told_to((lambda *_: None) if quiet else drawn.tell):
+    """A bar that shows the progress of the work inside the context."""
+    bar = ProgressBar(sys.stderr)
+    with told_to((lambda *_: None) if quiet else bar.tell):
         try:
-            yield drawn
+            yield bar
         finally:
-            drawn.close()
+            bar.close()

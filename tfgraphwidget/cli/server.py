@@ -1,4 +1,4 @@
-"""`tfgraphwidget demo` and `show`: a JupyterLab of one's own, on a free port of this machine."""
+"""`tfgraphwidget demo` and `show`: start a JupyterLab server on a free port of this machine."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Open a file in the editor's document, or of a SavedModel's folder the file with the graph."""
+    """Open a file, or the main file of a directory, in JupyterLab."""
     locate_file(Path(options.file))  # a sentence about it names it as it was given
     path = Path(os.path.abspath(options.file))  # noqa: PTH100  # a link is shown by the name it was given
     root, file = path.parent, locate_file(path)
     if any(part.startswith(".") for part in file.relative_to(root).parts):
-        raise GraphEditError(f"Jupyter opens no hidden files, and {file.name!r} is one; give it another name.")
+        raise GraphEditError(f"Jupyter does not open hidden files such as {file.name!r}; rename the file.")
     recognize(file)
     return _serve(file, root, options.port, browser=not options.no_browser)
 
 
 def document_address(file: Path, root: Path) -> str:
-    """Where JupyterLab shows a file, after the host: every character of a name that a URL would read is quoted."""
+    """The path in the URL at which JupyterLab shows a file, with special characters quoted."""
     return f"lab/tree/{quote(file.relative_to(root).as_posix())}"
 
 
@@ -65,7 +65,10 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
 
 
 def _apart() -> Path:
-    """Jupyter's folder for runtime files: `python -m` imports from the folder it is run in, which may be the file's."""
+    """Jupyter's directory for runtime files.
+
+    `python -m` imports from the current directory, which must not be that of an untrusted file.
+    """
     from jupyter_core.paths import jupyter_runtime_dir
 
     folder = Path(jupyter_runtime_dir())
@@ -74,7 +77,7 @@ def _apart() -> Path:
 
 
 def _free_port(first: int) -> int:
-    """The first port from `first` on that nobody listens on."""
+    """The first free port from `first` on."""
     for port in range(first, min(first + 200, 65536)):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):

@@ -1,7 +1,7 @@
-"""What a page of JupyterLab asks of a kernel: what is there to open, open it, and a file's documents.
+"""The kernel's side of the JupyterLab extension: list graphs, open them, and open files as documents.
 
-The page runs one line, `listen()`, and opens a comm; all that it says after that is data in messages (`talk`).
-Importing this imports no TensorFlow, so a kernel that has none loaded stays quick.
+The page runs one line, `listen()`, and opens a comm; all further requests are messages on it (`comm_handler`).
+Importing this package does not import TensorFlow, so that a kernel without it stays fast.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Any
 __all__ = ["listen"]
 
 TARGET = "tfgraphwidget.lab"
-_MOST = 32  # talks; a page that is reloaded leaves its old ones behind, and Jupyter does not tell
+_MOST = 32  # handlers; a page that is reloaded leaves its old ones open, and Jupyter does not say so
 _handlers: list[Any] = []
 
 
 def listen() -> None:
-    """Let pages open talks with this kernel; called as often as one likes."""
+    """Register the comm target that pages open; can be called repeatedly."""
     import comm
 
-    comm.get_comm_manager().register_target(TARGET, _opened)
+    comm.get_comm_manager().register_target(TARGET, _open_handler)
 
 
-def _opened(opened: Any, _: Any) -> None:
-    """A page has opened a comm."""
+def _open_handler(comm: Any, _: Any) -> None:
+    """Handle a comm that a page has opened."""
     from tfgraphwidget.jupyterlab.comm_handler import CommHandler
 
     _handlers[:] = [talk for talk in _handlers if talk.is_open]
     while len(_handlers) >= _MOST:
         _handlers.pop(0).close()
-    _handlers.append(CommHandler(opened))
+    _handlers.append(CommHandler(comm))

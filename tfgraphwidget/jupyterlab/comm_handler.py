@@ -1,8 +1,8 @@
-"""Talk: one panel's or document's messages, each answered with exactly one reply that has its id.
+"""Handle the messages of one panel or document: each request gets exactly one reply with its id.
 
     {id, type: "choices"}                 → {choices: [{name, kind, about}]}
     {id, type: "open", name}              → "opened" {model_id, title, variable, line}
-    {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see documents.open_document
+    {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see `open_document`
     {id, type: "moved", path, root}       → "moved" {title, ...}: the file has another name now
     {id, type: "kinds"}, "save"           → of the file's document
     pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
@@ -29,50 +29,50 @@ _log = logging.getLogger(__name__)
 
 
 class CommHandler:
-    """The kernel's end of a comm. `close` is also what a page gets that has been left for others."""
+    """The kernel's end of a comm. `close` is also called when too many handlers are open."""
 
     def __init__(self, comm: Any) -> None:
         self.is_open = True
         self._comm = comm
         self._follows: Any = None  # a namespace.Panel or a files.Document
-        comm.on_msg(lambda message: in_turn(lambda: self._heard(message)))
+        comm.on_msg(lambda message: in_turn(lambda: self._receive(message)))
         comm.on_close(lambda _: self._end())
 
     def close(self) -> None:
-        """End it from here; the page then says so."""
+        """Close the comm; the page shows a message."""
         if self.is_open:
             self._end()
             self._comm.close()
 
-    def push(self, told: Message) -> None:
-        """Say something that was not asked for."""
+    def push(self, message: Message) -> None:
+        """Send a message that is not a reply."""
         if self.is_open:
-            self._comm.send({**told, "type": "changed"})
+            self._comm.send({**message, "type": "changed"})
 
     def _end(self) -> None:
         self.is_open = False
         self._follow(None)
 
     def _follow(self, what: Any) -> None:
-        """Tell the page of the edits of that, and of nothing else any more."""
+        """Send the edits of a panel or document to the page, and of no other."""
         if self._follows is not None and self._follows is not what:
             self._follows.unfollow(self.push)
         self._follows = what
         if what is not None:
             what.follow(self.push)
 
-    def _heard(self, message: Any) -> None:
+    def _receive(self, message: Any) -> None:
         """Answer one message of the page."""
         with Cancelling() as cancelling:
             self._reply(cancelling, message)
 
     def _reply(self, cancelling: Cancelling, message: Any) -> None:
         data = message.get("content", {}).get("data")
-        said: Message = data if isinstance(data, dict) else {}
-        number = said.get("id")
+        request: Message = data if isinstance(data, dict) else {}
+        number = request.get("id")
         try:
-            with cancelling.once(), told_to(self._telling(said)):
-                reply = self._answer(said)
+            with cancelling.once(), told_to(self._progress_sender(request)):
+                reply = self._answer(request)
         except GraphEditError as error:
             reply = {"type": "refused", "why": error.why, "error": type(error).__name__}
         except Exception as error:
@@ -84,55 +84,57 @@ class CommHandler:
             reply = {"type": "refused", "why": "This was interrupted.", "error": "Interrupted"}
         self._comm.send({**reply, "id": number})
 
-    def _telling(self, said: Message) -> Callable[[str, int, int], None]:
-        """What sends the progress of a request that wants to hear of it, not too often."""
+    def _progress_sender(self, request: Message) -> Callable[[str, int, int], None]:
+        """A callback that sends the progress of a request that has `tells`, at most every 0.1 s."""
         last = time.monotonic()
 
         def tell(what: str, done: int, total: int) -> None:
             nonlocal last
             now = time.monotonic()
-            if said.get("tells") is True and now - last >= _SPEAK_EVERY:
+            if request.get("tells") is True and now - last >= _SPEAK_EVERY:
                 last = now
-                self._comm.send({"type": "working", "id": said.get("id"), "what": what, "done": done, "total": total})
+                self._comm.send(
+                    {"type": "working", "id": request.get("id"), "what": what, "done": done, "total": total}
+                )
 
         return tell
 
-    def _answer(self, said: Message) -> dict[str, Any]:
-        kind = said.get("type")
+    def _answer(self, request: Message) -> dict[str, Any]:
+        kind = request.get("type")
         answer = _ANSWERS.get(kind) if isinstance(kind, str) else None
         if answer is None:
             raise GraphEditError("This kernel does not understand the page; reload it, or restart the kernel.")
-        return answer(self, said)
+        return answer(self, request)
 
     def _choices(self, _: Message) -> dict[str, Any]:
         from tfgraphwidget.jupyterlab import namespace
 
         return {"type": "choices", "choices": namespace.list_choices()}
 
-    def _open(self, said: Message) -> dict[str, Any]:
+    def _open(self, request: Message) -> dict[str, Any]:
         from tfgraphwidget.jupyterlab import namespace
 
-        panel = namespace.open_variable(said.get("name"))
+        panel = namespace.open_variable(request.get("name"))
         self._follow(panel)
-        return _shown(panel, said)
+        return _open_reply(panel, request)
 
-    def _file(self, said: Message) -> dict[str, Any]:
+    def _file(self, request: Message) -> dict[str, Any]:
         from tfgraphwidget.jupyterlab import documents
 
-        document = documents.open_document(said)
+        document = documents.open_document(request)
         self._follow(document)
-        return {**_shown(document, said), "notice": document.notice}
+        return {**_open_reply(document, request), "notice": document.notice}
 
-    def _moved(self, said: Message) -> dict[str, Any]:
+    def _moved(self, request: Message) -> dict[str, Any]:
         document = self._document()
-        document.moved(said)
+        document.moved(request)
         return {**document.changed(), "type": "moved"}
 
     def _kinds(self, _: Message) -> dict[str, Any]:
         return {"type": "kinds", **self._document().kinds()}
 
-    def _save(self, said: Message) -> dict[str, Any]:
-        return {"type": "saved", **self._document().save(said)}
+    def _save(self, request: Message) -> dict[str, Any]:
+        return {"type": "saved", **self._document().save(request)}
 
     def _document(self) -> Any:
         if not hasattr(self._follows, "save"):
@@ -140,9 +142,9 @@ class CommHandler:
         return self._follows
 
 
-def _shown(what: Any, said: Message) -> dict[str, Any]:
-    """The reply that has the page show an editor's widget; `direction` is for one that was made for this page."""
-    editor, direction = what.editor, said.get("direction")
+def _open_reply(what: Any, request: Message) -> dict[str, Any]:
+    """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
+    editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
         editor.direction = direction
     return {**what.changed(), "type": "opened", "model_id": editor.widget.model_id}

@@ -1,8 +1,8 @@
-"""Namespace: the person's own variables, which of them hold a graph, and editors that become variables among them.
+"""The notebook's variables: which of them hold a graph, and editors that become variables too.
 
-Nothing of theirs is run to find out: a class is known by the module and the name that it was defined with, read from
-the type itself, so neither a property, a proxy's `__class__`, nor a lazy module's `__getattr__` is touched. A kernel
-that has not loaded TensorFlow holds no graph, and does not load it for being asked.
+No code of the user runs: classes are recognized by module and name, read from the type itself, without a property, a
+proxy's `__class__` or a lazy module's `__getattr__`. A kernel that has not loaded TensorFlow has no graph, and does
+not load it for this.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _made: list[tuple[weakref.ref[Any], weakref.ref[GraphEditor]]] = []  # what was 
 
 
 def user_namespace() -> Namespace:
-    """The variables of the notebook's cells; empty where there is no IPython."""
+    """The variables of the notebook's cells; empty without IPython."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -52,12 +52,12 @@ def user_namespace() -> Namespace:
 
 
 def graph_kind(thing: object) -> str:
-    """What kind of graph it holds, in TensorFlow's words; "" for none."""
+    """The kind of graph that an object holds, in TensorFlow's words; "" for none."""
     return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_dotted(cls)))), "")
 
 
 def _dotted(cls: type) -> str:
-    """Where a class was defined; "" when it does not say."""
+    """Module and name of a class; "" when it has none."""
     try:
         module, name = (get(cls) for get in _NAMED)
     except AttributeError:
@@ -66,15 +66,15 @@ def _dotted(cls: type) -> str:
 
 
 def list_choices(namespace: Namespace | None = None) -> list[dict[str, str]]:
-    """What can be opened, as {name, kind, about}: the default graph if it has ops, then variables as they were made.
+    """What can be opened, as {name, kind, about}: the default graph if it has ops, then variables in creation order.
 
     Names that begin with an underscore are left out.
     """
-    held = list(_graphs(user_namespace() if namespace is None else namespace))
+    graphs = list(_graphs(user_namespace() if namespace is None else namespace))
     default = _default_graph()
-    if default is not None and default.version and all(thing is not default for _, thing, _ in held):
-        held.insert(0, (DEFAULT, default, "default graph"))
-    return [{"name": name, "kind": kind, "about": _about(thing, kind, default)} for name, thing, kind in held[:_MOST]]
+    if default is not None and default.version and all(thing is not default for _, thing, _ in graphs):
+        graphs.insert(0, (DEFAULT, default, "default graph"))
+    return [{"name": name, "kind": kind, "about": _about(thing, kind, default)} for name, thing, kind in graphs[:_MOST]]
 
 
 def _graphs(namespace: Namespace) -> Iterator[tuple[str, Any, str]]:
@@ -91,7 +91,7 @@ def _default_graph() -> Any:
 
 
 def _about(thing: Any, kind: str, default: Any) -> str:
-    """A few words on it; "" when it does not tell."""
+    """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
             return f"{format_count(len(thing.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
@@ -112,20 +112,20 @@ def _about(thing: Any, kind: str, default: Any) -> str:
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
-    """The editor of what a variable holds, as a variable itself; one that exists for it is used again.
+    """Open an editor on a variable's graph, and make the editor a variable; an existing editor is used again.
 
     Raises UnknownName for a variable that is gone or holds no graph, and what `tfgraphwidget.edit` raises.
     """
     variables = user_namespace() if namespace is None else namespace
-    thing = _named(name, variables)
-    known = thing if graph_kind(thing) == "editor" else _known(thing, variables)
-    editor = _edited(thing, variables) if known is None else known
+    thing = _variable_value(name, variables)
+    existing = thing if graph_kind(thing) == "editor" else _existing_editor(thing, variables)
+    editor = _create_editor(thing, variables) if existing is None else existing
     title = f"{name}" if name else "default graph"
-    return Panel(editor, variables, title, is_new=known is None, said=_said(thing, editor, variables))
+    return Panel(editor, variables, title, is_new=existing is None, said=_said(thing, editor, variables))
 
 
 def _said(thing: Any, editor: GraphEditor, variables: Namespace) -> str:
-    """The Python that opens it again, where a variable has it; "" where none does."""
+    """The Python expression that opens it again, if a variable holds it; else ""."""
     if thing is editor:
         thing = next((of() for of, made in _made if made() is editor), None)
     names = {id(held): name for name, held, kind in _graphs(variables) if kind != "editor" and name.isidentifier()}
@@ -135,13 +135,13 @@ def _said(thing: Any, editor: GraphEditor, variables: Namespace) -> str:
     return f"tgw.edit({names[id(thing)]}{f', session={session}' if session else ''})"
 
 
-def _named(name: object, variables: Namespace) -> Any:
+def _variable_value(name: object, variables: Namespace) -> Any:
     if name == DEFAULT:
         return _default_graph() if _default_graph() is not None else _loaded_default()
     thing = variables.get(name) if isinstance(name, str) else None
     if thing is None or not graph_kind(thing):
-        known = [known for known, _, _ in _graphs(variables)]
-        raise UnknownName(f"There is no graph in a variable {name!r} any more.{did_you_mean(str(name), known)}")
+        names = [names for names, _, _ in _graphs(variables)]
+        raise UnknownName(f"There is no graph in a variable {name!r} any more.{did_you_mean(str(name), names)}")
     return thing
 
 
@@ -149,19 +149,21 @@ def _loaded_default() -> Any:
     raise UnknownName("TensorFlow is not loaded in this kernel, so there is no graph; run the cells that make one.")
 
 
-def _known(thing: Any, variables: Namespace) -> GraphEditor | None:
-    """The editor that was opened on this very object before, here or in a cell."""
+def _existing_editor(thing: Any, variables: Namespace) -> GraphEditor | None:
+    """The editor that was opened on this object before, here or in a cell."""
     _made[:] = [pair for pair in _made if pair[0]() is not None and pair[1]() is not None]
     for of, editor in _made:
         if of() is thing:
             return editor()
-    for held in list(variables.values()):
-        if graph_kind(held) == "editor" and any(thing is one for one in (held._source.graph, held._source.session)):
-            return held  # type: ignore[no-any-return]  # kind_of has looked
+    for value in list(variables.values()):
+        if graph_kind(value) == "editor" and any(
+            thing is each for each in (value._source.graph, value._source.session)
+        ):
+            return value  # type: ignore[no-any-return]  # kind_of has looked
     return None
 
 
-def _edited(thing: Any, variables: Namespace) -> GraphEditor:
+def _create_editor(thing: Any, variables: Namespace) -> GraphEditor:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.sources import open_source
     from tfgraphwidget.widget import GraphWidget
@@ -172,7 +174,7 @@ def _edited(thing: Any, variables: Namespace) -> GraphEditor:
 
 
 def _session_of(thing: Any, variables: Namespace) -> Any:
-    """The one session among the variables that runs a graph, when there is just one and none is the default."""
+    """The session among the variables that runs a graph, if there is only one and no default session."""
     client = sys.modules.get("tensorflow.python.framework.ops")
     if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:
         return None
@@ -196,7 +198,7 @@ class Panel:
         self.title = title
         self._variables = variables
         self._said = said
-        self.variable = _given(variables, "editor", editor)
+        self.variable = _assign_variable(variables, "editor", editor)
         self._tell: Tell | None = None
         self._done = self._commands()
         self._line = ""
@@ -207,13 +209,13 @@ class Panel:
         self.editor.listeners.append(self._follow)
 
     def unfollow(self, _: Tell) -> None:
-        """Say nothing any more."""
+        """Stop calling the follower."""
         self._tell = None
         if self._follow in self.editor.listeners:
             self.editor.listeners.remove(self._follow)
 
     def changed(self) -> dict[str, Any]:
-        """What a page shows: the newest edit's `line` of Python, which is to be put into a cell.
+        """What a page shows: the newest edit's `line` of Python, to insert into a cell.
 
         `opening` is the line that makes the editor again after a restart of the kernel; `count` is that of the edits.
         """
@@ -229,50 +231,54 @@ class Panel:
         return tuple(id(step.command) for step in self.editor.history.done)
 
     def _follow(self) -> None:
-        """After a change: of edits the page is told, and what one made becomes a variable."""
+        """After an edit: inform the page, and make the edit's result a variable."""
         before, self._done = self._done, self._commands()
         if self._done == before:
             return
         steps = self.editor.history.done
-        self._line = self._written(steps[-1]) if steps else ""
+        self._line = self._edit_line(steps[-1]) if steps else ""
         if self._tell is not None:
             self._tell(self.changed())
 
-    def _written(self, step: Step) -> str:
-        """The line of an edit, with the names that things really have in the notebook."""
-        self.variable = _given(self._variables, "editor", self.editor)  # a cell may have given the name to another
+    def _edit_line(self, step: Step) -> str:
+        """The line of an edit with the notebook's names of the variables."""
+        self.variable = _assign_variable(
+            self._variables, "editor", self.editor
+        )  # a cell may have given the name to another
         line, name = python_source.line(step.command), python_source.result(step.command)
         names = {"editor": self.variable}
-        if name and step.made and _asked_by_page():
-            names[name] = _given(self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made))
+        if name and step.made and _is_page_request():
+            names[name] = _assign_variable(
+                self._variables, name, step.made[0] if len(step.made) == 1 else list(step.made)
+            )
         return rename_variables(line, names)
 
 
-def _given(variables: Namespace, wanted: str, thing: Any) -> str:
-    """The name under which a thing is a variable: the one it has, or `wanted`, with a number if that is another's."""
-    for name, held in [(wanted, variables.get(wanted)), *variables.items()]:
-        if isinstance(name, str) and not name.startswith("_") and _is_same(held, thing):
+def _assign_variable(variables: Namespace, name_hint: str, thing: Any) -> str:
+    """The name of an object's variable: the one it has, or a new one, `name_hint` with a number if that is taken."""
+    for name, value in [(name_hint, variables.get(name_hint)), *variables.items()]:
+        if isinstance(name, str) and not name.startswith("_") and _is_same(value, thing):
             return name
-    name = next(name for name in _numbered(wanted) if name not in variables)
+    name = next(name for name in _numbered_names(name_hint) if name not in variables)
     variables[name] = thing
     return name
 
 
-def _is_same(held: Any, thing: Any) -> bool:
-    """Whether it is the thing, or a list of the very same ones: undo and redo list anew what an edit has made."""
-    if type(held) is list and type(thing) is list and len(held) == len(thing):
-        return all(one is other for one, other in zip(held, thing, strict=True))
-    return held is thing
+def _is_same(value: Any, thing: Any) -> bool:
+    """Whether it is the object, or a list of the same objects: undo and redo create new lists of an edit's results."""
+    if type(value) is list and type(thing) is list and len(value) == len(thing):
+        return all(a is b for a, b in zip(value, thing, strict=True))
+    return value is thing
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     """The name, then name_2, name_3, ..."""
     yield name
     yield from (f"{name}_{number}" for number in itertools.count(2))
 
 
-def _asked_by_page() -> bool:
-    """Whether what is being done was asked for in a page: a cell gives names itself."""
+def _is_page_request() -> bool:
+    """Whether the current request came from a page: a cell assigns names itself."""
     from IPython import get_ipython
 
     kernel = getattr(get_ipython(), "kernel", None)
@@ -282,7 +288,7 @@ def _asked_by_page() -> bool:
 
 
 def rename_variables(line: str, names: Mapping[str, str]) -> str:
-    """A line of Python with other names for its variables; attributes, keywords and texts stay.
+    """A line of Python with its variables renamed; attributes, keywords and strings stay.
 
     >>> rename_variables("copy = editor.clone(into='copy', of=editor.copies)", {"editor": "editor_2", "copy": "copy_2"})
     "copy_2 = editor_2.clone(into='copy', of=editor_2.copies)"

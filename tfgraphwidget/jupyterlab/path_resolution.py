@@ -1,4 +1,4 @@
-"""Where a file of JupyterLab lies: the page knows it below the server's root, the kernel has a folder of its own."""
+"""Find a file of JupyterLab on disk: the page has its path below the server's root, the kernel another directory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SESSION = "JPY_SESSION_NAME"  # set by jupyter_server: the file, by its absolut
 
 
 def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
-    """The absolute path of what JupyterLab calls `path`: "/"-separated, below the server's root.
+    """The absolute path of JupyterLab's `path`, which is "/"-separated and below the server's root.
 
     `root` is that root as the page was told it, "~" in front for the home folder, or "" where it was not; `folder` is
-    the kernel's own, by default the current one. Raises UnknownName for what this machine has not.
+    the kernel's own, by default the current one. Raises UnknownName for a file that this machine does not have.
     """
     here = Path.cwd() if folder is None else folder
     for candidate in _candidates(path, root, here):

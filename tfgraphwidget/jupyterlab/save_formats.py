@@ -1,4 +1,4 @@
-"""The kinds in which a document can be saved, as far as its source allows."""
+"""The formats in which a document can be saved, as its source allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SaveFormat:
-    """One way to save: what it is called, how its names end, and what a person should know of it.
+    """A format to save in: its label, its suffix, and a sentence on it.
 
     `keeps` says whether the edited graph can be had back from it. `refused` says why it cannot be now, or is "".
     """
@@ -56,15 +56,15 @@ _BARE = "Every op and collection; without a checkpoint, as the file came without
 
 
 def find_save_format(name: object) -> SaveFormat | None:
-    """The kind of that name; None when there is none."""
+    """The format of that name, or None."""
     return _BY_NAME.get(name) if isinstance(name, str) else None
 
 
 def check_name(name: str, kind: SaveFormat) -> str:
-    """A name to save under; GraphEditError when it ends as those of another kind do."""
+    """The name; GraphEditError when it has the suffix of another format."""
     path = PurePath(name)
     ending = path.suffix.lower()
-    others = [other.label for other in _ALL if other.suffix == ending != kind.suffix]
+    others = [each.label for each in _ALL if each.suffix == ending != kind.suffix]
     if others:
         raise GraphEditError(
             f"{path.name!r} ends in {ending}, and the kind chosen is {kind.label}: choose the kind "
@@ -74,7 +74,7 @@ def check_name(name: str, kind: SaveFormat) -> str:
 
 
 def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
-    """The kinds that can be written, that of the file itself first; those that something could be done for come last.
+    """The formats that can be written, the file's own first; those that need a user's choice first come last.
 
     Each as a dict of the fields of Kind. `path` is the file that was opened.
     """
@@ -83,19 +83,19 @@ def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
     ready, later = [], []
     for kind in _ALL:
         why, mendable = _refusal(editor, kind)
-        told = replace(kind, name=f"{stem}_edited{kind.suffix}", refused=why)
+        offered = replace(kind, name=f"{stem}_edited{kind.suffix}", refused=why)
         if kind.kind == "meta" and editor._live.came_without_values():
-            told = replace(told, about=_BARE)
+            offered = replace(offered, about=_BARE)
         if not why:
-            ready.append(told)
+            ready.append(offered)
         elif mendable:
-            later.append(told)
+            later.append(offered)
     ready.sort(key=lambda kind: kind.kind != own)
     return [asdict(kind) for kind in (*ready, *later)]
 
 
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
-    """Why a kind cannot be written, or "", and whether a person can do something for it in the panel."""
+    """Why a format cannot be written, or "", and whether the user can change that in the panel."""
     if kind.kind in _RUNNABLE and (stopped := editor.read_only()) and not editor.in_function:
         return stopped, False
     valueless = handles(editor.index) and editor.default_init() != "current"
@@ -109,12 +109,12 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
 
 
 def is_saved_model(path: Path) -> bool:
-    """Whether a path is a SavedModel's folder, or the saved_model.pb in it with the values beside."""
+    """Whether a path is a SavedModel's directory, or the saved_model.pb in it with variables beside it."""
     return path.is_dir() or (path.stem == "saved_model" and (path.parent / "variables").is_dir())
 
 
 def output_stem(path: Path) -> str:
-    """What the names of files made of it begin with: of a SavedModel its folder's name."""
+    """The beginning of proposed file names: for a SavedModel, the directory's name."""
     if path.stem == "saved_model" and is_saved_model(path):
         return path.parent.name or path.stem
     return path.name if path.is_dir() else path.stem

@@ -1,4 +1,4 @@
-"""Kernels of documents, started apart from the files: an extension of the Jupyter server.
+"""Jupyter server extension: start the kernels of documents in a directory without importable files.
 
 Jupyter starts a kernel in the folder of what it belongs to, and Python looks there first for all that it imports, the
 kernel itself included: a `json.py` beside a graph that somebody sent would run as soon as the graph is opened. So the
@@ -25,7 +25,7 @@ ROUTE = "tfgraphwidget/kernels"
 
 
 def _jupyter_server_extension_points() -> list[dict[str, Any]]:
-    """What Jupyter asks a module that is named in jupyter_server_config.d."""
+    """The entry point that Jupyter reads from a module named in jupyter_server_config.d."""
     return [{"module": __name__}]
 
 
@@ -42,7 +42,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
 
 
 class KernelsHandler(APIHandler):
-    """Starts kernels: {name, path, file} → the kernel as /api/kernels gives it, for those who may ask it there."""
+    """Starts kernels: {name, path, file} → the kernel as /api/kernels returns it, for users authorized there."""
 
     auth_resource = "kernels"
 
@@ -50,15 +50,15 @@ class KernelsHandler(APIHandler):
     @authorized
     async def post(self) -> None:
         """Start a kernel of the kernelspec `name` for the file `file` at `path`, as JupyterLab has both."""
-        asked: dict[str, Any] = self.get_json_body() or {}
+        request: dict[str, Any] = self.get_json_body() or {}
         folder = Path(jupyter_runtime_dir())
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         manager: Any = self.kernel_manager
-        started = manager.start_kernel(
-            kernel_name=asked.get("name"),
+        kernel_id = manager.start_kernel(
+            kernel_name=request.get("name"),
             cwd=str(folder),
-            env=self.session_manager.get_kernel_env(asked.get("path", ""), asked.get("file")),
+            env=self.session_manager.get_kernel_env(request.get("path", ""), request.get("file")),
         )
-        kernel = await ensure_async(manager.kernel_model(await ensure_async(started)))
+        kernel = await ensure_async(manager.kernel_model(await ensure_async(kernel_id)))
         self.set_status(201)
         self.finish(json.dumps(kernel, default=str))

@@ -1,4 +1,4 @@
-"""A networkx graph as `editor.networkx()` gives it, as NodeDefs again.
+"""Convert a networkx graph that `editor.networkx()` returned to NodeDefs.
 
 An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a graph that networkx
 has cut or relabelled is opened as it is now. Collections, variables and colocations name ops as the NodeDefs did; they
@@ -26,23 +26,23 @@ Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs ha
 
 
 def is_networkx(thing: Any) -> bool:
-    """Whether it is one of networkx's graphs; there is none unless somebody has imported it."""
+    """Whether an object is a networkx graph; networkx is not imported for this."""
     networkx = sys.modules.get("networkx")
     return networkx is not None and isinstance(thing, networkx.Graph)
 
 
 def networkx_meta_graph(graph: Any) -> tuple[Any, tuple[str, ...]]:
-    """The MetaGraphDef of a networkx graph, and a sentence for each thing that was lost with what was left out.
+    """The MetaGraphDef of a networkx graph, and a sentence for each entry that was lost with removed ops.
 
     Raises NotAGraph for one that does not say what its ops are.
     """
-    held = graph.graph.get("meta_graph_def")
-    if not (graph.is_multigraph() and graph.is_directed() and isinstance(held, bytes)):
+    content = graph.graph.get("meta_graph_def")
+    if not (graph.is_multigraph() and graph.is_directed() and isinstance(content, bytes)):
         raise NotAGraph(
             f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of each node and "
             f"'meta_graph_def' of the graph); {_WAY_OUT}."
         )
-    meta = _proto(tf_protos.MetaGraphDef, held, "The networkx graph's 'meta_graph_def'")
+    meta = _proto(tf_protos.MetaGraphDef, content, "The networkx graph's 'meta_graph_def'")
     now: dict[str, str] = {}
     for node, name in _nodes(graph):
         now[node.name], node.name = name, name
@@ -54,7 +54,7 @@ def _proto(kind: Any, content: Any, what: str) -> Any:
     try:
         return kind.FromString(content)
     except (DecodeError, TypeError):
-        raise NotAGraph(f"{what} is no {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
+        raise NotAGraph(f"{what} is not a {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
 
 
 def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
@@ -64,9 +64,9 @@ def _nodes(graph: Any) -> Iterator[tuple[Any, str]]:
         if not isinstance(name, str) or not isinstance(data.get("node_def"), bytes):
             raise NotAGraph(f"Node {shorten(name)} of the networkx graph has no 'node_def'; {_WAY_OUT}.")
         node = _proto(kind, data["node_def"], f"The 'node_def' of node {shorten(name)}")
-        told = [split_input(text) for text in node.input]
-        read = list(_read(graph, name, sum(port != CONTROL for _, port in told)))
-        if read != told:
+        inputs = [split_input(text) for text in node.input]
+        read = list(_read(graph, name, sum(port != CONTROL for _, port in inputs)))
+        if read != inputs:
             node.input[:] = [as_input(*tensor) for tensor in read]
         yield node, name
 
@@ -97,7 +97,7 @@ def _read(graph: Any, name: str, slots: int) -> Iterator[tuple[str, int]]:
 
 
 def _now(tensor: str, now: Now) -> str:
-    """What an op or a tensor is called now; "" for one that was left out."""
+    """The present name of an op or tensor; "" if it was removed."""
     op, port = split_tensor(tensor)
     return now.get(op, "") if port is None or op not in now else f"{now[op]}:{port}"
 
@@ -107,14 +107,14 @@ def _colocations(nodes: Any, now: Now) -> Iterator[str]:
     for node in nodes:
         if "_class" not in node.attr:
             continue
-        held = list(node.attr["_class"].list.s)
-        kept = [value for value in (_beside(value, now) for value in held) if value]
-        if len(kept) < len(held):
+        values = list(node.attr["_class"].list.s)
+        present = [value for value in (_beside(value, now) for value in values) if value]
+        if len(present) < len(values):
             alone.append(node.name)
-        if not kept:
+        if not present:
             del node.attr["_class"]
-        elif kept != held:
-            node.attr["_class"].list.s[:] = kept
+        elif present != values:
+            node.attr["_class"].list.s[:] = present
     if alone:
         yield f"{listed(alone)} had to be on the device of ops that are left out, and can be on any now."
 
@@ -130,32 +130,34 @@ def _beside(value: bytes, now: Now) -> bytes:
 def _members(meta: Any, now: Now) -> Iterator[str]:
     for key in sorted(meta.collection_def):
         names = list(meta.collection_def[key].node_list.value)
-        kept = [_now(name, now) for name in names if _now(name, now)]
-        if lost := [name for name in names if not _now(name, now)]:
-            yield f"Collection {key!r} holds {listed(lost)} no more, which the networkx graph leaves out."
+        present = [_now(name, now) for name in names if _now(name, now)]
+        if removed := [name for name in names if not _now(name, now)]:
+            yield f"Collection {key!r} no longer holds {listed(removed)}, which the networkx graph leaves out."
         if names:
-            meta.collection_def[key].node_list.value[:] = kept
-        if names and not kept:
+            meta.collection_def[key].node_list.value[:] = present
+        if names and not present:
             del meta.collection_def[key]
 
 
 def _variables(meta: Any, now: Now) -> Iterator[str]:
-    lost: dict[str, None] = {}
+    removed: dict[str, None] = {}
     for key in sorted(meta.collection_def):
-        held = list(meta.collection_def[key].bytes_list.value)
-        kept = []
-        for data in held:
+        entries = list(meta.collection_def[key].bytes_list.value)
+        present = []
+        for data in entries:
             variable = _proto(tf_protos.VariableDef, data, f"A variable of collection {key!r}")
-            told = variable.variable_name
+            variable_name = variable.variable_name
             for field in (*_NEEDED, "initial_value_name"):
                 setattr(variable, field, _now(getattr(variable, field), now))
             if all(getattr(variable, field) for field in _NEEDED):
-                kept.append(variable.SerializeToString(deterministic=True))
+                present.append(variable.SerializeToString(deterministic=True))
             else:
-                lost[told] = None
-        if held:
-            meta.collection_def[key].bytes_list.value[:] = kept
-        if held and not kept:
+                removed[variable_name] = None
+        if entries:
+            meta.collection_def[key].bytes_list.value[:] = present
+        if entries and not present:
             del meta.collection_def[key]
-    if lost:
-        yield f"The collections hold {listed(list(lost))} no more: the op, initializer or read of each is left out."
+    if removed:
+        yield (
+            f"The collections no longer hold {listed(list(removed))}: the op, initializer or read of each is left out."
+        )

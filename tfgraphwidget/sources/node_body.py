@@ -1,4 +1,4 @@
-"""ProtoBody: a graph that is known as NodeDefs only, from a file or out of a function library."""
+"""NodeBody: a Body of NodeDefs, from a file or from a function of a library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Library(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class GraphDefLibrary:
-    """The functions of a GraphDef, which is not changed."""
+    """The functions of a GraphDef that does not change."""
 
     graph_def: Any
     by_name: Mapping[str, Any]
@@ -51,18 +51,18 @@ class GraphDefLibrary:
 
     def envelope(self) -> Any:
         """A GraphDef with the graph's versions and function library and no nodes."""
-        made = tf_protos.GraphDef()
-        for told, value in self.graph_def.ListFields():
-            if told.message_type is None:
-                setattr(made, told.name, value)
-            elif told.name != "node":
-                getattr(made, told.name).CopyFrom(value)
-        return made
+        envelope = tf_protos.GraphDef()
+        for field_descriptor, value in self.graph_def.ListFields():
+            if field_descriptor.message_type is None:
+                setattr(envelope, field_descriptor.name, value)
+            elif field_descriptor.name != "node":
+                getattr(envelope, field_descriptor.name).CopyFrom(value)
+        return envelope
 
 
 @dataclass(frozen=True, eq=False)
 class NodeBody:
-    """NodeDefs that do not change any more; see `Body` for what the fields are."""
+    """A Body of NodeDefs that do not change; `Body` describes the fields."""
 
     protos: Sequence[Any]
     library: Library
@@ -104,8 +104,8 @@ class NodeBody:
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
-        told = self.library.envelope().library.gradient
-        return next((str(pair.gradient_func) for pair in told if pair.function_name == name), "")
+        pairs = self.library.envelope().library.gradient
+        return next((str(pair.gradient_func) for pair in pairs if pair.function_name == name), "")
 
     def contexts(self) -> tuple[Any, ...]:
         """None: a file is imported before it is edited."""
@@ -121,7 +121,7 @@ class NodeBody:
 
 
 def validate_nodes(protos: Iterable[Any], where: str) -> list[Any]:
-    """The NodeDefs, when they make a graph: ops with names of their own that read each other.
+    """Check that NodeDefs make a graph: names are unique, and every input names an op of the graph.
 
     Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
     """
@@ -147,7 +147,7 @@ def validate_nodes(protos: Iterable[Any], where: str) -> list[Any]:
 
 
 def _reads(text: str, names: set[str]) -> bool:
-    """Whether an input that is more than an op's name reads an op of the graph, at a port that an op can have."""
+    """Whether an input "op:port" or "^op" names an op of the graph and a possible port."""
     if len(text) - text.rfind(":") > len(str(MOST_OUTPUTS)) + 1 and text[:1] != "^":
         return False
     op, port = split_input(text)

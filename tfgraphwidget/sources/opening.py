@@ -1,4 +1,4 @@
-"""open_source: whatever a person has, as a Source."""
+"""open_source: open a graph, session, function, model, file or message as a Source."""
 
 from __future__ import annotations
 
@@ -38,12 +38,24 @@ def open_source(
     checkpoint: str | os.PathLike[str] | None = None,
     tags: Any = None,
 ) -> Source:
-    """The source of a graph, a session's graph, a function, a Keras model, a file, a proto or its bytes.
+    """Open a graph, a session's graph, a function, a Keras model, a file, a message or its bytes.
 
-    Nothing given is the default graph. `signature` chooses among a file's signatures (by name) or a tf.function's
-    traces (by number, or a list of tf.TensorSpec); `checkpoint` is the prefix of a checkpoint's files; `tags` choose
-    among the graphs of a SavedModel. Raises NotAGraph, UnknownName, SessionRefused, or GraphEditError when there is a
-    choice to make; nothing is left half opened.
+    Args:
+        thing: What holds the graph; None for the session's graph, or without a session for the default graph.
+        session: The session that runs a live graph.
+        signature: The name of one of a file's signatures; of a tf.function the number of a trace, or a list of
+            tf.TensorSpec.
+        checkpoint: The prefix of the checkpoint's files with the values of a file's variables, or their directory.
+        tags: The tag set of one graph of a SavedModel.
+
+    Returns:
+        The source; nothing of a file has run, and TensorFlow has not imported it.
+
+    Raises:
+        NotAGraph: For what holds no graph.
+        UnknownName: For a file, signature or trace that does not exist.
+        SessionRefused: For a session that is closed or of another graph.
+        GraphEditError: When there is a choice to make.
     """
     session = unwrap_session(session)
     if thing is None:
@@ -51,8 +63,8 @@ def open_source(
     if is_session(thing):
         session = session or unwrap_session(thing)
         thing = unwrap_session(thing).graph
-    wanted = OpenOptions(signature, checkpoint, tags)
-    source = _opened(thing, session, wanted)
+    options = OpenOptions(signature, checkpoint, tags)
+    source = _open(thing, session, options)
     if source.graph is not None:
         source.said = reopen_live_expression(has_session=source.session is not None)
     else:
@@ -62,30 +74,30 @@ def open_source(
     return source
 
 
-def _opened(thing: Any, session: tf.compat.v1.Session | None, wanted: OpenOptions) -> Source:
+def _open(thing: Any, session: tf.compat.v1.Session | None, options: OpenOptions) -> Source:
     if isinstance(thing, tf.Graph) and not isinstance(thing, func_graph.FuncGraph):
-        _refuse_choices("A live graph", wanted, ("signature", "checkpoint", "tags"))
+        _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
     if session is not None:
         raise SessionRefused(
-            f"{_short(thing)} is no graph that a session runs; leave session= out, or give session.graph."
+            f"{_short(thing)} is not a graph that a session runs; leave session= out, or give session.graph."
         )
     if isinstance(thing, Message) and thing.DESCRIPTOR.full_name in _PROTOS:
-        return open_message(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", wanted)
+        return open_message(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", options)
     if isinstance(thing, bytes | bytearray | memoryview):
-        return open_bytes(bytes(thing), wanted)
+        return open_bytes(bytes(thing), options)
     if isinstance(thing, str | os.PathLike):
-        return open_path(thing, wanted)
+        return open_path(thing, options)
     if is_networkx(thing):
-        meta, told = networkx_meta_graph(thing)
-        source = open_message(meta, "networkx graph", "This networkx graph", wanted)
-        source.notices += told
+        meta, removed = networkx_meta_graph(thing)
+        source = open_message(meta, "networkx graph", "This networkx graph", options)
+        source.notices += removed
         return source
-    return _function_source(thing, wanted)
+    return _function_source(thing, options)
 
 
 def _copy(proto: Message) -> Any:
-    """A proto of one's own, so that what is looked at does not change."""
+    """A copy of a message, so that the caller's later changes do not reach the source."""
     kind = _PROTOS[proto.DESCRIPTOR.full_name]
     copy = kind()
     if isinstance(proto, kind):
@@ -97,7 +109,7 @@ def _copy(proto: Message) -> Any:
 
 def _live_source(graph: tf.Graph, session: Any) -> Source:
     if session is not None and not (hasattr(session, "run") and isinstance(getattr(session, "graph", None), tf.Graph)):
-        raise SessionRefused(f"{_short(session)} is no session; give a tf.compat.v1.Session(graph=graph).")
+        raise SessionRefused(f"{_short(session)} is not a session; give a tf.compat.v1.Session(graph=graph).")
     if session is None:
         default = tf.compat.v1.get_default_session()
         session = default if default is not None and default.graph is graph else None
@@ -109,27 +121,27 @@ def _live_source(graph: tf.Graph, session: Any) -> Source:
         body,
         graph,
         session,
-        notices=tuple(pinned_notice(held, soft=is_soft_placement(session)) for held in pinned),
+        notices=tuple(pinned_notice(each, soft=is_soft_placement(session)) for each in pinned),
     )
 
 
-def _function_source(thing: Any, wanted: OpenOptions) -> Source:
+def _function_source(thing: Any, options: OpenOptions) -> Source:
     if isinstance(thing, FUNCTION):
-        _refuse_choices("A function", wanted, ("checkpoint", "tags"))
+        _refuse_choices("A function", options, ("checkpoint", "tags"))
         title = f"tf.function {getattr(thing, '__name__', 'f')!r}"
-        return function_source(find_trace(thing, wanted.signature, title).graph, title)
+        return function_source(find_trace(thing, options.signature, title).graph, title)
     if is_keras_model(thing):
-        _refuse_choices("A Keras model", wanted, ("signature", "checkpoint", "tags"))
+        _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
         return keras_source(thing)
     if isinstance(thing, CONCRETE | func_graph.FuncGraph):
-        _refuse_choices("One trace of a function", wanted, ("signature", "checkpoint", "tags"))
+        _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
         graph = thing if isinstance(thing, func_graph.FuncGraph) else thing.graph
         return function_source(graph, f"Function {graph.name!r}")
-    raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_instead(thing)}.")
+    raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 
 
-def _instead(thing: Any) -> str:
-    """What to give in place of a thing that is near a graph."""
+def _alternative(thing: Any) -> str:
+    """What to pass instead of an object that holds no graph itself."""
     if isinstance(_attribute(thing, "graph"), tf.Graph):
         return "give the graph it is in, tgw.edit(x.graph)"
     if _attribute(thing, "signatures") is not None:
@@ -143,21 +155,21 @@ def _instead(thing: Any) -> str:
 
 
 def _attribute(thing: Any, name: str) -> Any:
-    """An attribute of any object; None where it has none, or asking for it raises."""
+    """An attribute of any object; None when it is missing or reading it raises."""
     try:
         return getattr(thing, name, None)
     except Exception:
         return None
 
 
-def _refuse_choices(what: str, wanted: OpenOptions, names: tuple[str, ...]) -> None:
+def _refuse_choices(what: str, options: OpenOptions, names: tuple[str, ...]) -> None:
     for name in names:
-        if getattr(wanted, name) is not None:
+        if getattr(options, name) is not None:
             raise GraphEditError(f"{what} has no use for {name}=; leave it out.")
 
 
 def _short(thing: object) -> str:
-    """A thing in a sentence, which its type tells apart from a name or a path."""
+    """A value quoted in a sentence, after its type: "str 'model'"."""
     try:
         return f"{type(thing).__name__} {str(thing)[:60]!r}"
     except Exception:  # an object's own __str__ may raise anything
@@ -168,18 +180,21 @@ def _short(thing: object) -> str:
 
 
 def reopen_live_expression(*, has_session: bool) -> str:
-    """That of a live graph, which a script must have made before: there it is the default one."""
+    """The expression for a live graph; a script must have created it as the default graph."""
     return _call([_GRAPH, _SESSION] if has_session else [_GRAPH], ())
 
 
 def reopen_expression(thing: Any, title: str, choices: Mapping[str, Any]) -> str:
-    """That of anything else; `title` tells a person what to give where nobody can write it down.
+    """The Python expression that opens a source again, `tgw.edit(...)`; for a live graph see `reopen_live_expression`.
 
-    `choices` are the options that were given to `tgw.edit`.
+    Args:
+        thing: What was opened.
+        title: The source's title, for a comment where the expression cannot contain what was opened.
+        choices: The options that were passed to `tgw.edit`; None for those that were not.
     """
-    options = [f"{name}={_written(value)}" for name, value in choices.items() if value is not None]
+    options = [f"{name}={_source_text(value)}" for name, value in choices.items() if value is not None]
     if isinstance(thing, str | os.PathLike):
-        return _call([_written(thing)], options)
+        return _call([_source_text(thing)], options)
     data = thing if isinstance(thing, bytes | bytearray | memoryview) else None
     if data is None and hasattr(thing, "SerializeToString") and thing.ByteSize() <= _LARGEST_LITERAL:
         data = thing.SerializeToString()
@@ -189,13 +204,13 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, Any]) -> str
 
 
 def _call(first: list[str], options: Any) -> str:
-    """One line, or one for each argument when there are comments between."""
+    """A call on one line, or with one argument per line when arguments have comments."""
     if not any("  # " in text for text in first):
         return f"tgw.edit({', '.join([*first, *options])})"
     return "\n".join(["tgw.edit(", *(f"    {text}" for text in [*first, *(f"{option}," for option in options)]), ")"])
 
 
-def _written(value: Any) -> str:
+def _source_text(value: Any) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, tf.TensorSpec):
@@ -203,8 +218,8 @@ def _written(value: Any) -> str:
         shape = None if value.shape.rank is None else value.shape.as_list()
         return f"tf.TensorSpec({shape}, {value.dtype!r}{name})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_written(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {_source_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple | set | frozenset):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_source_text, value))}]"
     text = repr(value)
     return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

@@ -1,4 +1,4 @@
-"""Paths as people give them, and short quotations for sentences."""
+"""Paths from arguments, and values quoted in error messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ _LONGEST = 200
 
 
 def parse_path(given: Any, what: str) -> Path:
-    """The path that was given, "~" at its beginning the home folder; GraphEditError for what is none."""
+    """Convert an argument to a path; a leading "~" is the home directory.
+
+    Args:
+        given: A string, bytes or `os.PathLike`.
+        what: The argument's name, for the error message.
+
+    Raises:
+        GraphEditError: When it is not a path.
+    """
     try:
         text = os.fspath(given)
     except Exception as error:
-        raise GraphEditError(f"{what}={shorten(given)} is no path; give a string or a pathlib.Path.") from error
+        raise GraphEditError(f"{what}={shorten(given)} is not a path; give a string or a pathlib.Path.") from error
     return _home(Path(os.fsdecode(text)))
 
 
@@ -28,7 +36,7 @@ def _home(path: Path) -> Path:
 
 
 def shorten(thing: Any) -> str:
-    """Its repr, at most 200 characters of it; its type where it has none."""
+    """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises."""
     try:
         text = thing if type(thing) is str and len(thing) > _LONGEST else repr(thing)
         text = repr(text[:_LONGEST] + "…") if text is thing else text
@@ -38,6 +46,6 @@ def shorten(thing: Any) -> str:
 
 
 def path_error(error: Exception) -> str:
-    """Why a path cannot be read."""
-    told = getattr(error, "strerror", None)
-    return str(told or error)[:_LONGEST].rstrip(". ")
+    """The reason in an error of the file system, without the file name."""
+    message = getattr(error, "strerror", None)
+    return str(message or error)[:_LONGEST].rstrip(". ")

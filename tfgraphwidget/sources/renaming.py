@@ -1,4 +1,4 @@
-"""Ops shown under other names than TensorFlow's: all that names them is rewritten."""
+"""Rename ops in NodeDefs: their inputs, control inputs and colocations follow."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _LOC = b"loc:@"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]|^[^A-Za-z0-9.]")
 
 
-def variable_op_name(told: str) -> str:
-    """A variable's name as the name of an op."""
-    return _NOT_IN_NAMES.sub("_", told)
+def variable_op_name(name: str) -> str:
+    """A variable's name with the characters that op names cannot have replaced by "_"."""
+    return _NOT_IN_NAMES.sub("_", name)
 
 
 def rename_tensor(name: str, alias: Mapping[str, str]) -> str:
-    """A tensor's name "a:0" with its op's new name."""
+    """The name of a tensor, "a:0", when ops are renamed by `alias`."""
     op, port = split_tensor(name)
     return name if op not in alias else f"{alias[op]}:{port}"
 
@@ -34,8 +34,8 @@ def rename_inputs(nodes: Sequence[Any], alias: Mapping[str, str]) -> None:
             if op in alias:
                 node.input[k] = as_input(alias[op], port)
         if _CLASS in node.attr:
-            held = node.attr[_CLASS].list
-            for k, value in enumerate(held.s):
+            values = node.attr[_CLASS].list
+            for k, value in enumerate(values.s):
                 op = value.removeprefix(_LOC).decode("utf-8", "replace")
                 if value.startswith(_LOC) and op in alias:
-                    held.s[k] = _LOC + alias[op].encode()
+                    values.s[k] = _LOC + alias[op].encode()

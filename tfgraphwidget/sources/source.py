@@ -1,4 +1,4 @@
-"""Body: one graph that can be looked at, a source's own or a function's; and Source: what was opened."""
+"""Body: one graph to read, of a source or of a function. Source: what was opened."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Body(Protocol):
 
 @dataclass(frozen=True)
 class Signature:
-    """A way to call what a file holds: (key, tensor name in the source's own graph) pairs, by key."""
+    """A signature of a SavedModel or MetaGraphDef: (key, tensor name in the source's graph) pairs, sorted by key."""
 
     name: str
     inputs: tuple[tuple[str, str], ...]
@@ -88,7 +88,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A file's graph in TensorFlow."""
+    """A file's graph after its import into TensorFlow, with a session."""
 
     body: Body
     graph: tf.Graph
@@ -96,7 +96,7 @@ class ImportedGraph:
 
 
 class StoredData(Protocol):
-    """What lies beside a file's graph, to be read without TensorFlow's graph; `files.stored_data` implements it."""
+    """What a file stores beside its graph, read without importing the graph; `files.stored_data` implements it."""
 
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
@@ -108,15 +108,15 @@ class StoredData(Protocol):
         """The MetaGraphDef that the file holds; an empty one when it holds a GraphDef alone."""
 
     def folder(self) -> Path | None:
-        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
+        """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
 
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+        """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
 
 
 @dataclass
 class Source:
-    """What was opened.
+    """A graph source that was opened.
 
     `graph` is the live `tf.Graph` that can be edited, and `session` runs it; both are None for a file until `live` is
     called, and `graph` stays None for functions (`refusal` then says why, as one sentence with a way out).
@@ -143,7 +143,7 @@ class Source:
     stored: StoredData | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
-        """The graph that can be edited and run; a file is imported into TensorFlow now.
+        """The graph that can be edited and run. Imports a file into TensorFlow on the first call.
 
         Raises NotRunnable, naming the op or the file that stands in the way; the source is then as it was.
         """

@@ -1,4 +1,4 @@
-"""TensorFlow's errors in one line, and as refusals of the editor."""
+"""TensorFlow's errors as one line, and as GraphEditError."""
 
 from __future__ import annotations
 
@@ -14,22 +14,26 @@ _WHERE = ("File ", "in user code", "Traceback", "Graph execution error", "Detect
 
 
 def first_line(error: BaseException) -> str:
-    """What is the matter, in one line, out of the many that an error of TensorFlow or Python has."""
+    """The line of an error of TensorFlow or Python that says what is wrong, at most 300 characters.
+
+    Args:
+        error: The exception.
+    """
     try:
         text = str(error.message if isinstance(error, tf.errors.OpError) else error)
     except Exception:
         text = ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     in_user_code = any(line.startswith("in user code") for line in lines)
-    told = [line for line in lines if not line.startswith(_WHERE)]
-    if not told:
+    messages = [line for line in lines if not line.startswith(_WHERE)]
+    if not messages:
         return type(error).__name__
-    return told[-1 if in_user_code else 0].rstrip(".;: ")[:300]
+    return messages[-1 if in_user_code else 0].rstrip(".;: ")[:300]
 
 
 @contextmanager
 def wrap_tf_errors(what: str) -> Iterator[None]:
-    """Raise GraphEditError for an error of TensorFlow; `what` cannot be done then, as "open a session".
+    """Raise GraphEditError in place of a TensorFlow error; `what` is what TensorFlow failed to do, "open a session".
 
     For what TensorFlow refuses as a rule there are sentences that know more. This is for the rest: no memory on a
     device, a server that is gone, a full disk.

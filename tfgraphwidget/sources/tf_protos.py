@@ -104,8 +104,8 @@ def collection_message(key: str) -> Any:
 
 def latest_checkpoint(folder: str) -> str | None:
     """The prefix of the newest checkpoint that the list in a directory names. Raises what TensorFlow raises."""
-    found = import_module("tensorflow").train.latest_checkpoint(folder)
-    return None if found is None else str(found)
+    prefix = import_module("tensorflow").train.latest_checkpoint(folder)
+    return None if prefix is None else str(prefix)
 
 
 def checkpoint_reader(prefix: str) -> Any:

@@ -1,4 +1,4 @@
-"""Collections and variables as a MetaGraphDef or a live graph tells them."""
+"""Collections and variables of a MetaGraphDef or a live graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfgraphwidget.sources.source import Collections
 
 
 def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
-    """The VariableDef that TensorFlow's own VariableDef proto says."""
+    """Convert TensorFlow's VariableDef message to a `graph.index.VariableDef`."""
     return VariableDef(
         handle=proto.variable_name.rpartition(":")[0],
         initial_value=proto.initial_value_name or None,
@@ -31,51 +31,55 @@ def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
 
 
 def variable_definition(variable: Any) -> VariableDef:
-    """What a `tf.Variable` of a graph says of itself."""
+    """The VariableDef of a `tf.Variable` in a graph.
+
+    Args:
+        variable: The variable.
+    """
     with variable.graph.as_default():
         return read_variable_def(variable.to_proto(), variable.constraint)
 
 
-def variable_collections(found: Sequence[VariableDef]) -> Collections:
-    """Variables in the collections that a TensorFlow 1 graph would keep them in."""
+def variable_collections(variables: Sequence[VariableDef]) -> Collections:
+    """Variables in the collections that a TensorFlow 1 graph has for them."""
     members = {
-        tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in found),
-        tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in found if v.trainable),
+        tf_protos.GLOBAL_VARIABLES: tuple(Member("variable", v.name) for v in variables),
+        tf_protos.TRAINABLE_VARIABLES: tuple(Member("variable", v.name) for v in variables if v.trainable),
     }
-    return {key: held for key, held in members.items() if held}, tuple(found)
+    return {key: entries for key, entries in members.items() if entries}, tuple(variables)
 
 
 def read_collections(meta: Any, ops_there: Container[str]) -> Collections:
-    """What the collections of a MetaGraphDef hold, as far as it is in the graph."""
-    held: dict[str, tuple[Member, ...]] = {}
+    """The entries of a MetaGraphDef's collections that are in the graph."""
+    entries: dict[str, tuple[Member, ...]] = {}
     variables: dict[str, VariableDef] = {}
     for key, collection in sorted(meta.collection_def.items()):
-        found = _variables(key, collection, ops_there)
-        variables.update((variable.handle, variable) for variable in found)
+        variables_of_key = _variables(key, collection, ops_there)
+        variables.update((variable.handle, variable) for variable in variables_of_key)
         names = [name for name in collection.node_list.value if split_tensor(name)[0] in ops_there]
         members = [Member("op" if split_tensor(name)[1] is None else "tensor", name) for name in names]
-        members += [Member("variable", variable.name) for variable in found]
+        members += [Member("variable", variable.name) for variable in variables_of_key]
         if members:
-            held[key] = tuple(members)
+            entries[key] = tuple(members)
     # Protos of old releases do not say which variables are trainable; the collection does.
-    trainable = {member.name for member in held.get(tf_protos.TRAINABLE_VARIABLES, ())}
-    told = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
-    return held, tuple(told)
+    trainable = {member.name for member in entries.get(tf_protos.TRAINABLE_VARIABLES, ())}
+    found_variables = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
+    return entries, tuple(found_variables)
 
 
 def _variables(key: str, collection: Any, ops_there: Container[str]) -> list[VariableDef]:
     """The variables of a collection, less those that are not in the graph."""
     if tf_protos.collection_message(key) is not tf_protos.VariableDef:
         return []
-    found = []
+    variables = []
     for data in collection.bytes_list.value:
         try:
             variable = read_variable_def(tf_protos.VariableDef.FromString(data))
         except DecodeError:
             continue
         if variable.handle in ops_there:
-            found.append(_as_far_as_there(variable, ops_there))
-    return found
+            variables.append(_as_far_as_there(variable, ops_there))
+    return variables
 
 
 def _as_far_as_there(variable: VariableDef, ops_there: Container[str]) -> VariableDef:

@@ -74,7 +74,7 @@ def test_an_op_on_a_gpu_that_is_not_there_runs_on_the_cpu_and_says_so() -> None:
     source = open_source(on("/device:GPU:77"))
     notice = only_notice(source)
     assert notice == (
-        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', a device this machine has not; "
+        "Op 'there' (and 1 more) is pinned to '/device:GPU:77', a device that this machine does not have; "
         "it runs on the CPU instead."
     )
     source.live()

@@ -198,5 +198,5 @@ def test_choices_that_do_not_fit_a_file_are_refused(saved: Path) -> None:
         open_source(saved / "g.pb", signature="x")
     with pytest.raises(GraphEditError, match="is not a SavedModel, so it has no tags"):
         open_source(saved / "g.pb", tags="serve")
-    with pytest.raises(GraphEditError, match="checkpoint=3 is no path"):
+    with pytest.raises(GraphEditError, match="checkpoint=3 is not a path"):
         open_source(saved / "m.meta", checkpoint=3)  # type: ignore[arg-type]

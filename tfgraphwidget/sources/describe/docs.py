@@ -1,4 +1,4 @@
-"""What TensorFlow says of an op type: its documentation, and what each input, output and attribute is.
+"""TensorFlow's documentation of an op type, and of each input, output and attribute.
 
 The registry's OpDefs come without words. Those that are built into `tf.raw_ops`, one function for each op type, are
 the same text, and are read from there (tests/test_tensorflow_facts.py::test_raw_ops_carry_the_documentation).
@@ -36,32 +36,36 @@ class Documentation:
 
 
 def documentation(op_type: str, definition: Any) -> Documentation:
-    """What TensorFlow says of an op type; of one that it has no words for, what its OpDef says.
+    """TensorFlow's documentation of an op type; without one, what its OpDef says.
 
     `definition` is the OpDef, or the signature of the function of that name, or None where nobody knows the type.
+
+    Args:
+        op_type: The op type, or the name of a function.
+        definition: Its OpDef or the function's signature; None for an unknown type.
     """
     if definition is None:
         return Documentation()
-    return _documented(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
+    return _documentation_of(op_type, tf_protos.registered_op(op_type) is not None, definition.SerializeToString())
 
 
 @functools.lru_cache(maxsize=512)
-def _documented(op_type: str, registered: bool, serialised: bytes) -> Documentation:
+def _documentation_of(op_type: str, registered: bool, serialised: bytes) -> Documentation:
 
     definition = tf_protos.OpDef.FromString(serialised)
     text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
     head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
-    told = dict(zip(sections[::2], sections[1::2], strict=False))
+    sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))
     summary, _, about = head.strip().partition("\n\n")
     return Documentation(
         " ".join((summary or definition.summary).split()),
         "\n\n".join(filter(None, [*_paragraphs(about or definition.description), _deprecation(definition)])),
-        tuple(_arguments(definition, _entries(told.get("Args", "")), told.get("Returns", ""))),
+        tuple(_arguments(definition, _entries(sections_by_name.get("Args", "")), sections_by_name.get("Returns", ""))),
     )
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Without the ends of lines of the source; lists and code keep theirs."""
+    """Paragraphs without line breaks; lists and code keep theirs."""
     fenced = False
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         lines: list[str] = []
@@ -76,40 +80,44 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _deprecation(definition: Any) -> str:
-    held = definition.deprecation
-    return f"Deprecated since graph version {held.version}: {held.explanation}." if held.version else ""
+    deprecation = definition.deprecation
+    return (
+        f"Deprecated since graph version {deprecation.version}: {deprecation.explanation}."
+        if deprecation.version
+        else ""
+    )
 
 
 def _entries(section: str) -> dict[str, str]:
     """Name -> text of a section of a docstring, each as one paragraph."""
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     name = ""
     for line in section.splitlines():
         begun = _ENTRY.match(line)
         name = begun[1] if begun else name
         if name:
-            found.setdefault(name, []).append(begun[2] if begun else line)
-    return {name: " ".join(" ".join(lines).split()) for name, lines in found.items()}
+            entries.setdefault(name, []).append(begun[2] if begun else line)
+    return {name: " ".join(" ".join(lines).split()) for name, lines in entries.items()}
 
 
-def _arguments(definition: Any, told: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
+def _arguments(definition: Any, texts: dict[str, str], returns: str) -> Iterator[tuple[str, str, str]]:
     """In the order of the OpDef. Attributes that follow from the inputs' dtypes have no words, and are left out."""
     for arg in definition.input_arg:
-        yield "input", arg.name, _of(told, arg.name) or _kind(arg)
+        yield "input", arg.name, _text_of(texts, arg.name) or _kind(arg)
     outputs = definition.output_arg
-    given = _entries(_TENSORS.sub("", returns.strip()).strip("\n")) if len(outputs) > 1 else {}
+    output_texts = _entries(_TENSORS.sub("", returns.strip()).strip("\n")) if len(outputs) > 1 else {}
     alone = " ".join(returns.split()) if len(outputs) == 1 else ""
     for arg in outputs:
-        yield "output", arg.name, given.get(arg.name, "") or alone or _kind(arg)
+        yield "output", arg.name, output_texts.get(arg.name, "") or alone or _kind(arg)
     for attr in definition.attr:
-        text = _of(told, attr.name)
-        if text or not told:
+        text = _text_of(texts, attr.name)
+        if text or not texts:
             yield "attribute", attr.name, text or _attribute(attr)
 
 
-def _of(told: dict[str, str], name: str) -> str:
+def _text_of(texts: dict[str, str], name: str) -> str:
     """A Python keyword has an underscore behind."""
-    return told.get(name) or told.get(f"{name}_", "")
+    return texts.get(name) or texts.get(f"{name}_", "")
 
 
 def _kind(arg: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is known of one op: device, tensors, attributes; of a live graph as of a file's."""
+"""Facts of one op for the inspector: device, tensors, attributes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNREADABLE = "unreadable"
 
 @dataclass(frozen=True)
 class TensorFacts:
-    """What is known of a tensor; `peers` are the names of the ops at its other end."""
+    """Facts of a tensor; `peers` are the names of the ops at its other end."""
 
     name: str
     dtype: str
@@ -33,7 +33,7 @@ class TensorFacts:
 
 @dataclass(frozen=True)
 class OpFacts:
-    """What is known of an op; attributes are (name, text) pairs in name order."""
+    """Facts of an op; attributes are (name, text) pairs in name order."""
 
     device: str
     inputs: tuple[TensorFacts, ...]
@@ -43,11 +43,19 @@ class OpFacts:
 
 
 def describe_op(index: GraphIndex, i: int) -> OpFacts:
-    """Device, tensors and attributes of op i; what a file does not tell, or tells wrongly, is "unknown"."""
+    """Describe an op: its device, tensors and attributes.
+
+    Args:
+        index: The index of the graph.
+        i: The op's number.
+
+    Returns:
+        The facts; what the file does not say, or says wrongly, is "unknown".
+    """
     node = index.nodes[i]
     start = index.inputs.start[i]
     sources = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[i])]
-    readers = _readers(index, i)
+    readers = _consumers(index, i)
     return OpFacts(
         device=node.device,
         inputs=tuple(_tensor(index, op, port, index.dtypes(op)[port], [index.names[op]]) for op, port in sources),
@@ -64,21 +72,24 @@ def _tensor(index: GraphIndex, op: int, port: int, dtype: str, peers: list[str])
     return TensorFacts(f"{index.names[op]}:{port}", dtype or "unknown", shape, tuple(peers))
 
 
-def _readers(index: GraphIndex, i: int) -> dict[int, list[str]]:
+def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
     """Output -> names of the ops that read it, once for each time they do."""
-    found: dict[int, list[str]] = {}
+    readers: dict[int, list[str]] = {}
     for reader in dict.fromkeys(index.consumer_lists[i]):
         start = index.inputs.start[reader]
         for slot, source in enumerate(index.input_lists[reader]):
             if source == i:
-                found.setdefault(int(index.ports[start + slot]), []).append(index.names[reader])
-    return found
+                readers.setdefault(int(index.ports[start + slot]), []).append(index.names[reader])
+    return readers
 
 
 def attribute_text(value: Any) -> str:
-    """An AttrValue as a person writes it, at most 200 characters; "unreadable" where a file is damaged.
+    """An AttrValue as text of at most 200 characters; "unreadable" when it is damaged.
 
     What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.
+
+    Args:
+        value: The AttrValue.
     """
     try:
         text = _text(value)
@@ -97,7 +108,7 @@ def _text(value: Any) -> str:
         return _list(value.list)
     if kind == "func":
         return f"function {value.func.name}"
-    return _WRITTEN.get(kind, str)(getattr(value, kind)) if kind else ""
+    return _FORMATTERS.get(kind, str)(getattr(value, kind)) if kind else ""
 
 
 def _dtype(number: int) -> str:
@@ -108,7 +119,7 @@ def _shape(proto: Any) -> str:
     return shape_text(shape_from_proto(proto))
 
 
-_WRITTEN: dict[str, Callable[[Any], str]] = {
+_FORMATTERS: dict[str, Callable[[Any], str]] = {
     "type": _dtype,
     "shape": _shape,
     "s": lambda v: bytes_text(v, _LONGEST),
@@ -123,25 +134,25 @@ def _constant(proto: Any) -> str:
     if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
         return head
     try:
-        return f"{head} {_decoded(tf_protos.array_of(proto).tolist())!r}"
+        return f"{head} {_decode(tf_protos.array_of(proto).tolist())!r}"
     except Exception:
         return f"{head} {_UNREADABLE}"
 
 
-def _decoded(held: Any) -> Any:
+def _decode(elements: Any) -> Any:
     """The elements with strings for the bytes that are UTF-8."""
-    if isinstance(held, list):
-        return [_decoded(element) for element in held]
+    if isinstance(elements, list):
+        return [_decode(element) for element in elements]
     try:
-        return held.decode() if isinstance(held, bytes) else held
+        return elements.decode() if isinstance(elements, bytes) else elements
     except UnicodeDecodeError:
-        return held
+        return elements
 
 
 def _list(proto: Any) -> str:
     texts = [
-        _WRITTEN.get(kind.name, str)(value)
-        for kind, held in proto.ListFields()
-        for value in islice(held, _LONGEST // 2)
+        _FORMATTERS.get(kind.name, str)(value)
+        for kind, values in proto.ListFields()
+        for value in islice(values, _LONGEST // 2)
     ]
     return f"[{', '.join(texts)}]"

@@ -1,4 +1,4 @@
-"""Where in Python an op was made, as a person reads it: their own lines, and how many of others lie between."""
+"""The Python stack of an op as text: the user's lines, and how many frames of libraries lie between them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,23 @@ Frame = tuple[str, int, str, str]
 
 
 def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str = "") -> tuple[str, ...]:
-    """The lines that made an op, (name, type), of a live graph, innermost last; none when none is a person's own.
+    """The lines of Python that created an op of a live graph, innermost last; empty if none is the user's.
 
-    `body` is the graph that holds it, `outermost` the one with the library that `function`, if it is one, comes from.
+    Args:
+        outermost: The source's own body, whose library has `function`.
+        body: The graph that holds the op.
+        op: Name and type of the op.
+        function: The function whose body it is, or "".
     """
     name, kind = op
     graph = getattr(body, "graph", None)
-    names = [{shown: known for known, shown in body.alias.items()}.get(name, name)]
+    names = [{shown: original for original, shown in body.alias.items()}.get(name, name)]
     if graph is None and function:
         library = getattr(getattr(outermost, "graph", None), "_functions", {})
         graph = getattr(library.get(function), "graph", None)  # what Python traced; what was imported has none
         names.append(_NUMBER.sub("", name))  # in a FunctionDef an op has another name than a result
-    found = _operation(graph, names, kind) if graph is not None else None
-    frames = () if found is None else found.traceback or ()
+    operation = _operation(graph, names, kind) if graph is not None else None
+    frames = () if operation is None else operation.traceback or ()
     return format_frames((frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames)
 
 
@@ -59,20 +63,20 @@ def _operation(graph: Any, names: Iterable[str], kind: str) -> Any:
 
 def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
     """(file, line, function, source line), outermost first, as text: others' in a row as one."""
-    found: list[str] = []
+    texts: list[str] = []
     last = 0
-    for owner, held in itertools.groupby(frames, key=lambda frame: _owner(frame[0])):
-        group = list(held)
+    for owner, frames_of_owner in itertools.groupby(frames, key=lambda frame: _owner(frame[0])):
+        group = list(frames_of_owner)
         if owner:
-            found.append(f"… {len(group)} {'frame' if len(group) == 1 else 'frames'} of {owner}")
+            texts.append(f"… {len(group)} {'frame' if len(group) == 1 else 'frames'} of {owner}")
         else:
-            found += map(_line, group)
-            last = len(found)
-    return tuple(found[:last][-_MOST:])
+            texts += map(_line, group)
+            last = len(texts)
+    return tuple(texts[:last][-_MOST:])
 
 
 def read_debug_info(file: Path) -> Any:
-    """The GraphDebugInfo in a file beside a SavedModel; None when there is none that can be read."""
+    """The GraphDebugInfo in a file of a SavedModel; None when it cannot be read."""
     try:
         return tf_protos.GraphDebugInfo.FromString(file.read_bytes())
     except Exception:  # not there, not readable, or damaged: it is only ever looked at
@@ -80,7 +84,7 @@ def read_debug_info(file: Path) -> Any:
 
 
 def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
-    """The lines that made an op of a SavedModel, or of a function in it, as `info` tells."""
+    """The lines that created an op of a SavedModel, or of a function in it, from its GraphDebugInfo."""
     for key in (f"{op}@{function}", op):
         if key in info.name_to_trace_id:
             trace = info.traces_by_id[info.name_to_trace_id[key]]
@@ -89,13 +93,15 @@ def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
         else:
             continue
         places = [*trace.file_line_cols, *(info.frames_by_id[i] for i in trace.frame_id if i in info.frames_by_id)]
-        known = len(info.files)
-        return format_frames((info.files[p.file_index], p.line, p.func, p.code) for p in places if p.file_index < known)
+        file_count = len(info.files)
+        return format_frames(
+            (info.files[p.file_index], p.line, p.func, p.code) for p in places if p.file_index < file_count
+        )
     return ()
 
 
 def _owner(path: str) -> str:
-    """Whose code it is, as a word; "" for a person's own, and for packages that nobody here knows."""
+    """The library that a path belongs to, as a word; "" for the user's code and unknown packages."""
     package = _PACKAGE.search(path)
     if package:
         return _OWNER_OF.get(package[1], "")

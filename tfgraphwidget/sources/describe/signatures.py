@@ -1,4 +1,4 @@
-"""The signature of a function as a person reads it: arguments and results, with dtypes and shapes."""
+"""The signature of a function as text: arguments and results, with dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -16,26 +16,41 @@ SignatureLine = tuple[str, str, str]
 
 
 def definition_signature(definition: Any, results: Sequence[Shape] = ()) -> Iterator[SignatureLine]:
-    """Of a FunctionDef, which does not tell the shapes of its results; `results` are those, where a call knows them."""
+    """The signature of a FunctionDef, which does not have the shapes of its results.
+
+    Args:
+        definition: The FunctionDef.
+        results: The shapes of the results, if a call has them.
+    """
     signature = definition.signature
     for k, arg in enumerate(signature.input_arg):
         shapes: Any = definition.arg_attr[k].attr if k in definition.arg_attr else {}
-        told = list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
-        yield "argument", arg.name, _text(_dtype(arg), shape_from_proto(told[0]) if len(told) == 1 else None)
-    known = results if len(results) == len(signature.output_arg) else [None] * len(signature.output_arg)
-    for arg, shape in zip(signature.output_arg, known, strict=True):
+        argument_shapes = list(shapes["_output_shapes"].list.shape) if "_output_shapes" in shapes else []
+        yield (
+            "argument",
+            arg.name,
+            _text(_dtype(arg), shape_from_proto(argument_shapes[0]) if len(argument_shapes) == 1 else None),
+        )
+    result_shapes = results if len(results) == len(signature.output_arg) else [None] * len(signature.output_arg)
+    for arg, shape in zip(signature.output_arg, result_shapes, strict=True):
         yield "result", arg.name, _text(_dtype(arg), shape)
 
 
 def body_signature(index: GraphIndex, arguments: Sequence[str], returns: Mapping[str, str]) -> Iterator[SignatureLine]:
-    """Of the graph that a function's body is; `arguments` and `returns` as `Body` has them."""
+    """The signature of a function's body.
+
+    Args:
+        index: The index of the body.
+        arguments: The tensors of the arguments, as in `Body`.
+        returns: Name of each result → tensor, as in `Body`.
+    """
     pairs = [("argument", split_tensor(name)[0], name) for name in arguments]
     pairs += [("result", key, name) for key, name in returns.items()]
-    for sort, shown, name in pairs:
+    for sort, label, name in pairs:
         op, port = split_tensor(name)
         dtypes = index.dtypes(index.ids[op]) if op in index.ids else ()
         if (port or 0) < len(dtypes):
-            yield sort, shown, _text(dtypes[port or 0], index.shape(index.ids[op], port or 0))
+            yield sort, label, _text(dtypes[port or 0], index.shape(index.ids[op], port or 0))
 
 
 def _dtype(arg: Any) -> str:

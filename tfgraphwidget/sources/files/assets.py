@@ -1,4 +1,4 @@
-"""The files beside a SavedModel, as vocabularies: where they lie now, and which ops fill tables from them.
+"""The asset files of a SavedModel, such as vocabularies: their present paths, and the ops that fill tables from them.
 
 A SavedModel's graph names such a file by the path that it had where the model was made, or by nothing: whoever loads
 the model feeds the path in its folder, once, while the tables are filled. A copy of a table is filled later.
@@ -21,7 +21,7 @@ _MAIN_OPS = ("saved_model_main_op", "legacy_init_op")
 
 
 def relocate_assets(meta: Any, folder: Path | None) -> Any:
-    """A SavedModel's MetaGraphDef, changed so that it names its files where they lie: in the folder's "assets".
+    """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in "assets".
 
     What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
     collection of that. What comes without a folder, and what names a file outside of "assets", stays as it is.
@@ -29,29 +29,37 @@ def relocate_assets(meta: Any, folder: Path | None) -> Any:
     if folder is None:
         return meta
     by_name = {node.name: node for node in meta.graph_def.node}
-    held = []
+    tensors = []
     for asset in asset_files(meta):
         node = by_name.get(split_tensor(asset.tensor_info.name)[0])
         if node is not None and node.op in ("Const", "Placeholder") and not is_outside_assets(folder, asset.filename):
-            _hold(node, str(folder.absolute() / "assets" / asset.filename))
-            held.append(asset.tensor_info.name)
-    _list(meta, tf_protos.ASSET_FILEPATHS, held)
+            _make_constant(node, str(folder.absolute() / "assets" / asset.filename))
+            tensors.append(asset.tensor_info.name)
+    _add_to_collection(meta, tf_protos.ASSET_FILEPATHS, tensors)
     if tf_protos.TABLE_INITIALIZERS not in meta.collection_def:
-        _list(meta, tf_protos.TABLE_INITIALIZERS, _filling(meta, by_name))
+        _add_to_collection(meta, tf_protos.TABLE_INITIALIZERS, _table_initializers(meta, by_name))
     return meta
 
 
 def asset_files(meta: Any) -> list[Any]:
-    """An AssetFileDef for each file: TensorFlow 1 keeps them in a collection."""
+    """The AssetFileDefs of a MetaGraphDef; TensorFlow 1 stores them in a collection.
+
+    Args:
+        meta: The MetaGraphDef.
+    """
     if meta.asset_file_def or _ASSETS not in meta.collection_def:
         return list(meta.asset_file_def)
-    found = [tf_protos.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
-    held = zip(found, meta.collection_def[_ASSETS].any_list.value, strict=True)
-    return [asset for asset, packed in held if packed.Unpack(asset)]
+    assets = [tf_protos.AssetFileDef() for _ in meta.collection_def[_ASSETS].any_list.value]
+    packed_assets = zip(assets, meta.collection_def[_ASSETS].any_list.value, strict=True)
+    return [asset for asset, packed in packed_assets if packed.Unpack(asset)]
 
 
 def is_outside_assets(folder: Path, filename: str) -> bool:
-    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", from the root, over a link.
+    """Whether the name of an asset leads out of a SavedModel's "assets": by "..", an absolute path or a link.
+
+    Args:
+        folder: The SavedModel's directory.
+        filename: The name in the AssetFileDef.
 
     >>> is_outside_assets(Path("model"), "words/en.txt"), is_outside_assets(Path("model"), "../../etc/passwd")
     (False, True)
@@ -66,8 +74,8 @@ def is_outside_assets(folder: Path, filename: str) -> bool:
         return True
 
 
-def _hold(node: Any, path: str) -> None:
-    """Let a NodeDef be a constant string."""
+def _make_constant(node: Any, path: str) -> None:
+    """Turn a NodeDef into a constant string."""
     node.op = "Const"
     for key in list(node.attr):
         if key not in ("_class", "_output_shapes"):
@@ -76,31 +84,31 @@ def _hold(node: Any, path: str) -> None:
     node.attr["value"].tensor.CopyFrom(tf_protos.string_tensor(path))
 
 
-def _filling(meta: Any, by_name: Mapping[str, Any]) -> list[str]:
-    """The ops run at loading that are given a hash table."""
-    told = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
-    roots = [told, *(name for key in _MAIN_OPS for name in _listed(meta, key))]
-    stack, seen, found = [split_tensor(name)[0] for name in roots], set(), []
+def _table_initializers(meta: Any, by_name: Mapping[str, Any]) -> list[str]:
+    """The ops that run at loading and have a hash table as input."""
+    init_op = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
+    roots = [init_op, *(name for key in _MAIN_OPS for name in _collection_names(meta, key))]
+    stack, visited, fillers = [split_tensor(name)[0] for name in roots], set(), []
     while stack:
         name = stack.pop()
         node = by_name.get(name)
-        if node is None or name in seen:
+        if node is None or name in visited:
             continue
-        seen.add(name)
+        visited.add(name)
         sources = [split_input(text) for text in node.input]
         if any(port >= 0 and op in by_name and kind_of(by_name[op].op) == TABLE for op, port in sources):
-            found.append(name)
+            fillers.append(name)
         if node.op == "NoOp":
             stack += [op for op, _ in sources]
-    return sorted(found)
+    return sorted(fillers)
 
 
-def _listed(meta: Any, key: str) -> list[str]:
+def _collection_names(meta: Any, key: str) -> list[str]:
     return list(meta.collection_def[key].node_list.value) if key in meta.collection_def else []
 
 
-def _list(meta: Any, key: str, names: Iterable[str]) -> None:
-    """Add names to a collection that lacks them."""
-    new = [name for name in dict.fromkeys(names) if name not in _listed(meta, key)]
+def _add_to_collection(meta: Any, key: str, names: Iterable[str]) -> None:
+    """Add the names that a collection does not have."""
+    new = [name for name in dict.fromkeys(names) if name not in _collection_names(meta, key)]
     if new:
         meta.collection_def[key].node_list.value.extend(new)

@@ -1,4 +1,4 @@
-"""A checkpoint on disk: which of its files are missing, which values it has."""
+"""Checkpoint: the files of a checkpoint, and the values in them."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ class Checkpoint:
 
     @classmethod
     def of(cls, given: Any) -> Checkpoint:
-        """What a person means: a prefix, one of the files, or a directory, of which it is the latest.
+        """The checkpoint that an argument names: a prefix, one of its files, or a directory, whose latest it is.
 
         A prefix goes before a directory of the same name, as the one that a model of that name was exported to;
         "model/" is the directory. A directory without a list of checkpoints may hold just one.
         """
         if not isinstance(given, str | os.PathLike):
             raise GraphEditError(
-                f"checkpoint={shorten(given)} is no path; give the prefix of a checkpoint's files, 'model.ckpt'."
+                f"checkpoint={shorten(given)} is not a path; give the prefix of a checkpoint's files, 'model.ckpt'."
             )
         if given == "":
-            raise GraphEditError("checkpoint='' is no path; give the prefix of a checkpoint's files, or leave it out.")
+            raise GraphEditError(
+                "checkpoint='' is not a path; give the prefix of a checkpoint's files, or leave it out."
+            )
         path = parse_path(given, "checkpoint")
         is_folder = os.fspath(given)[-1:] in ("/", os.sep, b"/") or not _is(Path.is_file, Path(f"{path}.index"))
         if path.name == _STATE and _is(Path.is_file, path) and is_folder:
@@ -68,24 +70,24 @@ class Checkpoint:
 
     @classmethod
     def of_saved_model(cls, folder: Path) -> Checkpoint:
-        """The values of a SavedModel."""
+        """The checkpoint in the directory of a SavedModel."""
         return cls(str(folder / "variables" / "variables"))
 
     def missing(self) -> list[str]:
-        """The files that should be there and are not."""
+        """The paths of the checkpoint's files that do not exist."""
         path = Path(self.prefix)
         if not _is(Path.is_file, Path(f"{path}.index")):
             return [] if _is(Path.is_file, path) else [f"{path}.index"]  # TensorFlow 0.x wrote one file
         files = (name for name in _entries(path.parent) if _is(Path.is_file, path.parent / name))
-        shards = [found for name in files if (found := self._shard(name))]
+        shards = [shard for name in files if (shard := self._shard(name))]
         if not shards:
             return [f"{path}.data-00000-of-00001"]
         count = max(int(total) for _, total in shards)
-        there = {int(number) for number, total in shards if int(total) == count}
-        return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in there]
+        present = {int(number) for number, total in shards if int(total) == count}
+        return [f"{path}.data-{k:05}-of-{count:05}" for k in range(min(count, 100_000)) if k not in present]
 
     def lack(self) -> str:
-        """The beginning of a sentence about the files that are missing, to which a way out is added."""
+        """The beginning of a sentence about the missing files; the caller adds a suggested fix."""
         missing = self.missing()
         more = f", and {len(missing) - 1} more" * (len(missing) > 1)
         return (
@@ -94,11 +96,11 @@ class Checkpoint:
         )
 
     def _shard(self, name: str) -> tuple[str, str] | None:
-        found = _SHARD.search(name)
-        return (found[1], found[2]) if found and name[: found.start()] == Path(self.prefix).name else None
+        match = _SHARD.search(name)
+        return (match[1], match[2]) if match and name[: match.start()] == Path(self.prefix).name else None
 
     def hint(self) -> str:
-        """The end of a sentence, "Did you mean ...?", when a checkpoint of nearly that name is beside."""
+        """The end of a sentence, "Did you mean …?", when the directory has a checkpoint of a similar name; else ""."""
         folder = Path(self.prefix).parent
         beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
         near = [name for name in beside if name != Path(self.prefix).name]
@@ -134,7 +136,7 @@ class Checkpoint:
 
     @cached_property
     def reader(self) -> Any:
-        """What reads the values; TensorFlow's errors where it cannot."""
+        """TensorFlow's reader of the values. Raises TensorFlow's errors."""
         return tf_protos.checkpoint_reader(self.prefix)
 
     @cached_property
@@ -144,14 +146,14 @@ class Checkpoint:
 
     @cached_property
     def _bytes(self) -> float:
-        """How many bytes the values can have at most; nobody can tell of TensorFlow 0.x's one file, which is packed."""
+        """The most bytes that the values can have; infinite for the one compressed file of TensorFlow 0.x."""
         folder = Path(self.prefix).parent
         shards = [folder / name for name in _entries(folder) if self._shard(name)]
         return sum(shard.stat().st_size for shard in shards) if shards else math.inf
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Whether a path is of a kind; not where nobody may look, nor for a name that cannot be one."""
+    """Whether a path is a file, or a directory; false for unreadable places and impossible names."""
     try:
         return kind(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Which values of a checkpoint belong to which variables, as the graph itself says."""
+"""Which value of a checkpoint belongs to which variable, according to the graph's Saver ops."""
 
 from __future__ import annotations
 
@@ -16,60 +16,73 @@ _RESTORE = "RestoreV2"
 
 
 def graph_variables(body: Body) -> tuple[VariableDef, ...]:
-    """The variables that a graph's collections tell of, or else its ops."""
-    told = body.collections()[1]
+    """The variables in a graph's collections; without collections, those of its variable ops."""
+    variables = body.collections()[1]
     nodes = body.nodes()
-    if told or not any(node.op in HANDLES for node in nodes):
-        return told
+    if variables or not any(node.op in HANDLES for node in nodes):
+        return variables
     index = build(nodes)
     return tuple(definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values())
 
 
 def restored_names(nodes: Sequence[Any], library: Library, restore_op: str) -> list[str]:
-    """The names that a graph's own Saver reads from a checkpoint; `restore_op` may be the call of a function."""
-    found = _names_of(nodes)
+    """The names that the graph's Saver reads from a checkpoint; `restore_op` can be a function call."""
+    names_by_op = _restored_by_op(nodes)
     for node in nodes:
         function = node.attr["f"].func.name if node.name == restore_op and "f" in node.attr else ""
         if function in library.functions():
-            found = {**found, **_names_of(library.function(function).node_def)}
-    return list(dict.fromkeys(name for names in found.values() for name in names))
+            names_by_op = {**names_by_op, **_restored_by_op(library.function(function).node_def)}
+    return list(dict.fromkeys(name for names in names_by_op.values() for name in names))
 
 
-def _names_of(nodes: Iterable[Any]) -> dict[str, list[str]]:
+def _restored_by_op(nodes: Iterable[Any]) -> dict[str, list[str]]:
     """RestoreV2 op -> the names that it reads, in the order of its outputs."""
     by_name = {node.name: node for node in nodes}
-    found = {}
+    names_by_op = {}
     for node in by_name.values():
         if node.op == _RESTORE and len(node.input) > 1:
             names = by_name.get(node.input[1].partition(":")[0])
             if names is not None and "value" in names.attr:
-                held = names.attr["value"].tensor.string_val
-                found[node.name] = [name.decode("utf-8", "replace") for name in held]
-    return found
+                values = names.attr["value"].tensor.string_val
+                names_by_op[node.name] = [name.decode("utf-8", "replace") for name in values]
+    return names_by_op
 
 
 def checkpoint_keys(nodes: Sequence[Any], variables: Iterable[VariableDef]) -> dict[str, str]:
-    """Handle op -> name of its value in a checkpoint: what the graph's Saver says, or else the variable's own."""
+    """Map variables to the names of their values in a checkpoint.
+
+    Args:
+        nodes: The NodeDefs of the graph.
+        variables: Its variables.
+
+    Returns:
+        Handle op → the name that the graph's Saver restores it from, or else the variable's own name.
+    """
     keys = {v.handle: v.slice_info.full_name if v.slice_info is not None else v.handle for v in variables}
-    return {**keys, **{op: key for op, key in _assigned(nodes).items() if op in keys}}
+    return {**keys, **{op: key for op, key in _saver_keys(nodes).items() if op in keys}}
 
 
-def _assigned(nodes: Sequence[Any]) -> dict[str, str]:
-    restored = _names_of(nodes)
+def _saver_keys(nodes: Sequence[Any]) -> dict[str, str]:
+    restored = _restored_by_op(nodes)
     by_name: Mapping[str, Any] = {node.name: node for node in nodes}
-    found = {}
+    keys = {}
     for node in nodes:
         if node.op in _ASSIGNS and len(node.input) > 1:
             op, port = split_input(node.input[1])
             while op in by_name and by_name[op].op == "Identity" and by_name[op].input:
                 op, port = split_input(by_name[op].input[0])
             if port < len(restored.get(op, ())):
-                found[split_input(node.input[0])[0]] = restored[op][port]
-    return found
+                keys[split_input(node.input[0])[0]] = restored[op][port]
+    return keys
 
 
 def variable_slice(value: Any, variable: VariableDef) -> Any:
-    """The part of a saved value that one slice of a partitioned variable holds."""
+    """The part of a saved value that belongs to one slice of a partitioned variable; else the whole value.
+
+    Args:
+        value: The value in the checkpoint, a numpy array.
+        variable: The variable or the slice.
+    """
     info = variable.slice_info
     if info is None:
         return value
@@ -79,7 +92,7 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
 def assign_op(graph: Any, variable: VariableDef) -> Any:
     """An op that assigns to a variable of a live graph: its initialiser, or any."""
     if variable.initializer is not None:
-        named = graph.get_operation_by_name(variable.initializer)
-        return named if len(named.inputs) > 1 else None
+        initializer = graph.get_operation_by_name(variable.initializer)
+        return initializer if len(initializer.inputs) > 1 else None
     handle = graph.get_tensor_by_name(variable.name)
     return next((op for op in handle.consumers() if op.type in _ASSIGNS and len(op.inputs) > 1), None)

@@ -64,11 +64,11 @@ class Container:
         if name not in self._parsed:
             self._parsed[name] = None
             try:
-                found = parse_message(self.data, getattr(self.messages, name), text=self.is_text)
+                message = parse_message(self.data, getattr(self.messages, name), text=self.is_text)
             except Exception as error:  # a damaged file fails anywhere in a parser
                 self.errors[name] = error
             else:
-                self._parsed[name] = found if holds_graph(found) else None
+                self._parsed[name] = message if holds_graph(message) else None
         return self._parsed[name]
 
     def with_messages(self, messages: MessageClasses) -> Container:

@@ -11,9 +11,9 @@ from tfgraphwidget.sources.source import Body
 
 
 class FileForm:
-    """The form in which a file holds its graph: TensorFlow adds default attributes when it imports it.
+    """The NodeDefs and functions as a file has them: TensorFlow adds default attributes when it imports the file.
 
-    What nobody has changed since is written as the file has it, what was changed without the attributes that it lacks.
+    Unchanged ops are written as the file has them, changed ops without the default attributes that the file omits.
     """
 
     def __init__(self, body: Body, imported: Iterable[Any]) -> None:
@@ -27,16 +27,18 @@ class FileForm:
 
     def envelope(self, imported: Any) -> Any:
         """The versions and the library of the imported graph in the file's form: functions keep name and body."""
-        made = self._body.envelope()
+        graph_def = self._body.envelope()
         live = {function.signature.name: function for function in imported.library.function}
-        kept = [function for function in made.library.function if function.signature.name in live]
-        new = live.keys() - {function.signature.name for function in kept}
-        if new or len(kept) < len(made.library.function):
-            functions = [*kept, *(function for name, function in live.items() if name in new)]
-            made.library.CopyFrom(tf_protos.FunctionDefLibrary(function=functions, gradient=imported.library.gradient))
+        unchanged = [function for function in graph_def.library.function if function.signature.name in live]
+        new = live.keys() - {function.signature.name for function in unchanged}
+        if new or len(unchanged) < len(graph_def.library.function):
+            functions = [*unchanged, *(function for name, function in live.items() if name in new)]
+            graph_def.library.CopyFrom(
+                tf_protos.FunctionDefLibrary(function=functions, gradient=imported.library.gradient)
+            )
         if any(node.name not in self._nodes for node in imported.node):
-            made.versions.CopyFrom(imported.versions)
-        return made
+            graph_def.versions.CopyFrom(imported.versions)
+        return graph_def
 
     def _node(self, node: Any, own: Any) -> Any:
         if own is None or own.op != node.op:
@@ -44,11 +46,11 @@ class FileForm:
         if self._imported.get(node.name) == _digest(node):
             return own
         definition = self._body.typing.definition(node.op)
-        known = {} if definition is None else {attr.name: attr for attr in definition.attr}
+        attributes = {} if definition is None else {attr.name: attr for attr in definition.attr}
         added = [
             key for key, value in node.attr.items()
-            if key not in own.attr and key in known and known[key].HasField("default_value")
-            and value == known[key].default_value
+            if key not in own.attr and key in attributes and attributes[key].HasField("default_value")
+            and value == attributes[key].default_value
         ]  # fmt: skip
         copy = type(node)()
         copy.CopyFrom(node)

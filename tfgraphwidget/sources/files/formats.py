@@ -117,7 +117,11 @@ def register_format(source_format: SourceFormat) -> SourceFormat:
 
 
 def unregister_format(name: str) -> None:
-    """Remove the format of that name; KeyError when there is none."""
+    """Remove the format of that name; KeyError when there is none.
+
+    Args:
+        name: The format's name.
+    """
     del _FORMATS[name]
 
 
@@ -132,7 +136,7 @@ def file_suffixes() -> tuple[str, ...]:
     >>> file_suffixes()
     ('.pb', '.pbtxt', '.meta')
     """
-    return tuple(dict.fromkeys(suffix for known in registered_formats() for suffix in known.suffixes))
+    return tuple(dict.fromkeys(suffix for each in registered_formats() for suffix in each.suffixes))
 
 
 def listed_suffixes() -> str:
@@ -147,13 +151,17 @@ def listed_suffixes() -> str:
 
 def main_files() -> tuple[str, ...]:
     """The names of files that make a directory one source, of all formats."""
-    return tuple(name for known in registered_formats() for name in known.main_files)
+    return tuple(name for each in registered_formats() for name in each.main_files)
 
 
 def find_checkpoint(path: Path) -> Path | None:
-    """The checkpoint that belongs to a file by its name, if the file's format knows of one."""
-    likely = (known for known in registered_formats() if path.name.lower().endswith(known.suffixes))
-    return next((found for known in likely if (found := known.find_checkpoint(path)) is not None), None)
+    """The checkpoint that belongs to a file by its name, if the file's format knows of one.
+
+    Args:
+        path: The file.
+    """
+    likely = (each for each in registered_formats() if path.name.lower().endswith(each.suffixes))
+    return next((checkpoint for each in likely if (checkpoint := each.find_checkpoint(path)) is not None), None)
 
 
 # Recognizing files
@@ -173,6 +181,9 @@ def read_container(path: Path, messages: MessageClasses | None = None) -> Contai
 def find_format(container: Container) -> SourceFormat:
     """The format of a container's bytes; the file's name only says what to try first.
 
+    Args:
+        container: The bytes.
+
     Raises:
         NotAGraph: When no format matches; the sentence says what the file is instead, if that is known.
     """
@@ -181,9 +192,9 @@ def find_format(container: Container) -> SourceFormat:
         raise NotAGraph(f"{where} is empty; save the graph again.")
     if len(container.data) > LARGEST:
         raise NotAGraph(f"{where} is over 2 GB, the limit of protobuf; keep variables' values in a checkpoint.")
-    for known in sorted(registered_formats(), key=lambda known: not known.is_likely(container.name)):
-        if known.matches(container):
-            return known
+    for each in sorted(registered_formats(), key=lambda each: not each.is_likely(container.name)):
+        if each.matches(container):
+            return each
     if unsupported := unsupported_input(container.data, container.name):
         raise NotAGraph(f"{where} is {unsupported}.")
     errors = list(container.errors.values())
@@ -198,6 +209,9 @@ def find_format(container: Container) -> SourceFormat:
 
 def recognize(path: Path) -> tuple[Container, SourceFormat]:
     """Read a file and find its format without TensorFlow, which is loaded only for a file that is not read without.
+
+    Args:
+        path: The file or directory.
 
     Raises:
         GraphEditError: As `read_container` and `find_format` do.
@@ -215,15 +229,18 @@ def recognize(path: Path) -> tuple[Container, SourceFormat]:
 def describe_file(path: Path) -> Mapping[str, Any]:
     """What a file or directory holds, counted: "kind" and "bytes" of it, and "graphs", a summary for each.
 
+    Args:
+        path: The file or directory.
+
     Raises:
         GraphEditError: As `recognize` does.
     """
-    container, known = recognize(path)
+    container, source_format = recognize(path)
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return {
-        "kind": known.name,
+        "kind": source_format.name,
         "bytes": sum(file.stat().st_size for file in files),
-        "graphs": known.describe(container),
+        "graphs": source_format.describe(container),
     }
 
 

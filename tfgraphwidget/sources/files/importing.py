@@ -1,4 +1,4 @@
-"""A file's graph in TensorFlow: imported, with a session, its variables loaded; or not at all."""
+"""Import a file's graph into TensorFlow, with a session and the values of its variables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 @wrap_tf_errors("import the graph")
 def import_file(file: FileGraph) -> ImportedGraph:
-    """The graph, a session on it, and what the checkpoint has of its variables.
+    """Import the graph, open a session on it, and load the values that the checkpoint has.
 
     Raises NotRunnable, naming what stands in the way; nothing is left open then.
     """
@@ -68,15 +68,15 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
     # TensorFlow adds default attributes to the very NodeDefs that it is given
     # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
-        meta_graph.import_scoped_meta_graph(_copied(file.meta))
+        meta_graph.import_scoped_meta_graph(_copy(file.meta))
     else:
-        tf.import_graph_def(_copied(file.graph_def), name="")
+        tf.import_graph_def(_copy(file.graph_def), name="")
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
 
 
-def _copied(proto: Any) -> Any:
-    """The same once more."""
+def _copy(proto: Any) -> Any:
+    """A copy of a message."""
     copy = type(proto)()
     copy.CopyFrom(proto)
     return copy
@@ -84,21 +84,25 @@ def _copied(proto: Any) -> Any:
 
 def _load_unrestored(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
     """Load the captured variables that the SavedModel's own Saver leaves out; the checkpoint has them by object."""
-    waiting = unrestored_variables(file.meta, file.body.protos)
-    if not waiting or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
+    unrestored = unrestored_variables(file.meta, file.body.protos)
+    if not unrestored or file.checkpoint is None or _OBJECTS not in file.checkpoint.shapes:
         return
-    saved = tf_protos.TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
+    saved_objects = tf_protos.TrackableObjectGraph.FromString(file.checkpoint.value(_OBJECTS)).nodes
     feeds = {}
     assigns_made = []
     with tf.name_scope("restore_captured"):
-        for op, number in waiting.items():
-            keys = [held.checkpoint_key for held in saved[number].attributes] if number < len(saved) else []
+        for op, number in unrestored.items():
+            keys = (
+                [attribute.checkpoint_key for attribute in saved_objects[number].attributes]
+                if number < len(saved_objects)
+                else []
+            )
             if keys and keys[0] in file.checkpoint.shapes:
                 value = file.checkpoint.value(keys[0])
-                fed = tf.compat.v1.placeholder(value.dtype, value.shape)
+                placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)
                 handle = graph.get_tensor_by_name(f"{op}:0")
-                assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=fed))
-                feeds[fed] = value
+                assigns_made.append(tf.raw_ops.AssignVariableOp(resource=handle, value=placeholder))
+                feeds[placeholder] = value
     session.run(assigns_made, feeds)
 
 
@@ -110,11 +114,11 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
         return
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
-    waiting = [v for v in variables if keys[v.handle] in checkpoint.shapes]
-    while waiting:
+    unloaded = [v for v in variables if keys[v.handle] in checkpoint.shapes]
+    while unloaded:
         feeds: dict[str, Any] = {}
         run, later = [], []
-        for variable in waiting:
+        for variable in unloaded:
             assign = assign_op(graph, variable)
             if assign is None:
                 raise NotRunnable(
@@ -122,11 +126,11 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
                     "checkpoint= out to edit the graph without values.",
                     [variable.handle],
                 )
-            fed = assign.inputs[1].name
-            if fed in feeds:  # two variables of one initial value: each takes its own run
+            tensor = assign.inputs[1].name
+            if tensor in feeds:  # two variables of one initial value: each takes its own run
                 later.append(variable)
             else:
-                feeds[fed] = variable_slice(checkpoint.value(keys[variable.handle]), variable)
+                feeds[tensor] = variable_slice(checkpoint.value(keys[variable.handle]), variable)
                 run.append(assign)
         session.run(run, feeds)
-        waiting = later
+        unloaded = later

@@ -1,4 +1,4 @@
-"""What the object graph of a TensorFlow 2 SavedModel says of variables: their real names, and which are trainable."""
+"""Variables in the object graph of a TensorFlow 2 SavedModel: their names, and which are trainable."""
 
 from __future__ import annotations
 
@@ -24,36 +24,40 @@ def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict
         return ({}, ()), {}
     saved_nodes = meta.object_graph_def.nodes
     by_call = {op: saved_nodes[k].variable for op, k in _bound_by_calls(meta.object_graph_def, nodes).items()}
-    by_name = {saved.variable.name: saved.variable for saved in meta.object_graph_def.nodes if _is_variable(saved)}
+    by_name = {
+        saved_variable.variable.name: saved_variable.variable
+        for saved_variable in meta.object_graph_def.nodes
+        if _is_variable(saved_variable)
+    }
     index = build(nodes)
-    found = []
+    variables = []
     called = {}
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
     for variable in definitions(index, handles).values():
-        saved = by_call.get(variable.handle) or by_name.get(variable.handle)
-        found.append(variable if saved is None else replace(variable, trainable=saved.trainable))
-        if saved is not None and saved.name and saved.name != variable.handle:
-            called[variable.handle] = saved.name
-    return variable_collections(found), _one_to_one(called, list(by_call))
+        saved_variable = by_call.get(variable.handle) or by_name.get(variable.handle)
+        variables.append(variable if saved_variable is None else replace(variable, trainable=saved_variable.trainable))
+        if saved_variable is not None and saved_variable.name and saved_variable.name != variable.handle:
+            called[variable.handle] = saved_variable.name
+    return variable_collections(variables), _one_to_one(called, list(by_call))
 
 
 def _one_to_one(called: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
-    """The told names that mean one op only of those named `own`, so that rooms need not choose.
+    """The saved names that identify one op only of those named `own`, so that every function body shows the same.
 
     `own` are the handles that functions capture. Keras leaves one beside that nobody reads, under the variable's name.
     """
-    shown = {op: variable_op_name(name) for op, name in called.items()}
+    op_names = {op: variable_op_name(name) for op, name in called.items()}
     while True:  # an op that falls back on its own name may take it from another
-        meant = Counter(shown.get(op, op).lower() for op in own)
-        unclear = [op for op, name in shown.items() if meant[name.lower()] > 1]
+        meant = Counter(op_names.get(op, op).lower() for op in own)
+        unclear = [op for op, name in op_names.items() if meant[name.lower()] > 1]
         if not unclear:
-            return {op: called[op] for op in shown}
+            return {op: called[op] for op in op_names}
         for op in unclear:
-            del shown[op]
+            del op_names[op]
 
 
-def _is_variable(saved: Any) -> bool:
-    return bool(saved.WhichOneof("kind") == "variable")
+def _is_variable(saved_object: Any) -> bool:
+    return bool(saved_object.WhichOneof("kind") == "variable")
 
 
 def unrestored_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
@@ -71,22 +75,22 @@ def unrestored_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
 
 def saved_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
     """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
-    saved = meta.object_graph_def.nodes
-    by_name = {held.variable.name: k for k, held in enumerate(saved) if _is_variable(held)}
-    named = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
-    return {**named, **_bound_by_calls(meta.object_graph_def, nodes)}
+    saved_objects = meta.object_graph_def.nodes
+    by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
+    by_op = {node.name: by_name[node.name] for node in nodes if node.op in HANDLES and node.name in by_name}
+    return {**by_op, **_bound_by_calls(meta.object_graph_def, nodes)}
 
 
 def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
-    found = {}
+    bound = {}
     for node in nodes:
         function = node.attr["f"].func.name if "f" in node.attr else ""
         if function not in objects.concrete_functions:
             continue
-        bound = objects.concrete_functions[function].bound_inputs
-        read = [text for text in node.input if text[:1] != "^"]
-        for text, number in zip(read[len(read) - len(bound) :], bound, strict=False):
+        numbers = objects.concrete_functions[function].bound_inputs
+        inputs = [text for text in node.input if text[:1] != "^"]
+        for text, number in zip(inputs[len(inputs) - len(numbers) :], numbers, strict=False):
             if 0 <= number < len(objects.nodes) and _is_variable(objects.nodes[number]):
-                found[split_input(text)[0]] = number
-    return found
+                bound[split_input(text)[0]] = number
+    return bound

@@ -1,4 +1,4 @@
-"""What of a graph can only be looked at, and why: one sentence each, with the way out."""
+"""Reasons why a file's graph cannot run: one sentence each, with a suggested fix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FileGraph:
 
 
 class Obstacle(NamedTuple):
-    """Why something cannot run; `stops` when nothing of the graph can, so that it cannot be edited live either."""
+    """Why ops cannot run; `stops` when the whole graph cannot, so that it cannot be imported and edited either."""
 
     why: str
     stops: bool
@@ -47,7 +47,7 @@ class Obstacle(NamedTuple):
 
 
 def find_obstacles(file: FileGraph) -> list[Obstacle]:
-    """All that stands in the way of running a file's graph, the gravest first."""
+    """All reasons why a file's graph cannot run, the most serious first."""
     body = file.body
     return [
         *_versions(file),
@@ -55,7 +55,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
         *_endless(body),
         *_excess(body),
         *_assets(file),
-        *_pinned(file),
+        *_absent_devices(file),
         *_checkpoint(file),
     ]
 
@@ -74,13 +74,13 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
 
 def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
     types = OpTypes(body.function)
-    known: dict[str, bool] = {}
+    is_known: dict[str, bool] = {}
     unknown = []
     inside = ((name, node) for name in sorted(body.functions()) for node in body.function(name).node_def)
     for place, node in (*(("", node) for node in body.protos), *inside):
-        if node.op not in known:
-            known[node.op] = types.definition(node.op) is not None
-        if not known[node.op]:
+        if node.op not in is_known:
+            is_known[node.op] = types.definition(node.op) is not None
+        if not is_known[node.op]:
             unknown.append((place, node))
     if unknown:
         place, first = unknown[0]
@@ -95,7 +95,7 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def _endless(body: NodeBody) -> Iterator[Obstacle]:
-    """TensorFlow follows calls when it imports a graph, and the process ends where they do not."""
+    """TensorFlow follows calls when it imports a graph; endless recursion would end the process."""
     library = {name: body.function(name) for name in body.functions()}
     called = {door.function: node.name for node in body.protos for door in doors(node, library)}
     for name, why in endless_functions(library, called).items():
@@ -110,7 +110,7 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
 
 
 def _assets(file: FileGraph) -> Iterator[Obstacle]:
-    """TensorFlow opens whatever file an asset names, and a table that is filled from it is saved with what it holds."""
+    """TensorFlow opens any file that an asset names, and saves a table that is filled from it with the contents."""
     names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
     for name in names:
         if file.folder is not None and is_outside_assets(file.folder, name):
@@ -124,19 +124,19 @@ def _assets(file: FileGraph) -> Iterator[Obstacle]:
 
 def _excess(body: NodeBody) -> Iterator[Obstacle]:
     library = {name: body.function(name) for name in body.functions()}
-    found = Bounds(OpTypes(body.function).definition).excess(body.protos, library)
-    if found is not None:
-        yield excess_obstacle(found)
+    excess = Bounds(OpTypes(body.function).definition).excess(body.protos, library)
+    if excess is not None:
+        yield excess_obstacle(excess)
 
 
-def excess_obstacle(found: Excess) -> Obstacle:
-    """The obstacle that an op is of which TensorFlow would make too much."""
-    where = f" in function {found.function!r}" if found.function else ""
+def excess_obstacle(excess: Excess) -> Obstacle:
+    """The obstacle for an op that exceeds `Bounds`."""
+    where = f" in function {excess.function!r}" if excess.function else ""
     return Obstacle(
-        f"Op {shorten(found.op)}{where} {found.why}, so the graph can be looked at only; save it again without that "
+        f"Op {shorten(excess.op)}{where} {excess.why}, so the graph can be looked at only; save it again without that "
         "op to run it.",
         stops=True,
-        ops=() if found.function else (found.op,),
+        ops=() if excess.function else (excess.op,),
     )
 
 
@@ -144,7 +144,7 @@ def _others(count: int) -> str:
     return "one more op is" if count == 1 else f"{count} more ops are"
 
 
-def _pinned(file: FileGraph) -> Iterator[Obstacle]:
+def _absent_devices(file: FileGraph) -> Iterator[Obstacle]:
     placed = ((node.name, node.device) for node in file.body.protos)
     at_root = {node.name for node in file.body.protos}
     for pinned in absent_devices(chain(placed, function_devices(file.body))):
@@ -178,7 +178,7 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
 
 
 def missing_checkpoint_names(file: FileGraph, checkpoint: Checkpoint) -> list[str]:
-    """What the graph would read from a checkpoint that does not have it."""
+    """The names that the graph would read from a checkpoint and that the checkpoint does not have."""
     restore_op = file.meta.saver_def.restore_op_name
     names = restored_names(file.body.protos, file.body.library, restore_op) if restore_op else []
     if not names:

@@ -35,11 +35,11 @@ def open_path(path: str | os.PathLike[str], options: OpenOptions) -> Source:
         UnknownName: For a path that does not exist.
         NotAGraph: For what no format matches.
     """
-    given = parse_path(path, "path")
+    checked_path = parse_path(path, "path")
     recovered: list[str] = []
     with suppress(OSError, ValueError):
-        recovered = recover(Path(os.path.realpath(given if given.is_dir() else given.parent)))
-    container = read_container(given)
+        recovered = recover(Path(os.path.realpath(checked_path if checked_path.is_dir() else checked_path.parent)))
+    container = read_container(checked_path)
     source = find_format(container).open(container, options)
     source.notices = (*recovered, *source.notices)
     return source
@@ -73,22 +73,24 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
     nodes = validate_nodes(graph_def.node, where)
     library = GraphDefLibrary.of(graph_def)
     ops_there = {node.name for node in nodes}
-    held = read_collections(meta, ops_there)
-    told, called = object_variables(meta, nodes)
-    held = held if held[1] else ({**held[0], **told[0]}, told[1])
+    collections = read_collections(meta, ops_there)
+    object_collections, called = object_variables(meta, nodes)
+    collections = (
+        collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
+    )
     signatures = read_signatures(meta, ops_there)
     signature = choose_signature(signatures, options.signature, where)
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     if options.checkpoint is not None:
         checkpoint, folder = Checkpoint.of(options.checkpoint), None
-    file = FileGraph(where, graph_def, meta, NodeBody(nodes, library, held, called=called), checkpoint, folder)
-    found = find_obstacles(file)
+    file = FileGraph(where, graph_def, meta, NodeBody(nodes, library, collections, called=called), checkpoint, folder)
+    obstacles = find_obstacles(file)
     return Source(
         title,
         file.body,
-        notices=(*(obstacle.why for obstacle in found), *invalid_signatures(meta, signatures)),
+        notices=(*(obstacle.why for obstacle in obstacles), *invalid_signatures(meta, signatures)),
         has_values=checkpoint is not None,
-        stopped=next((obstacle.why for obstacle in found if obstacle.stops), ""),
+        stopped=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
@@ -110,16 +112,16 @@ def _meta_graph(proto: Any, tags: Any, where: str) -> Any:
             raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; leave tags= out.")
         return proto
     by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
-    listed = " or ".join(f"tags={list(held)!r}" for held in by_tags)
+    choices = " or ".join(f"tags={list(each)!r}" for each in by_tags)
     if tags is not None:
         if isinstance(tags, bytes) or not isinstance(tags, Iterable):
-            raise UnknownName(f"tags={shorten(tags)} are no tags; give {listed}.")
-        wanted = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
-        if wanted not in by_tags:
-            raise UnknownName(f"{where} has no graph with tags {list(wanted)!r}; give {listed}.")
-        return by_tags[wanted]
+            raise UnknownName(f"tags={shorten(tags)} are not tags; give {choices}.")
+        tag_set = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
+        if tag_set not in by_tags:
+            raise UnknownName(f"{where} has no graph with tags {list(tag_set)!r}; give {choices}.")
+        return by_tags[tag_set]
     if len(proto.meta_graphs) == 1:
         return proto.meta_graphs[0]
     if ("serve",) in by_tags:
         return by_tags["serve",]
-    raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {listed}.")
+    raise GraphEditError(f"{where} has several graphs, none of them tagged 'serve'; give {choices}.")

@@ -1,4 +1,4 @@
-"""The signatures of a SavedModel or MetaGraphDef: which there are, which is meant, which ops do its work."""
+"""The signatures of a SavedModel or MetaGraphDef: read, choose one, and find the function calls that compute it."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def read_signatures(meta: Any, ops_there: Collection[str]) -> tuple[Signature, ...]:
-    """All signatures of a MetaGraphDef by name, less those that name tensors which the graph does not have."""
-    found = []
+    """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors."""
+    signatures = []
     for name, proto in sorted(meta.signature_def.items()):
         signature = Signature(name, _tensors(proto.inputs), _tensors(proto.outputs))
-        named = [split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)]
-        if name != _INIT and all(op in ops_there for op in named):
-            found.append(signature)
-    return tuple(found)
+        ops = [split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)]
+        if name != _INIT and all(op in ops_there for op in ops):
+            signatures.append(signature)
+    return tuple(signatures)
 
 
-def invalid_signatures(meta: Any, kept: tuple[Signature, ...]) -> tuple[str, ...]:
+def invalid_signatures(meta: Any, valid: tuple[Signature, ...]) -> tuple[str, ...]:
     """A sentence for each signature of a MetaGraphDef that cannot be chosen."""
-    lost = sorted(set(meta.signature_def) - {signature.name for signature in kept} - {_INIT})
+    invalid = sorted(set(meta.signature_def) - {signature.name for signature in valid} - {_INIT})
     return tuple(
         f"Signature {name!r} names a tensor that the graph does not have, so it is left out; save the model again."
-        for name in lost
+        for name in invalid
     )
 
 
@@ -52,62 +52,62 @@ def _tensors(infos: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def choose_signature(signatures: tuple[Signature, ...], wanted: Any, title: str) -> Signature | None:
+def choose_signature(signatures: tuple[Signature, ...], name: Any, title: str) -> Signature | None:
     """The signature of that name; without a name "serving_default" or the only one.
 
     Raises UnknownName, or GraphEditError when there are several.
     """
     by_name = {signature.name: signature for signature in signatures}
-    if wanted is not None:
-        if not isinstance(wanted, str) or wanted not in by_name:
+    if name is not None:
+        if not isinstance(name, str) or name not in by_name:
             has = f"it has {', '.join(map(repr, by_name))}" if by_name else "it has none; leave signature= out"
-            hint = did_you_mean(wanted, by_name) if isinstance(wanted, str) else ""
-            raise UnknownName(f"{title} has no signature {shorten(wanted)}: {has}.{hint}")
-        return by_name[wanted]
+            hint = did_you_mean(name, by_name) if isinstance(name, str) else ""
+            raise UnknownName(f"{title} has no signature {shorten(name)}: {has}.{hint}")
+        return by_name[name]
     if len(by_name) <= 1 or _DEFAULT in by_name:
         return by_name.get(_DEFAULT) or next(iter(signatures), None)
-    listed = " or ".join(f"signature={name!r}" for name in by_name)
-    raise GraphEditError(f"{title} has several signatures and none named {_DEFAULT!r}; give {listed}.")
+    choices = " or ".join(f"signature={name!r}" for name in by_name)
+    raise GraphEditError(f"{title} has several signatures and none named {_DEFAULT!r}; give {choices}.")
 
 
 def entry_path(signature: Signature | None, nodes: Iterable[Any], library: Library) -> tuple[str, ...]:
-    """The calls to enter, outermost first, to stand where the work of a signature is done."""
+    """The calls to enter, outermost first, to reach the function body that computes a signature."""
     if signature is None:
         return ()
-    reached = {split_tensor(tensor)[0] for _, tensor in signature.outputs}
+    outputs = {split_tensor(tensor)[0] for _, tensor in signature.outputs}
     path: list[str] = []
-    entered: set[str] = set()
+    visited: set[str] = set()
     while True:
-        call = _only_call({node.name: node for node in nodes}, reached)
+        call = _only_call({node.name: node for node in nodes}, outputs)
         function = "" if call is None else call.attr["f"].func.name
-        if call is None or function not in library.functions() or function in entered:
+        if call is None or function not in library.functions() or function in visited:
             return tuple(path)
         path.append(call.name)
-        entered.add(function)
+        visited.add(function)
         definition = library.function(function)
-        nodes, reached = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
+        nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
 
 
-def _only_call(nodes: Mapping[str, Any], reached: Iterable[str]) -> Any:
-    """The call that all these ops are, or pass on tensors of; None when they do more than that."""
-    found = set()
-    for name in reached:
-        at, seen = name, set()
-        while at in nodes and at not in seen and nodes[at].op == "Identity" and nodes[at].input:
-            seen.add(at)
+def _only_call(nodes: Mapping[str, Any], outputs: Iterable[str]) -> Any:
+    """The one call whose outputs these ops are or pass on; None when they compute anything else."""
+    sources = set()
+    for name in outputs:
+        at, visited = name, set()
+        while at in nodes and at not in visited and nodes[at].op == "Identity" and nodes[at].input:
+            visited.add(at)
             at = nodes[at].input[0].partition(":")[0]
-        found.add(at)
-    call = nodes.get(found.pop()) if len(found) == 1 else None
+        sources.add(at)
+    call = nodes.get(sources.pop()) if len(sources) == 1 else None
     if call is None or call.op not in _CALLS or "f" not in call.attr:
         return None
     # What is computed on the way to the call is work too: the last layer of a model may be a call.
-    return call if all(_is_given(nodes, text) for text in call.input) else None
+    return call if all(_is_input(nodes, text) for text in call.input) else None
 
 
-def _is_given(nodes: Mapping[str, Any], text: str) -> bool:
-    """Whether an input comes from outside as it is: an argument, a placeholder, a constant, what holds state."""
-    at, seen = text.partition(":")[0], set()
-    while at in nodes and at not in seen and nodes[at].op == "Identity" and nodes[at].input:
-        seen.add(at)
+def _is_input(nodes: Mapping[str, Any], text: str) -> bool:
+    """Whether an input is an argument, a placeholder, a constant or state, unchanged."""
+    at, visited = text.partition(":")[0], set()
+    while at in nodes and at not in visited and nodes[at].op == "Identity" and nodes[at].input:
+        visited.add(at)
         at = nodes[at].input[0].partition(":")[0]
     return text[:1] == "^" or at not in nodes or not nodes[at].input

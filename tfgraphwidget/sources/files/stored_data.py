@@ -1,4 +1,4 @@
-"""Stored: what lies beside a file's graph, read one by one, without TensorFlow's graph: values, and stack traces."""
+"""FileStoredData: values and stack traces beside a file's graph, each read on request, without importing the graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 
 class FileStoredData:
-    """The checkpoint and the debug information of a file."""
+    """The checkpoint and the debug information of a file; see `StoredData`."""
 
     def __init__(self, file: FileGraph) -> None:
         self._file = file
@@ -36,25 +36,25 @@ class FileStoredData:
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""
         checkpoint, key = self._place(handle)
         variable = self._variables.get(handle)
-        found = checkpoint.value(key)
-        return np.asarray(found if variable is None else variable_slice(found, variable))
+        value = checkpoint.value(key)
+        return np.asarray(value if variable is None else variable_slice(value, variable))
 
     def meta(self) -> Any:
         """The MetaGraphDef that a file holds; an empty one of a GraphDef, and of a SavedModel in its folder."""
         return self._file.meta if self._file.folder is None else tf_protos.MetaGraphDef()
 
     def folder(self) -> Path | None:
-        """The SavedModel's folder, with all of its files in it; None of another file, and where one is missing."""
-        held = self._file
-        if held.folder is None or any(
-            is_outside_assets(held.folder, asset.filename) for asset in asset_files(held.meta)
+        """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
+        file = self._file
+        if file.folder is None or any(
+            is_outside_assets(file.folder, asset.filename) for asset in asset_files(file.meta)
         ):
             return None
-        lacks_values = bool(self._variables) and (held.checkpoint is None or held.checkpoint.missing())
-        return None if lacks_values or not (held.folder / "saved_model.pb").is_file() else held.folder
+        lacks_values = bool(self._variables) and (file.checkpoint is None or file.checkpoint.missing())
+        return None if lacks_values or not (file.folder / "saved_model.pb").is_file() else file.folder
 
     def created(self, op: str, function: str = "") -> tuple[str, ...]:
-        """The lines of Python that made an op of the graph, or of a function; none unless the file tells."""
+        """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""
         return () if self._traces is None else origins.saved_origin(self._traces, op, function)
 
     def _place(self, handle: str) -> tuple[Checkpoint, str]:
@@ -83,13 +83,13 @@ class FileStoredData:
             return keys
         data = checkpoint.value(_OBJECTS)
         try:
-            saved = tf_protos.TrackableObjectGraph.FromString(data).nodes
+            saved_objects = tf_protos.TrackableObjectGraph.FromString(data).nodes
         except Exception as error:  # of a damaged checkpoint
             raise GraphEditError(f"The checkpoint of {self._file.where} has no readable list of objects.") from error
         for op, number in saved_variables(self._file.meta, self._file.body.protos).items():
-            held = saved[number].attributes if number < len(saved) else ()
-            if held and held[0].checkpoint_key in checkpoint.shapes:
-                keys[op] = held[0].checkpoint_key
+            attributes = saved_objects[number].attributes if number < len(saved_objects) else ()
+            if attributes and attributes[0].checkpoint_key in checkpoint.shapes:
+                keys[op] = attributes[0].checkpoint_key
         return keys
 
     @cached_property

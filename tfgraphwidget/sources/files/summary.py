@@ -1,4 +1,4 @@
-"""What a graph holds, counted: ops, variables, constants, control flow, signatures. Needs no TensorFlow."""
+"""Count what a graph holds: ops, variables, constants, control flow, signatures. Does not need TensorFlow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
         "types": dict(Counter(node.op for node in graph.node).most_common()),
         "functions": {"count": len(functions), "ops": sum(len(function.node_def) for function in functions)},
         "variables": variables,
-        "variable_bytes": sum(_bytes(held) for held in variables),
+        "variable_bytes": sum(_bytes(variable) for variable in variables),
         "constants": {"count": len(constants), "bytes": sum(constants)},
         "inputs": [_tensor(node) for node in graph.node if node.op in ("Placeholder", "PlaceholderV2")],
         "ends": find_output_ops(graph.node),
@@ -51,14 +51,14 @@ def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
 
 def _control_flow(every: list[Any]) -> dict[str, int]:
     kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
-    told = {
+    counts = {
         "while loops": sum(kinds[kind] for kind in _LOOPS),
         "conditionals": sum(kinds[kind] for kind in _BRANCHES),
         "calls of functions": sum(kinds[kind] for kind in _CALLS),
         "v1 while loops": kinds["LoopCond"],
         "v1 switches": kinds["Switch"],
     }
-    return {kind: number for kind, number in told.items() if number}
+    return {kind: number for kind, number in counts.items() if number}
 
 
 def _tensor(node: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _shape(shape: Any) -> list[int | None] | None:
 
 
 def _bytes(tensor: dict[str, Any]) -> int:
-    """Bytes of a variable; none where its shape is not known."""
+    """Bytes of a variable; 0 when its shape is unknown."""
     total = BYTES.get(tensor["dtype"], 0)
     for dimension in tensor["shape"] if tensor["shape"] is not None else [0]:
         total *= dimension or 0
@@ -79,10 +79,10 @@ def _bytes(tensor: dict[str, Any]) -> int:
 
 
 def _signature(name: str, signature: Any) -> dict[str, Any]:
-    def side(held: Any) -> dict[str, Any]:
+    def side(infos: Any) -> dict[str, Any]:
         return {
-            key: {"tensor": told.name, "dtype": dtype_of(told.dtype), "shape": _shape(told.tensor_shape)}
-            for key, told in sorted(held.items())
+            key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
+            for key, info in sorted(infos.items())
         }
 
     return {

@@ -55,8 +55,8 @@ def summary_messages() -> MessageClasses:
     """The message classes, in a descriptor pool of their own: TensorFlow's, with the same names, may be loaded too."""
     file = descriptor_pb2.FileDescriptorProto(name="counted.proto", package="counted", syntax="proto3")
     enum = file.enum_type.add(name="DataType")
-    for number, told in enumerate(_DTYPES):
-        value = _CALLED.get(told, told.upper())
+    for number, dtype in enumerate(_DTYPES):
+        value = _CALLED.get(dtype, dtype.upper())
         enum.value.add(name=f"DT_{value}", number=number)
         if number:
             enum.value.add(name=f"DT_{value}_REF", number=number + _REFERENCE)

@@ -1,4 +1,4 @@
-"""What else people give for a graph, and what to give instead."""
+"""Files of other formats that are often passed by mistake, and what to pass instead."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SSTABLE = bytes.fromhex("57fb808b247547db")  # how every table file of a checkp
 
 
 class _UnsupportedInput(NamedTuple):
-    """A file's bytes at `at`, or its name, tell what it is."""
+    """A format that is recognized by its bytes at offset `at`, or by the file name."""
 
     at: int
     magic: bytes
@@ -40,10 +40,10 @@ _UNSUPPORTED = (
 
 
 def unsupported_input(data: bytes, name: str) -> str:
-    """What a file that is no graph is, and the way out: "a picture; give ..."; "" when nothing tells."""
-    for known in _UNSUPPORTED:
-        start = known.at % len(data) if data else 0
-        by_bytes = known.magic and data[start : start + len(known.magic)] == known.magic
-        if by_bytes or re.search(f"{known.named}\\Z", name):
-            return f"{known.what}; {known.instead}"
+    """What a file is instead of a graph, and what to pass: "a picture; give …"; "" when unknown."""
+    for each in _UNSUPPORTED:
+        start = each.at % len(data) if data else 0
+        by_bytes = each.magic and data[start : start + len(each.magic)] == each.magic
+        if by_bytes or re.search(f"{each.named}\\Z", name):
+            return f"{each.what}; {each.instead}"
     return ""

@@ -1,4 +1,4 @@
-"""Keras models, without importing Keras: whoever has a model has imported it."""
+"""Keras models as sources. Keras is not imported: a model exists only if the caller imported it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfgraphwidget.sources.tf_errors import first_line
 
 
 def is_keras_model(thing: object) -> bool:
-    """Whether it is a Keras model or layer."""
+    """Whether an object is a Keras model or layer."""
     keras = sys.modules.get("keras")
     layer = getattr(keras, "Layer", None)
     return isinstance(layer, type) and isinstance(thing, layer)
@@ -45,19 +45,19 @@ def keras_source(model: Any) -> Source:
         return model(*inputs, training=False)
 
     try:
-        traced = tf.function(inference).get_concrete_function(*specs)
+        trace = tf.function(inference).get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
             "tgw.edit(tf.function(model).get_concrete_function(tf.TensorSpec(...)))."
         ) from error
-    told = {
+    infos = {
         id(v.value.handle): CaptureInfo(v.path, v.trainable)
         for v in model.variables
         if isinstance(v.value, tf.Variable)
     }
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    return function_source(traced.graph, title, way_out, told)
+    return function_source(trace.graph, title, way_out, infos)
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:

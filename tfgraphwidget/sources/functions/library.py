@@ -1,4 +1,4 @@
-"""A library function's body as a graph, the ops that hold its captured state shown as what they are."""
+"""The body of a library function as a graph; arguments that a call feeds from state are shown as that state."""
 
 from __future__ import annotations
 
@@ -22,17 +22,25 @@ from tfgraphwidget.sources.variables import variable_collections
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
-    """The body of a function of `library`; `caller` and `op` say which op of which graph calls it.
+    """Open the body of a library function as a graph.
 
-    An argument that the call feeds from a variable, or from another op that holds state, is shown as that op. Raises
-    UnknownName when the library has no such function, GraphEditError when its body is damaged.
+    An argument that the call feeds from a variable, or from another op that holds state, is shown as that op.
+
+    Args:
+        name: The function's name.
+        library: The body whose function library has it.
+        caller: The graph that calls it, if it was entered through a call.
+        op: The calling op's number in `caller`.
+
+    Raises:
+        UnknownName: When the library does not have the function.
+        GraphEditError: When its body is damaged.
     """
     try:
         definition = library.function(name)
     except KeyError:
         hint = did_you_mean(name, library.functions())
         raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
-    # Over 30 lines because each name below is made in one case of two, and read in the end.
     types = OpTypes(library.function)
     called_by = None if caller is None or op is None else caller.nodes[op]
     body = function_nodes(definition, types, {} if called_by is None else called_by.attr)
@@ -41,21 +49,21 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     variables: dict[str, VariableDef | None] = {}
     feeds: dict[str, Mapping[str, Any]] = {"origins": {}}
     if caller is not None and op is not None:
-        fed = fed_handles(definition.signature, types, caller, op)
-        alias, handles = _shown_as(definition, fed, caller, library.called, {node.name for node in body.nodes})
-        holders = {alias[name]: caller.names[fed[k]] for k, name in _named(definition, fed)}
+        state_feeds = _state_feeds(definition.signature, types, caller, op)
+        alias, handles = _aliases(definition, state_feeds, caller, library.called, {node.name for node in body.nodes})
+        holders = {alias[name]: caller.names[state_feeds[k]] for k, name in _argument_names(definition, state_feeds)}
         variables = {shown: caller.defined_variables.get(holder) for shown, holder in holders.items()}
-        values = fed_values(definition.signature, types, caller, op)
-        fixed = {name: caller.nodes[values[k]] for k, name in _named(definition, values) if name not in alias}
+        values = _value_feeds(definition.signature, types, caller, op)
+        fixed = {name: caller.nodes[values[k]] for k, name in _argument_names(definition, values) if name not in alias}
         feeds = _feeds(library, holders, fixed)
     nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
-    kept = [node for node in nodes if node is not None]
-    rename_inputs(kept, alias)
-    validate_nodes(kept, f"Function {name!r}")
+    body_nodes = [node for node in nodes if node is not None]
+    rename_inputs(body_nodes, alias)
+    validate_nodes(body_nodes, f"Function {name!r}")
     return NodeBody(
-        kept,
+        body_nodes,
         getattr(library, "library", library),
-        _variables(kept, variables),
+        _variables(body_nodes, variables),
         tuple(f"{a}:0" for a in body.arguments if a not in alias),
         {key: rename_tensor(tensor, alias) for key, tensor in body.returns.items()},
         alias,
@@ -64,51 +72,55 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
 
 
 def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """`origins` and `constants` of a body: where what its caller feeds comes from.
+    """`origins` and `constants` of a body: the caller's ops that feed its arguments.
 
     `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
     """
-    known = library.origins
-    named = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
+    library_origins = library.origins
+    sources = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
     constants = {
         name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()
     }
     return {
-        "origins": named if known is None else {name: known[at] for name, at in named.items() if at in known},
+        "origins": sources
+        if library_origins is None
+        else {name: library_origins[at] for name, at in sources.items() if at in library_origins},
         "constants": {name: node for name, node in constants.items() if node is not None},
     }
 
 
-def _named(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
+def _argument_names(definition: Any, numbers: Mapping[int, int]) -> list[tuple[int, str]]:
     return [(k, definition.signature.input_arg[k].name) for k in numbers]
 
 
-def _shown_as(
-    definition: Any, fed: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
+def _aliases(
+    definition: Any, state_feeds: Mapping[int, int], caller: GraphIndex, called: Mapping[str, str], names: set[str]
 ) -> tuple[dict[str, str], dict[str, Any]]:
-    """(argument -> name it is shown by, that name -> NodeDef) for the arguments fed from the ops `fed` of `caller`."""
-    wanted = {k: variable_op_name(called.get(name, name)) for k, name in _handles(caller, fed)}
+    """(argument → shown name, shown name → NodeDef) for arguments that `state_feeds` says ops of `caller` feed."""
+    wanted_names = {k: variable_op_name(called.get(name, name)) for k, name in _handles(caller, state_feeds)}
     inside = {name.lower() for name in names}
-    reserved = {name.lower() for name in wanted.values()} | {variable_op_name(name).lower() for name in called.values()}
+    reserved = {name.lower() for name in wanted_names.values()} | {
+        variable_op_name(name).lower() for name in called.values()
+    }
     shown: dict[int, str] = {}
-    for handle in dict.fromkeys(fed.values()):
-        name = wanted[handle]
+    for handle in dict.fromkeys(state_feeds.values()):
+        name = wanted_names[handle]
         if name.lower() in inside:  # an op of the function has it: a name that no other variable has in any room
             name = free_name(name, inside | reserved)
         inside.add(name.lower())
         shown[handle] = name
-    alias = {name: shown[fed[argument]] for argument, name in _named(definition, fed)}
-    return alias, {name: _stateful(caller.nodes[handle], name) for handle, name in shown.items()}
+    alias = {name: shown[state_feeds[argument]] for argument, name in _argument_names(definition, state_feeds)}
+    return alias, {name: _state_op(caller.nodes[handle], name) for handle, name in shown.items()}
 
 
-def _handles(caller: GraphIndex, fed: Mapping[int, int]) -> list[tuple[int, str]]:
+def _handles(caller: GraphIndex, state_feeds: Mapping[int, int]) -> list[tuple[int, str]]:
     """(number, name) of all ops of a graph that hold state: its variables, and what it feeds."""
-    numbers = {*fed.values(), *(i for i, kind in enumerate(caller.types) if kind in HANDLES)}
+    numbers = {*state_feeds.values(), *(i for i, kind in enumerate(caller.types) if kind in HANDLES)}
     return [(i, caller.names[i]) for i in sorted(numbers)]
 
 
-def _stateful(original: Any, name: str) -> Any:
-    """An op that holds state, alone in another graph."""
+def _state_op(original: Any, name: str) -> Any:
+    """A copy of an op that holds state, without inputs and colocation."""
     node = tf.compat.v1.NodeDef()
     node.CopyFrom(original)
     node.name = name
@@ -118,24 +130,24 @@ def _stateful(original: Any, name: str) -> Any:
     return node
 
 
-def _variables(nodes: list[Any], told: Mapping[str, VariableDef | None]) -> Collections:
-    """The variables of a body: what the caller knows of them, and the reads that the body has."""
+def _variables(nodes: list[Any], caller_variables: Mapping[str, VariableDef | None]) -> Collections:
+    """The variables of a body, with what the caller's collections say of them."""
     index = build(nodes)
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
-    found = []
+    variables = []
     for variable in definitions(index, handles).values():
-        known = told.get(variable.handle)
-        found.append(
+        caller_variable = caller_variables.get(variable.handle)
+        variables.append(
             variable
-            if known is None
+            if caller_variable is None
             else replace(
                 variable,
-                trainable=known.trainable,
-                synchronization=known.synchronization,
-                aggregation=known.aggregation,
+                trainable=caller_variable.trainable,
+                synchronization=caller_variable.synchronization,
+                aggregation=caller_variable.aggregation,
             )
         )
-    return variable_collections(found)
+    return variable_collections(variables)
 
 
 # A FunctionDef as NodeDefs
@@ -170,12 +182,14 @@ def function_nodes(definition: Any, types: OpTypes, attributes: Mapping[str, Any
     return FunctionNodes(nodes, tuple(arg.name for arg in signature.input_arg), returns)
 
 
-def _placeholder(arg: Any, told: Any, attributes: Mapping[str, Any]) -> Any:
+def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, Any]) -> Any:
     """The op that stands for an argument."""
     node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
     dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
     node.attr["dtype"].type = dtype
-    shapes = told.attr["_output_shapes"].list.shape if told is not None and "_output_shapes" in told.attr else ()
+    shapes = (
+        argument.attr["_output_shapes"].list.shape if argument is not None and "_output_shapes" in argument.attr else ()
+    )
     if shapes:
         node.attr["shape"].shape.CopyFrom(shapes[0])
     else:
@@ -191,7 +205,7 @@ def _instantiate(node: Any, attributes: Mapping[str, Any]) -> None:
 
 
 class _Ports:
-    """Finds the port that an input of a FunctionDef means."""
+    """Converts inputs of a FunctionDef, "op:output_argument:k", to ports."""
 
     def __init__(self, definition: Any, types: OpTypes) -> None:
         self._definition = definition
@@ -230,15 +244,15 @@ class _Ports:
 
         That is all there is to know of an op that TensorFlow does not know.
         """
-        found: dict[str, dict[str, int]] = {}
+        sizes_by_op: dict[str, dict[str, int]] = {}
         texts = [text for node in self._definition.node_def for text in node.input]
         for text in (*texts, *self._definition.ret.values()):
             name, *rest = text.split(":")
             if len(rest) == 2:
                 read = int(rest[1]) + 1 if rest[1].isdecimal() and len(rest[1]) < 6 else 1
-                sizes = found.setdefault(name, {})
+                sizes = sizes_by_op.setdefault(name, {})
                 sizes[rest[0]] = max(sizes.get(rest[0], 0), read)
-        return found
+        return sizes_by_op
 
 
 # What a call passes to the arguments of a function
@@ -250,34 +264,34 @@ _SAME_PORT = frozenset({"IdentityN", "While", "StatelessWhile"})
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase"})
 
 
-def fed_handles(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _state_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
     slots = _slots(caller.nodes[op], signature, types, len(sources))
     first = len(signature.input_arg) - len(slots)
-    found = {}
+    handles = {}
     for argument, slot in enumerate(slots, first):
-        handle = _handle_behind(caller, sources[slot], ports[slot]) if slot < len(sources) else None
+        handle = _state_behind(caller, sources[slot], ports[slot]) if slot < len(sources) else None
         if handle is not None:
-            found[argument] = handle
-    return found
+            handles[argument] = handle
+    return handles
 
 
-def fed_values(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _value_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
     if caller.types[op] not in _CALLS:
         return {}
     sources = caller.inputs.row(op).tolist()
     slots = _slots(caller.nodes[op], signature, types, len(sources))
-    found = {}
+    values = {}
     for argument, slot in enumerate(slots, len(signature.input_arg) - len(slots)):
         at = sources[slot] if slot < len(sources) else op
         while caller.types[at] == "Identity" and caller.input_lists[at]:
             at = caller.input_lists[at][0]
         if caller.types[at] in ("Const", "Placeholder"):
-            found[argument] = at
-    return found
+            values[argument] = at
+    return values
 
 
 def _slots(call: Any, signature: Any, types: OpTypes, inputs: int) -> list[int]:
@@ -286,19 +300,19 @@ def _slots(call: Any, signature: Any, types: OpTypes, inputs: int) -> list[int]:
     The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after
     the function ("init_func_other_args") or "other_arguments", which come behind what the op itself passes.
     """
-    wanted = len(signature.input_arg)
+    argument_count = len(signature.input_arg)
     definition = None if call.op == signature.name else types.definition(call.op)
     if definition is None:
-        return list(range(inputs)) if inputs == wanted else []
+        return list(range(inputs)) if inputs == argument_count else []
     lists = _tensor_lists(call, definition)
-    every = [slot for _, held in lists for slot in held]
-    if len(every) == wanted:
+    every = [slot for _, slots in lists for slot in slots]
+    if len(every) == argument_count:
         return every
     labels = tuple(f"{door.label}_" for door in doors(call, {signature.name}))
-    named = [held for name, held in lists if name.startswith(labels)] if labels else []
-    others = [held for name, held in lists if "other_arg" in name]
-    best = (named or others or [held for _, held in lists] or [[]])[-1]
-    return best if len(best) <= wanted else []
+    labelled = [slots for name, slots in lists if name.startswith(labels)] if labels else []
+    others = [slots for name, slots in lists if "other_arg" in name]
+    best = (labelled or others or [slots for _, slots in lists] or [[]])[-1]
+    return best if len(best) <= argument_count else []
 
 
 def _tensor_lists(call: Any, definition: Any) -> list[tuple[str, list[int]]]:
@@ -316,11 +330,11 @@ def _tensor_lists(call: Any, definition: Any) -> list[tuple[str, list[int]]]:
     return lists
 
 
-def _handle_behind(caller: GraphIndex, op: int, port: int) -> int | None:
+def _state_behind(caller: GraphIndex, op: int, port: int) -> int | None:
     """The op that holds the state which a tensor refers to; None when the tensor is no such reference."""
-    seen = set()
-    while op not in seen:
-        seen.add(op)
+    visited = set()
+    while op not in visited:
+        visited.add(op)
         sources = caller.input_lists[op]
         if not sources:
             return op if _holds_state(caller, op, port) else None

@@ -1,4 +1,4 @@
-"""What the ops that stand for state in a function's body stand for: live variables, or values in a session or a file.
+"""The state that a function's body captures: live variables, or values in a session or a file.
 
 A function that Python made captured `tf.Variable`s and tensors, which are at hand. A function in the library of a graph
 is given its state by the ops that call it: the values are in the session of that graph, or in the checkpoint beside.
@@ -28,7 +28,15 @@ _FILLS = frozenset({"InitializeTable", "InitializeTableV2"})
 
 
 def captured_state(source: Source, body: Body) -> Held:
-    """What the ops of `body`, a room of `source`, stand for."""
+    """The state behind the ops of a function's body.
+
+    Args:
+        source: The source that was opened.
+        body: The body of one of its functions.
+
+    Returns:
+        A `graph.captured_state.Held`: the names of the ops that stand for state, and the state's values.
+    """
     first = source.body
     if isinstance(first, GraphBody) and isinstance(first.graph, func_graph.FuncGraph):
         return CapturedState(first, body)
@@ -37,7 +45,7 @@ def captured_state(source: Source, body: Body) -> Held:
 
 @dataclass(frozen=True, eq=False)
 class CapturedState:
-    """What a FuncGraph captured, and hands on to the functions that it calls."""
+    """The variables and tensors that a FuncGraph captures and passes to the functions that it calls."""
 
     outermost: GraphBody
     body: Body
@@ -45,16 +53,19 @@ class CapturedState:
     @cached_property
     def _live(self) -> dict[str, Any]:
         captures = self.outermost.captures
-        told: dict[str, Any] = {
+        captured: dict[str, Any] = {
             inside.op.name: outside
             for outside, inside in self.outermost.graph.captures
             if inside.op.name not in captures.alias and hasattr(outside, "numpy")
         }
-        told |= {name: captured.variable for name, captured in captures.variables.items()}
+        captured |= {name: captured.variable for name, captured in captures.variables.items()}
         origins = self.body.origins
         if origins is None:
-            return told
-        return {**_constants(self.body), **{name: told[origin] for name, origin in origins.items() if origin in told}}
+            return captured
+        return {
+            **_constants(self.body),
+            **{name: captured[origin] for name, origin in origins.items() if origin in captured},
+        }
 
     @property
     def names(self) -> frozenset[str]:
@@ -67,11 +78,11 @@ class CapturedState:
         return self.outermost.graph if self.body.origins is None else None
 
     def shown(self, tensor: str) -> str:
-        """Captured variables stand under their own names."""
+        """The tensor's name when captured variables have their own names."""
         return rename_tensor(tensor, self.body.alias)
 
     def live(self, name: str) -> Any:
-        """Always at hand."""
+        """The live variable or tensor."""
         return self._live[name]
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:  # noqa: ARG002
@@ -80,20 +91,20 @@ class CapturedState:
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Exported from the live table."""
-        return _exported(self._live[name], dtypes)
+        return _export_table(self._live[name], dtypes)
 
 
 @dataclass(frozen=True, eq=False)
 class SessionState:
-    """What the ops of a graph hold that a session runs, or of a file."""
+    """The state of ops of a graph that a session runs, or of a file."""
 
     source: Source
     body: Body
 
     @cached_property
     def _origins(self) -> Mapping[str, str]:
-        given = {node.name for node in self.source.body.nodes() if node.op.startswith("Placeholder")}
-        return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in given}
+        placeholders = {node.name for node in self.source.body.nodes() if node.op.startswith("Placeholder")}
+        return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in placeholders}
 
     @cached_property
     def _live(self) -> Mapping[str, Any]:
@@ -109,7 +120,7 @@ class SessionState:
         """None."""
 
     def shown(self, tensor: str) -> str:
-        """As it is."""
+        """The name, unchanged."""
         return tensor
 
     def live(self, name: str) -> Any:
@@ -117,7 +128,7 @@ class SessionState:
         return self._live.get(name)
 
     def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
-        """Read by the session; a file's are loaded from its checkpoint into a session of its own."""
+        """Read the values in the session; those of a file are loaded into a new session first."""
         origins = {name: self._origins[name] for name in names}
         if not origins:
             return {}
@@ -131,16 +142,16 @@ class SessionState:
             return _read(body, session, origins, init)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """Exported from the file's own; of a live graph, what its initialiser was made of."""
+        """Export a file's table; of a live graph, the keys and values of the table's initializer."""
         origin = self._origins[name]
         if self.source.revive is None:
-            return self._table_of_initialiser(origin)
+            return self._initializer_table(origin)
         revived = self.source.revive()
         with revived.session as session, revived.graph.as_default():
             handle = revived.graph.get_tensor_by_name(f"{origin}:0")
-            return _exported(handle, dtypes, lambda export: session.run(list(export)))
+            return _export_table(handle, dtypes, lambda export: session.run(list(export)))
 
-    def _table_of_initialiser(self, origin: str) -> Table | None:
+    def _initializer_table(self, origin: str) -> Table | None:
         graph, session = self.source.graph, self.source.session
         if graph is None or session is None:
             return None
@@ -152,7 +163,7 @@ class SessionState:
 
     @contextmanager
     def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
-        """The person's own session where there is one; else one on the file, which is closed again."""
+        """The source's session; without one, a new session on the file, which is closed afterwards."""
         if self.source.graph is not None or self.source.revive is None:
             if self.source.session is None or getattr(self.source.session, "_closed", False):
                 raise SessionRefused(
@@ -165,8 +176,8 @@ class SessionState:
                 yield revived.body, session
 
 
-def _exported(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
-    """What a lookup table holds; None for what is none, has other dtypes, or is not filled yet."""
+def _export_table(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:
+    """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
         with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
             return tuple(run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values)))
@@ -181,8 +192,8 @@ def _constants(body: Body) -> dict[str, Any]:
 def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str], init: str) -> dict[str, Any]:
     """The value of each variable, read in one run without a new op."""
     index = build(body.nodes(), *body.collections())
-    told = definitions(index, [index.ids[origin] for origin in origins.values()]).values()
-    tensors = {name: _tensor(name, variable, init) for name, variable in zip(origins, told, strict=True)}
+    variables = definitions(index, [index.ids[origin] for origin in origins.values()]).values()
+    tensors = {name: _tensor(name, variable, init) for name, variable in zip(origins, variables, strict=True)}
     try:
         values: dict[str, Any] = session.run(tensors)
     except tf.errors.OpError as error:

@@ -24,20 +24,27 @@ CONCRETE = tf.types.experimental.ConcreteFunction
 
 
 def function_source(
-    graph: func_graph.FuncGraph, title: str, way_out: str = "", told: Mapping[int, CaptureInfo] | None = None
+    graph: func_graph.FuncGraph, title: str, way_out: str = "", infos: Mapping[int, CaptureInfo] | None = None
 ) -> Source:
-    """The source of a function's graph, which no session runs; `told` as for Captures."""
+    """The source of a function's graph, which no session runs.
+
+    Args:
+        graph: The FuncGraph.
+        title: The source's name in the graph view and in sentences.
+        way_out: What to open instead for what needs a session.
+        infos: CaptureInfo by id of a captured variable's handle.
+    """
     refusal = (
         f"{title} is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
         f"what needs a session open {way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
     )
-    return Source(title, _function_body(graph, told or {}), refusal=refusal)
+    return Source(title, _function_body(graph, infos or {}), refusal=refusal)
 
 
-def _function_body(graph: func_graph.FuncGraph, told: Mapping[int, CaptureInfo]) -> GraphBody:
-    captured = {tensor.name for tensor in graph.internal_captures}
-    captures = Captures.of(graph, told)
-    arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured)
+def _function_body(graph: func_graph.FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphBody:
+    captured_names = {tensor.name for tensor in graph.internal_captures}
+    captures = Captures.of(graph, infos)
+    arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured_names)
     returns = {name: rename_tensor(tensor, captures.alias) for name, tensor in _returns(graph).items()}
     return GraphBody(graph, arguments=arguments, returns=returns, captures=captures)
 
@@ -49,15 +56,15 @@ def _returns(graph: func_graph.FuncGraph) -> dict[str, str]:
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
     if not tensors:
         tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     for number, (path, tensor) in enumerate(tensors):
         keyed = path and isinstance(path[0], str)
-        found["/".join(map(str, path)) if keyed else f"output_{number}"] = tensor.name
-    return found
+        results["/".join(map(str, path)) if keyed else f"output_{number}"] = tensor.name
+    return results
 
 
 def find_trace(function: Any, signature: Any, title: str) -> Any:
-    """The trace of a tf.function that is meant.
+    """The trace of a tf.function that `signature` chooses.
 
     Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
     """
@@ -65,38 +72,38 @@ def find_trace(function: Any, signature: Any, title: str) -> Any:
     number = _number(signature)
     if number is not None:
         if not 0 <= number < len(traces):
-            raise UnknownName(f"{title} has no trace {number}; {_listed(title, traces)}")
+            raise UnknownName(f"{title} has no trace {number}; {_choices(title, traces)}")
         return traces[number]
     if signature is not None:
-        return _traced(function, signature, title)
+        return _trace(function, signature, title)
     if function.input_signature is not None:
-        return _traced(function, (), title)
+        return _trace(function, (), title)
     if not traces:
         raise GraphEditError(
             f"{title} has never been called, so it has no graph yet; call it once, or give "
             "signature=[tf.TensorSpec(...)] with one spec for each argument."
         )
     if len(traces) > 1:
-        raise GraphEditError(f"{title} has several graphs; {_listed(title, traces)}")
+        raise GraphEditError(f"{title} has several graphs; {_choices(title, traces)}")
     return traces[0]
 
 
 def _number(signature: Any) -> int | None:
-    """The number of a trace; None for what is none, as True."""
+    """The number of a trace; None for other values, such as True."""
     try:
         return None if isinstance(signature, bool) else operator.index(signature)
     except TypeError:
         return None
 
 
-def _listed(title: str, traces: Sequence[Any]) -> str:
+def _choices(title: str, traces: Sequence[Any]) -> str:
     first = enumerate(traces[:_MOST_LISTED])
-    told = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
+    choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
     more = f", of {len(traces)}" if len(traces) > _MOST_LISTED else ""
-    return f"give {' or '.join(told)}{more}." if told else f"call {title} once first."
+    return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _traced(function: Any, signature: Any, title: str) -> Any:
+def _trace(function: Any, signature: Any, title: str) -> Any:
     positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(

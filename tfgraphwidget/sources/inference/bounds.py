@@ -1,4 +1,4 @@
-"""Bounds: what a few bytes would have TensorFlow make, known before TensorFlow sees them.
+"""Bounds: limits on what TensorFlow would allocate for a file of a few bytes, checked before it imports the file.
 
 An op takes and gives as many tensors as its attributes say, and TensorFlow takes them at their word while it imports a
 graph: 87 bytes are two billion tensors, in a call that ends neither by itself nor by Ctrl-C. So does a name that is all
@@ -25,7 +25,7 @@ _TOLD = frozenset({"Shape", "ShapeN", "Size", "Rank"})  # what they give is know
 
 
 class Excess(NamedTuple):
-    """An op of which TensorFlow would make too much, the function that it is in, or "", and why."""
+    """An op for which TensorFlow would allocate too much: its name, the function it is in or "", and why."""
 
     op: str
     function: str
@@ -40,19 +40,19 @@ class Counting(NamedTuple):
 
 
 class Bounds:
-    """What is too much; `definition` gives the OpDef of an op type, or None."""
+    """The limits; `definition` returns the OpDef of an op type, or None."""
 
     def __init__(self, definition: Callable[[str], Any]) -> None:
         self._definition = definition
         self._counting: dict[str, Counting] = {}
 
     def excess(self, nodes: Iterable[Any], functions: Mapping[str, Any]) -> Excess | None:
-        """The first op of a graph or of its functions of which TensorFlow would make too much."""
+        """The first op of a graph or of its functions that exceeds a limit; None if there is none."""
         places = [("", list(nodes)), *((name, functions[name].node_def) for name in sorted(functions))]
         tensors = letters = 0
-        most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(held) for _, held in places))
-        for place, held in places:
-            for node in held:
+        most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(place_nodes) for _, place_nodes in places))
+        for place, place_nodes in places:
+            for node in place_nodes:
                 why = self.why(node) if any(self._of(node.op)) else ""
                 tensors += self.tensors(node)
                 letters += len(node.name) * node.name.count("/")
@@ -65,7 +65,7 @@ class Bounds:
         return None
 
     def why(self, node: Any) -> str:
-        """Why a NodeDef has too many tensors by what its attributes say; "" when it has not."""
+        """Why a NodeDef has too many tensors according to its attributes; "" when it does not."""
         numbers, lists = self._of(node.op)
         for name in (*numbers, *lists):
             if name in node.attr and node.attr[name].placeholder:
@@ -73,9 +73,9 @@ class Bounds:
         count = self.tensors(node)
         if count <= MOST_OUTPUTS:
             return ""
-        told = [(name, node.attr[name].i) for name in numbers if name in node.attr]
-        said = next((f"{name}={number:,}" for name, number in told if number > MOST_OUTPUTS), "")
-        return f"has {said or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
+        counts = [(name, node.attr[name].i) for name in numbers if name in node.attr]
+        largest = next((f"{name}={number:,}" for name, number in counts if number > MOST_OUTPUTS), "")
+        return f"has {largest or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
     def tensors(self, node: Any) -> int:
         """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does."""
@@ -87,14 +87,14 @@ class Bounds:
         return count + sum(len(attributes[name].list.type) for name in lists if name in attributes)
 
     def _of(self, op_type: str) -> Counting:
-        found = self._counting.get(op_type)
-        if found is None:
+        counting = self._counting.get(op_type)
+        if counting is None:
             definition = self._definition(op_type)
             args = [] if definition is None else [*definition.input_arg, *definition.output_arg]
             numbers, lists = ([getattr(arg, kind) for arg in args] for kind in ("number_attr", "type_list_attr"))
-            found = Counting(tuple(filter(None, numbers)), tuple(filter(None, lists)))
-            self._counting[op_type] = found
-        return found
+            counting = Counting(tuple(filter(None, numbers)), tuple(filter(None, lists)))
+            self._counting[op_type] = counting
+        return counting
 
 
 def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing]) -> Excess | None:

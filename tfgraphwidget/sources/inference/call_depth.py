@@ -1,4 +1,4 @@
-"""Which functions of a library TensorFlow's shape inference can follow: it goes into every call, by recursion.
+"""Find functions whose calls TensorFlow cannot follow to an end: its shape inference enters every call, recursively.
 
 It does not come back from a function that calls itself, and a chain of thousands of calls overflows its stack: both end
 the process. Here calls are followed without recursion, and such functions found before TensorFlow sees them.
@@ -18,7 +18,7 @@ ITSELF, TOO_DEEP, TOO_MUCH = "calls itself", f"nests calls over {_DEEPEST} deep"
 
 
 def endless_functions(functions: Mapping[str, Any], first: Iterable[str]) -> dict[str, str]:
-    """Functions to stop at -> why, so that what is reached from `first` is finite, not deep and not much.
+    """Function → why its calls must not be followed, so that what is reached from `first` is finite and small.
 
     On every circle of calls there is one of them.
     """
@@ -43,13 +43,13 @@ def endless_functions(functions: Mapping[str, Any], first: Iterable[str]) -> dic
 
 
 def _size(
-    definition: Any, functions: Mapping[str, Any], known: Mapping[str, tuple[int, int]], why: dict[str, str]
+    definition: Any, functions: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]], why: dict[str, str]
 ) -> tuple[int, int]:
     name = definition.signature.name
-    called = [known[call] for call in _calls(definition, functions) if call in known]
+    called = [sizes[call] for call in _calls(definition, functions) if call in sizes]
     depth = 1 + max((deep for deep, _ in called), default=0)
     ops = len(definition.node_def) + sum(ops for _, ops in called)
-    if name not in why and (_calls_what_it_is_told(definition) or depth > _DEEPEST or ops > _MOST_OPS):
+    if name not in why and (_calls_a_parameter(definition) or depth > _DEEPEST or ops > _MOST_OPS):
         why[name] = TOO_DEEP if depth > _DEEPEST else TOO_MUCH if ops > _MOST_OPS else ""
     return (0, 1) if name in why else (depth, ops)
 
@@ -58,8 +58,8 @@ def _calls(definition: Any, functions: Mapping[str, Any]) -> list[str]:
     return [door.function for node in definition.node_def for door in doors(node, functions)]
 
 
-def _calls_what_it_is_told(definition: Any) -> bool:
-    """Whether a call may give it the function that it calls: whether that ends, nobody can see."""
+def _calls_a_parameter(definition: Any) -> bool:
+    """Whether it calls a function that its caller passes, so that recursion cannot be excluded."""
     plain = {attr.name for attr in definition.signature.attr if "func" not in attr.type}
     return any(
         value.WhichOneof("value") == "placeholder" and value.placeholder not in plain
@@ -69,7 +69,11 @@ def _calls_what_it_is_told(definition: Any) -> bool:
 
 
 def without_endless_calls(functions: Mapping[str, Any]) -> Iterator[Any]:
-    """Copies of FunctionDefs; those that TensorFlow cannot follow only have results of unknown shapes."""
+    """Copy FunctionDefs; those with endless calls get a body of placeholders for their results.
+
+    Args:
+        functions: The FunctionDefs of a library by name.
+    """
     why = endless_functions(functions, sorted(functions))
     for name, definition in functions.items():
         copy = type(definition)()

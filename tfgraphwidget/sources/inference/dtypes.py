@@ -1,4 +1,4 @@
-"""The dtypes of an op's outputs, told from its NodeDef: by the registered OpDef, a function's signature, or a guess.
+"""The dtypes of an op's outputs, from its NodeDef and the registered OpDef, a function's signature, or a guess.
 
 Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one that is not known.
 """
@@ -16,7 +16,7 @@ MOST_OUTPUTS = 1 << 15
 
 
 def dtype_number(name: str) -> int:
-    """The DataType of that name, 0 for none."""
+    """The number of the DataType of that name; 0 if there is none."""
     return _numbers().get(name, 0)
 
 
@@ -33,7 +33,11 @@ class Output(NamedTuple):
 
 
 def dtype_name(number: int) -> str:
-    """A DataType's name, "" for none or one that TensorFlow does not know."""
+    """The name of a DataType; "" for a number that TensorFlow does not know.
+
+    Args:
+        number: The value of a DataType; over 100 for a reference.
+    """
     return tf_protos.dtype_names().get(number, "")
 
 
@@ -60,10 +64,10 @@ class OpTypes:
             if simple[0] in attributes:
                 dtype = tf_protos.dtype_names().get(attributes[simple[0]].type, "")
                 return (dtype and dtype + simple[1],)
-        return self._told(node)
+        return self._defined_dtypes(node)
 
     def outputs(self, node: Any) -> tuple[Output, ...] | None:
-        """The output arguments of a NodeDef, in order; None when nobody has told what the op is."""
+        """The output arguments of a NodeDef, in order; None for an unknown op type."""
         definition = self.definition(node.op)
         if definition is None:
             return None
@@ -71,12 +75,12 @@ class OpTypes:
 
     def definition(self, op_type: str) -> Any:
         """The OpDef of an op type or of the function of that name; None when there is neither."""
-        found = self._definitions.get(op_type)
-        if found is None:  # not remembered: its library may be loaded, or the function added, later
-            found = self._look_up(op_type)
-            if found is not None:
-                self._definitions[op_type] = found
-        return found
+        definition = self._definitions.get(op_type)
+        if definition is None:  # not remembered: its library may be loaded, or the function added, later
+            definition = self._look_up(op_type)
+            if definition is not None:
+                self._definitions[op_type] = definition
+        return definition
 
     def _look_up(self, op_type: str) -> Any:
         registered = tf_protos.registered_op(op_type)
@@ -87,17 +91,17 @@ class OpTypes:
         except KeyError:
             return None
 
-    def _told(self, node: Any) -> tuple[str, ...]:
+    def _defined_dtypes(self, node: Any) -> tuple[str, ...]:
         outputs = self.outputs(node)
         if outputs is None:
-            return _guessed(node)
-        told = tuple(dtype for output in outputs for dtype in output.dtypes)
+            return _guess_dtypes(node)
+        dtypes = tuple(dtype for output in outputs for dtype in output.dtypes)
         arguments = self.definition(node.op).output_arg
         if all(arg.type and not arg.number_attr for arg in arguments):
-            self._fixed[node.op] = told
+            self._fixed[node.op] = dtypes
         elif len(arguments) == 1 and not arguments[0].number_attr and arguments[0].type_attr:
             self._by_type[node.op] = (arguments[0].type_attr, "_ref" if arguments[0].is_ref else "")
-        return told
+        return dtypes
 
 
 def _dtypes(arg: Any, node: Any, definition: Any) -> tuple[str, ...]:
@@ -115,11 +119,11 @@ def _attribute(node: Any, definition: Any, name: str) -> Any:
     """A NodeDef's attribute, or the OpDef's default of it."""
     if name in node.attr:
         return node.attr[name]
-    return next((held.default_value for held in definition.attr if held.name == name), tf_protos.AttrValue())
+    return next((each.default_value for each in definition.attr if each.name == name), tf_protos.AttrValue())
 
 
-def _guessed(node: Any) -> tuple[str, ...]:
-    """What the attributes of an op that nobody has told of give away.
+def _guess_dtypes(node: Any) -> tuple[str, ...]:
+    """Guess the dtypes of an unknown op from its attributes.
 
     "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names those of outputs
     ("Tout", "output_types", "dtype", "T") their dtypes.
@@ -129,7 +133,7 @@ def _guessed(node: Any) -> tuple[str, ...]:
     for name in ("Tout", "Toutputs", "output_types"):
         if name in attributes and attributes[name].list.type:
             return tuple(map(dtype_name, attributes[name].list.type[:MOST_OUTPUTS]))
-    one = next((dtype_name(attributes[n].type) for n in ("Tout", "dtype", "T") if n in attributes), "")
+    dtype = next((dtype_name(attributes[n].type) for n in ("Tout", "dtype", "T") if n in attributes), "")
     if shapes is None:
-        return (one,) if one else ()
-    return (one if shapes == 1 else "",) * min(shapes, MOST_OUTPUTS)
+        return (dtype,) if dtype else ()
+    return (dtype if shapes == 1 else "",) * min(shapes, MOST_OUTPUTS)

@@ -1,4 +1,4 @@
-"""Static shapes of a graph that is known as NodeDefs only.
+"""Static shapes of NodeDefs.
 
 What the nodes say themselves is taken first. For the rest the nodes are imported once, when the first such shape is
 asked for, into a graph of their own in which nothing can run; where TensorFlow refuses that, shapes stay unknown.
@@ -39,35 +39,35 @@ class NodeTyping:
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> Any:
-        """The OpDef of an op type, or of the function of that name; None when nobody has told."""
+        """The OpDef of an op type, or of the function of that name; None for an unknown type."""
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is not known."""
+        """The static shape of an output; None when it is unknown."""
         node = self._by_name.get(op)
         if node is None:
             return None
         if _OUTPUT_SHAPES in node.attr:
             shapes = node.attr[_OUTPUT_SHAPES].list.shape
-            told = shape_from_proto(shapes[port]) if 0 <= port < len(shapes) else None
-            if told is not None:
-                return told
+            stored_shape = shape_from_proto(shapes[port]) if 0 <= port < len(shapes) else None
+            if stored_shape is not None:
+                return stored_shape
         own = _own_shape(node)
-        return own if own is not None else self._inferred(op, port)
+        return own if own is not None else self._inferred_shape(op, port)
 
     def number(self, dtype: str) -> int:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
-        """The same with the static shapes that edits have made."""
+        """The same with the static shapes that edits changed."""
         return Reshaped(self, shapes)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:
         return {node.name: node for node in self.nodes}
 
-    def _inferred(self, op: str, port: int) -> Shape:
+    def _inferred_shape(self, op: str, port: int) -> Shape:
         return None if self._scratch is None else tensor_shape(self._scratch, op, port)
 
     @cached_property
@@ -82,13 +82,13 @@ class NodeTyping:
             inside = (node for function in graph_def.library.function for node in function.node_def)
             for node in chain(graph_def.node, inside):
                 node.attr[_KERNEL].s = b"none"
-            return _imported(graph_def)
+            return _import_nodes(graph_def)
         except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
             return None
 
 
-def _imported(graph_def: Any) -> Any:
-    """The nodes in a graph of their own.
+def _import_nodes(graph_def: Any) -> Any:
+    """Import NodeDefs into a new graph.
 
     Through the C API that `tf.import_graph_def` uses: its Python half takes most of the time, and checks what only
     matters for running.
@@ -124,7 +124,11 @@ def tensor_shape(graph: Any, op: str, port: int) -> Shape:
 
 
 def shape_from_proto(proto: Any) -> Shape:
-    """The shape that a TensorShapeProto says."""
+    """The shape in a TensorShapeProto; None for an unknown rank.
+
+    Args:
+        proto: The TensorShapeProto.
+    """
     if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
         return None
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)

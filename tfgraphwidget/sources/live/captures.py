@@ -1,4 +1,4 @@
-"""The variables that a FuncGraph captured, shown as the variables they are.
+"""The variables that a FuncGraph captures, shown as variables.
 
 TensorFlow puts a placeholder named after the op that reads first ("dense/MatMul/ReadVariableOp/resource") where a
 function captures a variable. Here it is a VarHandleOp under the variable's own name.
@@ -22,7 +22,7 @@ from tfgraphwidget.sources.variables import variable_collections
 
 
 class CaptureInfo(NamedTuple):
-    """What the owner of a variable knows better than the variable: Keras names and freezes its own."""
+    """Name and trainability of a captured variable, as its owner knows them: Keras has its own."""
 
     name: str
     trainable: bool
@@ -44,24 +44,24 @@ class Captures:
     variables: Mapping[str, CapturedVariable] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graph: tf.Graph, told: Mapping[int, CaptureInfo]) -> Captures:
-        """Those of a FuncGraph; a plain graph captures nothing. `told` by the id of the variable's handle."""
+    def of(cls, graph: tf.Graph, infos: Mapping[int, CaptureInfo]) -> Captures:
+        """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a variable's handle."""
         if not isinstance(graph, func_graph.FuncGraph):
             return cls()
         taken = {op.name.lower() for op in graph.get_operations()}
         alias: dict[str, str] = {}
         variables: dict[str, CapturedVariable] = {}
         for placeholder, variable in _captured_variables(graph):
-            known = told.get(id(variable.handle)) or CaptureInfo(variable.name.partition(":")[0], variable.trainable)
-            name = free_name(known.name, taken)
+            info = infos.get(id(variable.handle)) or CaptureInfo(variable.name.partition(":")[0], variable.trainable)
+            name = free_name(info.name, taken)
             taken.add(name.lower())
             alias[placeholder.op.name] = name
-            variables[name] = CapturedVariable(variable, placeholder, known)
+            variables[name] = CapturedVariable(variable, placeholder, info)
         return cls(alias, variables)
 
     @cached_property
     def placeholders(self) -> dict[str, str]:
-        """The way back: shown name -> TensorFlow's."""
+        """Shown name → TensorFlow's name."""
         return {shown: name for name, shown in self.alias.items()}
 
     def shown(self, nodes: list[Any]) -> list[Any]:
@@ -80,8 +80,8 @@ class Captures:
     @cached_property
     def collections(self) -> Collections:
         """The captured variables, in the collections that a graph of their own would keep them in."""
-        told = tuple(_definition(name, captured) for name, captured in self.variables.items())
-        return variable_collections(told)
+        definitions = tuple(_definition(name, captured) for name, captured in self.variables.items())
+        return variable_collections(definitions)
 
 
 def _definition(name: str, captured: CapturedVariable) -> VariableDef:
@@ -107,14 +107,14 @@ def _captured_variables(graph: func_graph.FuncGraph) -> list[tuple[tf.Tensor, tf
     while isinstance(around[-1].outer_graph, func_graph.FuncGraph):
         around.append(around[-1].outer_graph)
     handles = {id(variable.handle): variable for level in around for variable in _variables(level)}
-    found = []
+    captured = []
     for external, placeholder in graph.captures:
         source = external
         for level in around[1:]:
             source = next((outside for outside, inside in level.captures if inside is source), source)
         if id(source) in handles:
-            found.append((placeholder, handles[id(source)]))
-    return found
+            captured.append((placeholder, handles[id(source)]))
+    return captured
 
 
 def _variables(graph: func_graph.FuncGraph) -> tuple[tf.Variable, ...]:

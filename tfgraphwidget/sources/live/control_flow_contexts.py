@@ -33,11 +33,11 @@ def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
 
 
 def _outermost(context: Any) -> Any:
-    found = None
+    outermost = None
     while context is not None:
-        found = context if isinstance(context, _KINDS) else found
+        outermost = context if isinstance(context, _KINDS) else outermost
         context = context.outer_context
-    return found
+    return outermost
 
 
 def _nested(context: Any) -> Iterator[Any]:
@@ -52,26 +52,26 @@ def _is_built(context: Any) -> bool:
 
 
 def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
-    """The proto of a context: TensorFlow's, with each op of it among the values, and no other op's."""
-    made = context.to_proto()
-    made.ClearField("nested_contexts")
-    values = made.values_def
+    """The proto of a context: TensorFlow's, but its values name exactly the ops in the context."""
+    proto = context.to_proto()
+    proto.ClearField("nested_contexts")
+    values = proto.values_def
     for value in values.values:
         # TensorFlow takes a value for a tensor of the context's own unless it stands for one outside.
         if value not in values.external_values and not _within(context, _context_of(context, value)):
             values.external_values[value] = value
-    told = {value.partition(":")[0] for value in values.values if value not in values.external_values}
-    values.values.extend(op.name for op in own.get(context, ()) if op.name not in told)
+    named_ops = {value.partition(":")[0] for value in values.values if value not in values.external_values}
+    values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
     for inner in _nested(context):
         nested = tf_protos.ControlFlowContextDef()
         is_loop = isinstance(inner, control_flow_ops.WhileContext)
         (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
-        made.nested_contexts.append(nested)
-    return made
+        proto.nested_contexts.append(nested)
+    return proto
 
 
 def _context_of(context: Any, value: str) -> Any:
-    """The context of the op that a value of `context` names; None when the graph has it no more."""
+    """The context of the op that a value of `context` names; None when the op was removed."""
     graph = context.pivot.graph
     try:
         return graph._get_operation_by_name(value.partition(":")[0])._get_control_flow_context()

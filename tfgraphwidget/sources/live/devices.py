@@ -1,4 +1,4 @@
-"""Which devices ops are pinned to, and whether there are such."""
+"""Devices that ops are pinned to, and whether they exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfgraphwidget.sources.source import Body
 
 
 class PinnedOps(NamedTuple):
-    """Ops pinned to a device that is not there; `elsewhere` when it is another machine's."""
+    """Ops pinned to a device that does not exist here; `elsewhere` when it belongs to another machine."""
 
     device: str
     first: str
@@ -21,6 +21,10 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Any = None) -> li
     """The absent devices among (op, device) pairs, in the order of first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
+
+    Args:
+        placed: (op name, device) pairs; "" for an op that is not pinned.
+        session: The session whose devices count; without one, those of this machine.
     """
     first: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -28,21 +32,25 @@ def absent_devices(placed: Iterable[tuple[str, str]], session: Any = None) -> li
         if device:
             first.setdefault(device, op)
             counts[device] = counts.get(device, 0) + 1
-    found = []
-    there: list[Any] | None = None
+    absent = []
+    available: list[Any] | None = None
     for device, op in first.items():
         spec = parse_device(device)
         if spec is None or _is_first_cpu(spec):
             continue
-        there = available_devices(session) if there is None else there
-        if not any(device_matches(spec, other) for other in there):
+        available = available_devices(session) if available is None else available
+        if not any(device_matches(spec, device_spec) for device_spec in available):
             elsewhere = spec.job not in (None, "localhost") or bool(spec.task) or bool(spec.replica)
-            found.append(PinnedOps(device, op, counts[device], elsewhere))
-    return found
+            absent.append(PinnedOps(device, op, counts[device], elsewhere))
+    return absent
 
 
 def parse_device(device: str) -> Any:
-    """The parsed name; None for one that TensorFlow does not understand either."""
+    """The DeviceSpec of a device name; None when TensorFlow cannot parse it.
+
+    Args:
+        device: The name, "/device:GPU:0".
+    """
     import tensorflow as tf
 
     try:
@@ -57,7 +65,11 @@ def _is_first_cpu(spec: Any) -> bool:
 
 
 def available_devices(session: Any) -> list[Any]:
-    """The devices of a session that is open, else of this machine, as DeviceSpecs."""
+    """The devices of an open session, or without one of this machine, as DeviceSpecs.
+
+    Args:
+        session: The session, or None.
+    """
     import tensorflow as tf
 
     if session is not None and not getattr(session, "_closed", False) and hasattr(session, "list_devices"):
@@ -73,14 +85,14 @@ def available_devices(session: Any) -> list[Any]:
     return specs
 
 
-def device_matches(wanted: Any, there: Any) -> bool:
-    """Whether what stands on the device `wanted`, which may leave parts of its name out, can stand on `there`."""
+def device_matches(spec: Any, device: Any) -> bool:
+    """Whether an op pinned to `spec`, a DeviceSpec that can omit fields, can run on the device `device`."""
     pairs = (
-        (wanted.job, there.job),
-        (wanted.replica, there.replica),
-        (wanted.task, there.task),
-        (wanted.device_type, there.device_type),
-        (wanted.device_index, there.device_index),
+        (spec.job, device.job),
+        (spec.replica, device.replica),
+        (spec.task, device.task),
+        (spec.device_type, device.device_type),
+        (spec.device_index, device.device_index),
     )
     return all(a is None or a == b for a, b in pairs)
 
@@ -99,17 +111,25 @@ def _place(first: str) -> str:
 
 
 def is_soft_placement(session: Any) -> bool:
-    """Whether a session runs ops elsewhere where their device is absent; one without a config of its own does.
+    """Whether a session places ops on other devices if theirs is absent; a session without a config does.
 
     See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.
+
+    Args:
+        session: A `tf.compat.v1.Session`, or None.
     """
     return bool(getattr(getattr(session, "_config", None), "allow_soft_placement", False))
 
 
 def pinned_notice(pinned: PinnedOps, *, soft: bool) -> str:
-    """The sentence about ops pinned to an absent device; `soft` placement has the CPU for a local one."""
+    """The sentence about ops pinned to an absent device; with `soft` placement, a local device's ops run on the CPU.
+
+    Args:
+        pinned: The ops and their device.
+        soft: Whether the session places ops softly.
+    """
     others = f" (and {pinned.number - 1} more)" if pinned.number > 1 else ""
-    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device this machine has not"
+    head = f"Op {_place(pinned.first)}{others} is pinned to {pinned.device!r}, a device that this machine does not have"
     if pinned.elsewhere:
         return (
             f"{head}; import the graph without devices to run it: "

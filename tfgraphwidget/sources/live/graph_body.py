@@ -39,11 +39,11 @@ class LiveTyping:
         return self.types.dtypes(node)
 
     def definition(self, op_type: str) -> Any:
-        """The OpDef of an op type, or of the function of that name; None when nobody has told."""
+        """The OpDef of an op type, or of the function of that name; None for an unknown type."""
         return self.types.definition(op_type)
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output; None when it is not known."""
+        """The static shape of an output; None when it is unknown."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
     def number(self, dtype: str) -> int:
@@ -51,12 +51,12 @@ class LiveTyping:
         return dtype_number(dtype)
 
     def reshaped(self, shapes: Shapes) -> Typing:
-        """The same with the static shapes that edits have made."""
+        """The same with the static shapes that edits changed."""
         return Reshaped(self, shapes)
 
 
 class Stamp(NamedTuple):
-    """What a live graph is at some moment; `collections` are the identities of what each of them holds.
+    """The state of a live graph at some moment; `collections` are the ids of the entries of each.
 
     `finished` tells of each variable that was not made wholly when the collections were read whether it is now.
     """
@@ -68,28 +68,31 @@ class Stamp(NamedTuple):
 
 
 def _is_finished(variable: tf.Variable) -> bool:
-    """Whether a variable is made wholly: it stands in its collections before it has a name."""
+    """Whether a variable is complete: it is in its collections before it has a name."""
     return hasattr(variable, "name") and hasattr(variable, "constraint")
 
 
 @wrap_tf_errors("say what a function of the graph holds")
 def function_definition(function: Any) -> Any:
-    """The FunctionDef of what a graph holds as a function.
+    """The FunctionDef of an entry in a graph's `_functions`.
 
     Of a TensorFlow 1 function `definition` would be the same, but it enters the function into the eager runtime too,
     where there may be another one of its name: the same SavedModel in another graph.
+
+    Args:
+        function: A value of the graph's `_functions`.
     """
-    held = getattr(function, "_c_func", None) if isinstance(function, _DefinedFunction) else None
-    if held is None:
+    c_function_holder = getattr(function, "_c_func", None) if isinstance(function, _DefinedFunction) else None
+    if c_function_holder is None:
         return function.cached_definition
-    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+    with c_api_util.tf_buffer() as buffer, c_function_holder.get() as c_function:
         c_api.TF_FunctionToFunctionDef(c_function, buffer)
         return tf_protos.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
 
 
 @dataclass(eq=False)
 class GraphBody:
-    """What a live graph holds now; ops that other cells add are there at the next reading."""
+    """A live graph as a Body; each call reads the present state, with ops that other cells added."""
 
     graph: tf.Graph
     called: Mapping[str, str] = field(default_factory=dict)
@@ -108,16 +111,16 @@ class GraphBody:
     def stamp(self) -> Stamp:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
         graph = self.graph
-        held = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
-        held = {key: items for key, items in held.items() if items}
-        return Stamp(graph.version, held, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
+        members = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
+        members = {key: items for key, items in members.items() if items}
+        return Stamp(graph.version, members, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
 
     @wrap_tf_errors("say which ops the graph holds")
     def nodes(self, known: int = 0) -> list[Any]:
-        """The NodeDefs of the first `known` ops left out, of all that `Graph.get_operations` tells, in its order.
+        """The NodeDefs of the ops after the first `known`, in the order of `Graph.get_operations`.
 
-        Its list only grows. A GraphDef is no such list: it has ops, and before others, that another thread is just
-        making (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
+        That list only grows. A GraphDef can have ops, and earlier in it, that another thread is just creating
+        (test_tensorflow_facts.py::test_a_graph_def_has_ops_that_are_not_made_yet).
         """
         ops = self.graph.get_operations()
         if len(ops) - known < len(ops) * _WHOLE_GRAPH_IF_OVER:
@@ -141,8 +144,8 @@ class GraphBody:
                     continue
                 member = self._member(item)
                 if member and member.kind == "variable":
-                    told = self._definition(item)
-                    definitions[told.handle] = told
+                    definition = self._definition(item)
+                    definitions[definition.handle] = definition
                 if member:
                     members.append(member)
             collections[key] = tuple(members)
@@ -152,7 +155,7 @@ class GraphBody:
         return {**collections, **joined}, (*definitions.values(), *variables)
 
     def _member(self, item: Any) -> Member | None:
-        """What an entry of a collection is; None for what belongs to no graph, or to the graph around a FuncGraph."""
+        """What an entry of a collection is; None for entries without a graph, or of the graph around a FuncGraph."""
         member = Member.of(item)
         owner = getattr(item, "graph", None)
         if member is None or (owner is None and member.kind == "variable"):
@@ -187,7 +190,7 @@ class GraphBody:
         return whole
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
-        """What the variable's own proto says; kept, since making protos takes most of the time."""
+        """The variable's own proto as a VariableDef; cached, because creating protos takes most of the time."""
         known = self._definitions.get(id(variable))
         if known is None:
             with self.graph.as_default():
@@ -207,10 +210,14 @@ def queue_runners(graph: tf.Graph) -> tuple[tuple[str, Any], ...]:
 
 
 def runner_def(runner: Any, graph: tf.Graph) -> Any:
-    """The QueueRunnerDef of a queue runner of `graph`, wherever it is asked for.
+    """The QueueRunnerDef of a queue runner of `graph`, whatever graph is the default one.
 
     Outside of every graph TensorFlow takes a queue for an eager one, which has a name without its scope
     (test_tensorflow_facts.py::test_a_queue_has_its_whole_name_in_its_graph_only).
+
+    Args:
+        runner: The `tf.compat.v1.train.QueueRunner`.
+        graph: The graph that its queue is in.
     """
     with graph.as_default():
         return runner.to_proto()

@@ -14,14 +14,17 @@ _WRAPPERS = (monitored_session._WrappedSession, SessionInterface)  # the latter 
 
 
 def is_session(thing: object) -> bool:
-    """Whether a thing is a session, or one of TensorFlow's objects that wrap one."""
+    """Whether an object is a session, or one of TensorFlow's objects that wrap one."""
     return isinstance(thing, (BaseSession, _MONITORED, *_WRAPPERS))
 
 
 def unwrap_session(thing: Any) -> Any:
-    """The `tf.compat.v1.Session` in a MonitoredSession, in what its hooks are given, or in a debugger; else the thing.
+    """The `tf.compat.v1.Session` inside a MonitoredSession, a hook's session or a debugger; other objects unchanged.
 
     What runs in that session runs without the hooks. Raises SessionRefused for a MonitoredSession that is closed.
+
+    Args:
+        thing: A session, an object that wraps one, or any other object.
     """
     inner = thing
     while inner is not None and not isinstance(inner, BaseSession):
