@@ -19,8 +19,8 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
 from tests.front_end import FrontEnd, all_of, graph_of
+from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.interrupts import held_back, let_in
 from tfgraphwidget.progress import counted, tell, told_to
 
 T = TypeVar("T")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tfgraphwidget import names
-
 
 @pytest.mark.parametrize(
     ("text", "parts"),

@@ -20,7 +20,7 @@ import tfgraphwidget.graph_editor as ge
 from tests.stress.rounds import ROUNDS
 from tfgraphwidget import wire
 from tfgraphwidget.answer import Answers
-from tfgraphwidget.arguments import fits
+from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.protocol.requests import Verb

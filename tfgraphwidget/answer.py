@@ -15,7 +15,7 @@ from tfgraphwidget.finding import found, gather
 from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.variables import HANDLES, handles
 from tfgraphwidget.keeping import Kept
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.picturing import pictured
 from tfgraphwidget.previewing import Previews, sentence
 from tfgraphwidget.runtime.live.clone_result import Copy

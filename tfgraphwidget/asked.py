@@ -12,7 +12,7 @@ from tfgraphwidget.edits.rewire.validation import refusals, why_not
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.protocol.seen import seen
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import KINDS

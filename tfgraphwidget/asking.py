@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-from tfgraphwidget.arguments import check, fits, shown
+from tfgraphwidget.argument_checks import check, fits, shown
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone.command import Clone, Mode
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.room import Names
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.edits.clone.scopes import taken_names
 from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import did_you_mean, free_name
+from tfgraphwidget.naming import did_you_mean, free_name
 from tfgraphwidget.room import Room
 from tfgraphwidget.seeing import Seeing
 

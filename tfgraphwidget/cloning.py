@@ -11,6 +11,7 @@ from typing import Any
 
 from tfgraphwidget import growing, inside, preparing
 from tfgraphwidget.asking import Asking, asks
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.changing import Changing
 from tfgraphwidget.edits.clone.command import Add, Clone
 from tfgraphwidget.edits.command import settled
@@ -20,9 +21,8 @@ from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.growing import Grow, Grown
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.room import Names
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.runtime.sync.sync import Model

@@ -14,7 +14,7 @@ from tfgraphwidget.edits.serialization.python_source import Script, script
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.diff import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.reducing import Reducing
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.measure.comparison import Comparison

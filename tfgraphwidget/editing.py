@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.changing import How
 from tfgraphwidget.cloning import Cloning
 from tfgraphwidget.edits.clone.command import Add, Clone
@@ -20,8 +21,7 @@ from tfgraphwidget.edits.signature_tracking import Ends, ends_now, renamed_keys
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.growing import Grow
-from tfgraphwidget.interrupts import held_back
-from tfgraphwidget.names import tried_before
+from tfgraphwidget.naming import tried_before
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tfgraphwidget import export
 from tfgraphwidget.colouring import Colouring
 from tfgraphwidget.edits.serialization.json_format import document
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import default_open, visible
 

@@ -10,7 +10,7 @@ from tfgraphwidget import protocol as p
 from tfgraphwidget import trying
 from tfgraphwidget.edits.signature_tracking import ends_now
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.protocol.seen import seen
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.measure.probe import Stats

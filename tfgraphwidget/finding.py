@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import protocol as p
 from tfgraphwidget.graph import query
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

@@ -12,7 +12,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import patch_application, placement, traced_ops
 from tfgraphwidget.runtime.live.edit_record import check_still, growing
 from tfgraphwidget.runtime.session import variable_values

@@ -12,7 +12,7 @@ from tfgraphwidget.edits.signature_tracking import Ends, ends_now
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.boundary import between, left_out, unused
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.room import Room
 from tfgraphwidget.rooms import Rooms
 from tfgraphwidget.runtime.functions import edited_function, module_clone

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.draft import Draft, nothing
 from tfgraphwidget.edits.op_replacement import exchanged
 from tfgraphwidget.edits.patch import Patch, check_unchanged, patched, reading, reserved, shown
@@ -22,7 +23,6 @@ from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.graph.variables import definitions, handles
-from tfgraphwidget.interrupts import let_in
 from tfgraphwidget.preparing import Place
 from tfgraphwidget.runtime.live import in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.live.control_flow_contexts import COLLECTIONS

@@ -15,7 +15,7 @@ from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import TABLE, first_contents, initializers
 from tfgraphwidget.graph.resources import keyed, kind_of
 from tfgraphwidget.graph.variables import definitions
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import initial_values, variable_values
 from tfgraphwidget.runtime.session.run import Answered

@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.names import enclosing_scopes, split_tensor
+from tfgraphwidget.naming import enclosing_scopes, split_tensor
 from tfgraphwidget.sources import shape_from_proto
 
 if TYPE_CHECKING:

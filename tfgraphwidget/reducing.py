@@ -7,7 +7,7 @@ from typing import Any
 from tfgraphwidget import inside
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.freezing import Freezing
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 
 class Reducing(Freezing):

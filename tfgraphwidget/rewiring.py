@@ -14,7 +14,7 @@ from tfgraphwidget.edits.rewire.operands import is_scope, outputs_of
 from tfgraphwidget.edits.rewire.reroute import AddControlInputs, Connect, RemoveControlInputs, Reroute, Side, Swap
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import identifier, listed, split_tensor
+from tfgraphwidget.naming import identifier, listed, split_tensor
 from tfgraphwidget.room import each, is_single
 
 

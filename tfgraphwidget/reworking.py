@@ -24,7 +24,7 @@ from tfgraphwidget.edits.signature_tracking import check_called
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.names import free_name, listed
+from tfgraphwidget.naming import free_name, listed
 from tfgraphwidget.rewiring import Rewiring
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped

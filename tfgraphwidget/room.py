@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.boundary import between
@@ -20,7 +20,7 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.tree import Outline
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.free_form import pinning
-from tfgraphwidget.names import by_new_name, enclosing_scopes, listed, split_tensor
+from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import visible_graph
 from tfgraphwidget.visible.items import drawn

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
-from tfgraphwidget.arguments import Checked
+from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import boundary, control_flow, query, selectors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 
 
 class Selecting(Checked, ABC):

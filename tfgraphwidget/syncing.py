@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.index import VariableDef

@@ -18,7 +18,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import key_of
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import forward, mask_of
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.measure.comparison import Comparison, compared
 from tfgraphwidget.runtime.sandbox import evaluation

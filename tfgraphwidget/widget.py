@@ -15,8 +15,8 @@ import traitlets
 
 from tfgraphwidget import protocol, wire
 from tfgraphwidget.answer import Answer, Answers
+from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.interrupts import Cancelling
 from tfgraphwidget.progress import told_to
 from tfgraphwidget.turns import in_turn
 

@@ -27,8 +27,8 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.interrupts import held_back
 
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")

@@ -15,7 +15,7 @@ from tests.conftest import MODELS, build_mlp, v1
 from tfgraphwidget.graph.diff import COLUMNS, Detail, Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import open_source
 
 Names = Callable[[str], str]

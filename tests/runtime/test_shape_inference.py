@@ -20,7 +20,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.live import LiveGraph
-from tfgraphwidget.names import as_input
+from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.sandbox.shape_inference import Scratch, shaped
 from tfgraphwidget.sources import open_source
 

@@ -16,7 +16,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.names import identifier
+from tfgraphwidget.naming import identifier
 
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 # What a context is called, and the tensors outside that it hangs on.
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})

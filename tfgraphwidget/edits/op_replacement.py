@@ -11,7 +11,7 @@ from typing import Any
 
 from tfgraphwidget.edits.patch import Edited, Patch, leaving
 from tfgraphwidget.graph.index import GraphIndex, Member
-from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 
 def exchanged(index: GraphIndex, patch: Patch) -> Patch:

@@ -15,7 +15,7 @@ from tfgraphwidget.graph.extras import joined
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.tensors import OUTPUT_SHAPES, Shape, saying
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside
-from tfgraphwidget.names import colocated_with, enclosing_scopes, split_input, split_tensor
+from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
 
 # Preview: what a clone will do, told before it is done; and afterwards, what it did.
 

@@ -12,7 +12,7 @@ import numpy as np
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 
 Tensor = tuple[str, int]
 Rank = tuple[int, int]

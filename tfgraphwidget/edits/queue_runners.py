@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 
 def renamed(runners: Iterable[tuple[str, Any]], names: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:

@@ -10,7 +10,7 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 Ends = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""

@@ -8,12 +8,12 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.control_flow_contexts import EXIT, V1_LOOPS, Contexts
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import free_name, last_part, split_tensor
+from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature
 
 DEFAULT = "serving_default"

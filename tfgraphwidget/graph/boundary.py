@@ -17,7 +17,7 @@ from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.resources import held_by, keyed, of_type
 from tfgraphwidget.graph.selection import Selection, remade
 from tfgraphwidget.graph.variables import is_placeholder
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 
 
 @remade

@@ -32,7 +32,7 @@ from tfgraphwidget.graph.control_flow_contexts import (
     shared_prefix,
 )
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import enclosing_scopes
+from tfgraphwidget.naming import enclosing_scopes
 
 # The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
 _PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.op_matching import paired
 from tfgraphwidget.graph.resources import key_of, keyed
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.names import colocated_with
+from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import counted
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")

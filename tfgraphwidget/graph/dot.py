@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 from tfgraphwidget.progress import counted
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.progress import counted
 
 Ids = npt.NDArray[np.int32]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 
 def pairs(index: GraphIndex, names: Iterable[str]) -> list[tuple[int, int]]:

@@ -36,7 +36,7 @@ from tfgraphwidget.graph.edges import (
 from tfgraphwidget.graph.extras import Beside, Nothing
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import Renamed, Shape, Typing, Untold
-from tfgraphwidget.names import did_you_mean, enclosing_scopes, split_tensor
+from tfgraphwidget.naming import did_you_mean, enclosing_scopes, split_tensor
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 

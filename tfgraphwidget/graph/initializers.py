@@ -18,7 +18,7 @@ from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
 from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, is_placeholder
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 TABLE = "hash table"
 _TABLE_INITIALIZERS = "table_initializer"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.names import did_you_mean, enclosing_scopes, scope_around
+from tfgraphwidget.naming import did_you_mean, enclosing_scopes, scope_around
 
 Ids = npt.NDArray[np.int32]
 

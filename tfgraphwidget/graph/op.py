@@ -7,7 +7,7 @@ from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.names import scope_around
+from tfgraphwidget.naming import scope_around
 
 DTYPES = {"float": "float32", "double": "float64", "half": "float16"}
 

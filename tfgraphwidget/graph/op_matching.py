@@ -21,7 +21,7 @@ from tfgraphwidget.graph.attributes import Attributes
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import key_of, keyed
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 Labels = npt.NDArray[np.uint64]
 Pair = tuple[int, int]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
@@ -21,7 +21,7 @@ from tfgraphwidget.graph.name_scopes import Ids
 from tfgraphwidget.graph.query_terms import KEYS, WORD, Fitting, Term
 from tfgraphwidget.graph.regex_timeout import Patience
 from tfgraphwidget.graph.selection import Selection, remade
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 
 _LONGEST = 4_000  # characters of a query; a name has at most 1,000 in practice
 _MOST_TERMS = 50

@@ -16,7 +16,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
 from tfgraphwidget.graph.regex_timeout import Patience
 from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 
 _LONGEST_NAME = 1_000  # characters that a regular expression looks through
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tfgraphwidget.arguments import Checked, check, shown
+from tfgraphwidget.argument_checks import Checked, check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, frozen
@@ -26,7 +26,7 @@ from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.loop_closure import all_of
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.writable import unwritable, write_file
 
 _DEEPEST = 50

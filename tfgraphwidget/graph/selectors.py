@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL
@@ -26,7 +26,7 @@ from tfgraphwidget.graph.regex_timeout import Patience
 from tfgraphwidget.graph.selection import Selection, Walk, remade
 from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
 from tfgraphwidget.graph.variables import handles
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 
 _TRAINABLE = "trainable_variables"
 _SECONDS = 60.0  # for a regular expression

@@ -23,7 +23,7 @@ from tfgraphwidget.graph.initializers import Filling, computed_from_outside, fro
 from tfgraphwidget.graph.resources import by_key, held_by, is_reference, key_of, keyed, of_type
 from tfgraphwidget.graph.side_effects import writes
 from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"
 

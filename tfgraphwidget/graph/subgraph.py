@@ -13,7 +13,7 @@ from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import computed_from_outside, from_outside
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 Tensor = tuple[int, int]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, Protocol
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
 
 Shape = tuple[int | None, ...] | None

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 REF_HANDLES = frozenset({"Variable", "VariableV2"})
 RESOURCE_HANDLES = frozenset({"VarHandleOp"})

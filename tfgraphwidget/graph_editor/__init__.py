@@ -14,7 +14,7 @@ make a new session, or give it to `tfgraphwidget.renew(session)`, which keeps th
 
 from types import FunctionType
 
-from tfgraphwidget.arguments import checked
+from tfgraphwidget.argument_checks import checked
 from tfgraphwidget.graph_editor import edit, elsewhere, reroute, select, subgraph, transform, util
 from tfgraphwidget.graph_editor.edit import (
     bypass,

@@ -20,7 +20,7 @@ from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
-from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
 from tfgraphwidget.runtime.live.patch_application import apply_live, record_of
 from tfgraphwidget.runtime.sandbox.preflight import check_devices, check_functions

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.graph.initializers import Filling
 from tfgraphwidget.graph.loop_closure import all_of
@@ -25,7 +25,7 @@ from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.patch_application import record_of
 from tfgraphwidget.sources import variable_definition
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import tensorflow as tf
 from tensorflow.python.ops import variables
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.sources import variable_definition
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops import handle_data_util
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
-from tfgraphwidget.names import is_scope_name
+from tfgraphwidget.naming import is_scope_name
 
 DEFAULT_PREFIX = "geph"
 """Short for "graph editor placeholder"."""

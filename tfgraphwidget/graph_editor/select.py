@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.arguments import check, shown
+from tfgraphwidget.argument_checks import check, shown
 from tfgraphwidget.graph_editor.boundary import (
     check_cios,
     compute_boundary_ts,

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.arguments import Checked
+from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph_editor.lists import (
     ListView,
     as_tensor,

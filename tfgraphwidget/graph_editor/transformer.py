@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.arguments import Checked
+from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (

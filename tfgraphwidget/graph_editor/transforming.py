@@ -16,7 +16,7 @@ from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
 from tfgraphwidget.graph_editor.subgraph import SubGraphView
 from tfgraphwidget.graph_editor.trees import transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 
 class TensorMap(MutableMapping[Any, Any]):

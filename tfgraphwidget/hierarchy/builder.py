@@ -13,7 +13,7 @@ from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Facts, Ints, Mask, 
 from tfgraphwidget.hierarchy.repeats import folds
 from tfgraphwidget.hierarchy.training import training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, scopes_of, summed
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 # Scopes that hold one thing only: drawn as that thing, "moments/mean", without a frame of their own.  TensorFlow
 # opens a name scope for everything that takes a constant ("mul_2" holds "mul_2" and "mul_2/y"), and layers hand

@@ -20,7 +20,7 @@ from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Facts, Ints
 from tfgraphwidget.hierarchy.quotient import acyclic, contracted, flow
 from tfgraphwidget.hierarchy.structural_hash import Hashes, Siblings, mixed, siblings, structure
 from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Group, Outline
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 _SCOPES, _OPS, _VARIABLES = 3, 4, 8
 # A container that would show one fold only is more use unfolded, up to so many members.

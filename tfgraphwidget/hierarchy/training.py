@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import depth_first_order
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask, downstream, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 # What gradients make for themselves on their way: ops that depend on no gradient, yet serve training only.  The
 # gradient of tf.nn.silu, or of any tf.custom_gradient, computes factors of what the graph is fed before it

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, KERNELS, Facts, Ints, Mask, inside, of_types, savers
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
 # How blocks are called, "conv2_block1_*" or "… mixed3": as nothing in TensorFlow is, nor a fold.

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.interrupts import Cancelling
 from tfgraphwidget.progress import told_to
 from tfgraphwidget.turns import in_turn
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

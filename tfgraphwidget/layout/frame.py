@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import Placed
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 from tfgraphwidget.visible.measure import LOOP_SIGN, TEXT, set_badges, width
 from tfgraphwidget.visible.visible_graph import OPEN, Visible
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.tensors import Typing
-from tfgraphwidget.names import did_you_mean, split_input
+from tfgraphwidget.naming import did_you_mean, split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.names import as_input, split_input, split_tensor
+from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 _CLASS = "_class"
 _LOC = b"loc:@"

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import CAPTURED, CONSTANT, HANDLE, READ, Facts, Ints, Mask
 from tfgraphwidget.hierarchy.tree import Outline, Sums
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 from tfgraphwidget.visible.items import Rows
 
 # What a badge says: a constant's value, a variable's shape, read from NodeDefs without TensorFlow.

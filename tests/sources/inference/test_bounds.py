@@ -15,7 +15,7 @@ from tests.conftest import v1
 from tests.sources.conftest import node
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.names import DEEPEST, enclosing_scopes
+from tfgraphwidget.naming import DEEPEST, enclosing_scopes
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 

@@ -14,7 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.traversal import ANY_PORT
-from tfgraphwidget.names import as_input, free_name, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_tensor
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Clone

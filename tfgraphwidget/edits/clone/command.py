@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone import seeds
 from tfgraphwidget.edits.clone.boundary_inputs import Inputs, frames_of, inputs_of
@@ -34,7 +34,7 @@ from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.state_closure import completed, without_shared
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder
-from tfgraphwidget.names import free_name, is_scope_name, split_tensor
+from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
 
 # Whose state a copy has: its own, or the original's.
 

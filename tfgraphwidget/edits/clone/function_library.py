@@ -13,7 +13,7 @@ from tfgraphwidget.graph.called_functions import calls, doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 
 _V2 = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
 

@@ -21,7 +21,7 @@ from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.resources import shared_name
 from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.graph.variables import STATE_KEY
-from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import free_name, is_scope_name
+from tfgraphwidget.naming import free_name, is_scope_name
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Clone

@@ -12,7 +12,7 @@ from hashlib import sha256
 from math import prod
 from typing import Any
 
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 
 _ATTRIBUTES = ("seed", "seed2")
 _BITS = 31  # seeds are signed, and some ops take 32 bits of them

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.boundary import left_out, needed
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.variables import HANDLES, definitions, handles, is_placeholder, own_ops
-from tfgraphwidget.names import colocated_with, listed
+from tfgraphwidget.naming import colocated_with, listed
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimiser updates variables with."""

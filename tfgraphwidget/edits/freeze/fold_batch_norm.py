@@ -19,7 +19,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 _FUSED = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
 _WEIGHTED = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 
 _RESOURCE, _BOOL, _INT32 = 20, 10, 3  # TensorFlow's DataType
 _PLAIN = {f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")}

@@ -25,7 +25,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import keyed, of_type, resources
 from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.names import as_input, colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 
 # Functions that take values where they took references to variables, and the calls of them.
 

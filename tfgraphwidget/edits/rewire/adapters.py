@@ -15,7 +15,7 @@ from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.names import as_input
+from tfgraphwidget.naming import as_input
 
 Mend = Literal["", "Cast", "Reshape", "Transpose"]
 

@@ -19,7 +19,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.initializers import computed_from_outside
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 
 
 @dataclass(frozen=True)

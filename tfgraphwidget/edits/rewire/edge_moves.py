@@ -10,7 +10,7 @@ from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph.edges import CONTROL, Csr, Mask
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import as_input, free_name, is_scope_name
+from tfgraphwidget.naming import as_input, free_name, is_scope_name
 
 Tensor = tuple[int, int]
 """Op and port; port CONTROL is the op's control edges."""

@@ -10,7 +10,7 @@ from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 
 Names = str | tuple[str, ...]
 """A name, or several."""

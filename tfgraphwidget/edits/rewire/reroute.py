@@ -29,7 +29,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 
 # Rewire: what the commands that move edges have in common: collect, mend, check, and only then a patch.
 

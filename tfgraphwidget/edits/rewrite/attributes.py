@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member
 from tfgraphwidget.graph.variables import is_placeholder
-from tfgraphwidget.names import colocated_with, did_you_mean, free_name, listed
+from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 
 
 @dataclass(frozen=True)

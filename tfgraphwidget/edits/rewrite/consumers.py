@@ -12,7 +12,7 @@ from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.control_flow_contexts import MERGE, NEXT, SWITCH
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import as_input, split_input, split_tensor
+from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 Tensor = tuple[int, int]
 """Op and port."""

@@ -22,7 +22,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.control_flow_contexts import EXIT, SWITCH
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.names import as_input, split_input, split_tensor
+from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 _HERE = "here"
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

@@ -23,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.names import free_name, listed, split_input
+from tfgraphwidget.naming import free_name, listed, split_input
 
 Infer = Callable[[GraphIndex, Patch], Patch]
 _SAME: Literal["same"] = "same"

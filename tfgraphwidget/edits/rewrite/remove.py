@@ -23,7 +23,7 @@ from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.resources import keyed
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
-from tfgraphwidget.names import colocated_with, listed, split_tensor
+from tfgraphwidget.naming import colocated_with, listed, split_tensor
 
 _COLOCATED = "_class"
 

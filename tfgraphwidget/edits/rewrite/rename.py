@@ -21,7 +21,7 @@ from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member
 from tfgraphwidget.graph.resources import keyed, kind_of, shared_name
 from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES
-from tfgraphwidget.names import (
+from tfgraphwidget.naming import (
     as_input,
     did_you_mean,
     enclosing_scopes,

@@ -22,7 +22,7 @@ from tfgraphwidget.graph.control_flow_contexts import NEXT
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tfgraphwidget.edits.patch import Edited, Patch, patched
 from tfgraphwidget.edits.rewrite import stale_shapes
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 
 
 class Fixing:

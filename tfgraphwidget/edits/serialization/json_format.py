@@ -30,7 +30,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.clone.command import Add, Clone
 from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
 from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
@@ -48,7 +48,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.selectors import ops
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 
 # Packed: the values that commands hold as JSON, and back: numbers, names, lists, arrays of any dtype, selections.
 # What JSON has itself stays itself; a list stands for a tuple. Everything else is an object with one of these keys:

@@ -22,7 +22,7 @@ import numpy as np
 from tfgraphwidget.edits.command import Wording, arguments, literal
 from tfgraphwidget.graph.expressions import call, lambda_of
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.names import identifier
+from tfgraphwidget.naming import identifier
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.history import Step

@@ -28,7 +28,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.sources import Signature
 

@@ -29,7 +29,7 @@ from tfgraphwidget.export.verification.round_trip import Run, check, difference,
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.variables import definitions, handles
-from tfgraphwidget.names import last_part, listed, split_tensor
+from tfgraphwidget.naming import last_part, listed, split_tensor
 from tfgraphwidget.runtime.live.variables import proto_of
 from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session import variable_values

@@ -30,7 +30,7 @@ from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, p
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild
 from tfgraphwidget.runtime.live.graph_import import import_proven
 from tfgraphwidget.runtime.live.variables import make_variable

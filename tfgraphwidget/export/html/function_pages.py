@@ -20,7 +20,7 @@ from tfgraphwidget.graph.called_functions import Door, doors
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.default_expansion import default_open
 from tfgraphwidget.hierarchy.op_facts import facts
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
 from tfgraphwidget.visible.view_spec import Shown
 

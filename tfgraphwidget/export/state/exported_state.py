@@ -20,7 +20,7 @@ from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import Answered
 

@@ -17,7 +17,7 @@ from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import as_input, colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import placed_here
 from tfgraphwidget.sources import Signature
 

@@ -16,7 +16,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.initializers import TABLE, initializers
 from tfgraphwidget.graph.resources import by_key, kind_of, users
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 
 _EXPORT = "LookupTableExportV2"
 _FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})

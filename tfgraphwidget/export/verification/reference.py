@@ -19,7 +19,7 @@ from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.side_effects import side_effects
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.sources import Signature
 

@@ -13,7 +13,7 @@ from tensorflow.python.eager import context
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import Tried
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session.variable_values import told

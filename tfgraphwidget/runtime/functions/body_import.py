@@ -21,7 +21,7 @@ from tfgraphwidget.edits.clone.node_copier import KEY, disown
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import colocated_with, split_input
+from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, new_name, tensors_of
 
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})

@@ -15,7 +15,7 @@ from tfgraphwidget.edits.signature_tracking import Ends
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import free_name, split_input, split_tensor
+from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.sources import Body, OpTypes
 

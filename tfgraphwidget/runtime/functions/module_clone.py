@@ -15,13 +15,13 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tensorflow.python.ops import resource_variable_ops
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.clone.function_excerpt import Excerpt, excerpt
 from tfgraphwidget.edits.patch import Preview, State
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
 from tfgraphwidget.graph.captured_state import Held
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.names import did_you_mean, free_name, identifier, is_scope_name, split_tensor
+from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
 from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
 from tfgraphwidget.runtime.functions.module_state import States, Variables, foreseen, made_states

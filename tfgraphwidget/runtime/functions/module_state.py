@@ -13,7 +13,7 @@ from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, Un
 from tfgraphwidget.graph.captured_state import Held
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 
 _WRITES = ("LookupTableInsert", "LookupTableRemove", "LookupTableImport")
 _KEEPS = frozenset({tf.resource, tf.variant})

@@ -9,10 +9,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.arguments import Checked, shown
+from tfgraphwidget.argument_checks import Checked, shown
 from tfgraphwidget.edits.patch import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync

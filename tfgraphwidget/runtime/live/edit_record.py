@@ -11,8 +11,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import counted
 
 _RECORD = "_tfgraphwidget_record"

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import GraphFinalized
-from tfgraphwidget.names import as_input
+from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import alone, record_of, wrap_new
 from tfgraphwidget.runtime.sandbox.preflight import Ends, Proven, outside, run_import, serialized
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfgraphwidget.edits.patch import Edited, NewShape
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import veil
 

@@ -19,12 +19,12 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import Member
-from tfgraphwidget.interrupts import held_back, let_in
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
 from tfgraphwidget.runtime.live.edit_record import Record, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes, import_proven

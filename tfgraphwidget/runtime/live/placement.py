@@ -28,7 +28,7 @@ from tensorflow.python.framework import kernels, op_def_registry
 
 from tfgraphwidget.edits.patch import Edited, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.names import as_input, colocated_with, listed
+from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew

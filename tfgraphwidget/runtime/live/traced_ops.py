@@ -14,7 +14,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry, ops
 from tensorflow.python.ops import variable_scope, variables
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.rewrite.graft import Made
 from tfgraphwidget.edits.rewrite.insert import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -22,7 +22,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import GraphBody, first_line, wrap_tf_errors
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.runtime.measure.probe import columns
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,7 @@ from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import Body, open_function
 
 __all__ = ["flops", "flops_registry"]  # importing the latter fills the registry

@@ -20,7 +20,7 @@ from tfgraphwidget.graph.control_flow import Loop, around
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.graph.variables import RESOURCE_HANDLES, definitions
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, is_dead, told

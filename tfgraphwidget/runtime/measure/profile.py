@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.names import listed, split_tensor
+from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.scene.coloring.scales import short

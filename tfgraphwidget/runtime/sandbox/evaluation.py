@@ -19,7 +19,7 @@ from tfgraphwidget.graph.initializers import first_contents, initializers
 from tfgraphwidget.graph.resources import keyed, of_type
 from tfgraphwidget.graph.traversal import forward, readers_of
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import colocated_with
+from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Apart

@@ -25,7 +25,7 @@ from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util, function
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.names import free_name, split_input
+from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 
 Ends = Mapping[tuple[str, int], Any]

@@ -26,7 +26,7 @@ from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import
 from tfgraphwidget.sources import Bounds, without_endless_calls

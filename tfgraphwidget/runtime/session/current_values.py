@@ -15,7 +15,7 @@ from tfgraphwidget.graph.control_flow import around
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES, definitions
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto

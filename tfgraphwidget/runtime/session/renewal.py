@@ -30,9 +30,9 @@ import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client.session import BaseSession
 
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import queue_transfer, untransferable
 from tfgraphwidget.runtime.session.run import Answered, can_grow

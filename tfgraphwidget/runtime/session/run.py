@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 
 PATIENCE = 60.0
 _ASKED = 8.0  # seconds for a server to say that it is there

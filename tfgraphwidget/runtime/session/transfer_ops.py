@@ -14,8 +14,8 @@ import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import ops
 
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE

@@ -14,7 +14,7 @@ from tensorflow.python.client.session import BaseSession
 from tensorflow.python.ops.session_ops import TensorHandle
 
 from tfgraphwidget.graph.resources import kind_of
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.stateful_ops import Found, family
 from tfgraphwidget.runtime.session.transfer_ops import Carriers, named, run_each, unless_finalized
 

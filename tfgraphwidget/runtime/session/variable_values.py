@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.names import listed
+from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.run import can_grow
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.

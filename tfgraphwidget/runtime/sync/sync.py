@@ -17,10 +17,10 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.interrupts import held_back
 from tfgraphwidget.runtime.live.edit_record import hidden_on_failure, hide, record_of, show
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.session import variable_values

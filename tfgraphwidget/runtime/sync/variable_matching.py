@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from tfgraphwidget.arguments import check, shown
+from tfgraphwidget.argument_checks import check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 
 Names = Mapping[str, str] | Callable[[str], str | None] | Iterable[str] | None
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.arguments import shown
+from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.diff import Difference
@@ -22,7 +22,7 @@ from tfgraphwidget.graph.variables import definitions, handles, own_ops
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, facts, families, inside
 from tfgraphwidget.hierarchy.structural_hash import siblings, structure
-from tfgraphwidget.names import did_you_mean, last_part, split_tensor
+from tfgraphwidget.naming import did_you_mean, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.layout.compound import HEADER, second_line
-from tfgraphwidget.names import last_part
+from tfgraphwidget.naming import last_part
 from tfgraphwidget.scene.coloring.palette import DARK, FAMILIES, TINTS, Theme, ramp
 from tfgraphwidget.visible.measure import LOOP_SIGN, SMALL, TEXT, cut, width
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OP, OPEN

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.names import split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tfgraphwidget.graph.initializers import TABLE
 from tfgraphwidget.graph.resources import kind_of
-from tfgraphwidget.names import split_input, split_tensor
+from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 
 _INIT = "__saved_model_init_op"

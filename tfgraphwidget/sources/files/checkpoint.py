@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import parse_path, path_error, shorten
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfgraphwidget.graph.index import VariableDef, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
-from tfgraphwidget.names import did_you_mean
+from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources.files.parse import LARGEST, holds_graph, is_text_format, parse_message
 from tfgraphwidget.sources.paths import path_error, shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections

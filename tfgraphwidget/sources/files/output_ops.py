@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfgraphwidget.graph.variables import HANDLES
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 
 _BOOKKEEPING_TYPES = re.compile(
     r"Shape(N)?|Rank|Size|NoOp|Const|Placeholder\w*|ControlTrigger|Assert|Print(V2)?|\w*Summary\w*|(Ref)?(Switch|Merge|Enter|NextIteration)"

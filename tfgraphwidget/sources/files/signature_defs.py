@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.names import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import Signature

@@ -13,7 +13,7 @@ from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.variables import HANDLES, definitions
-from tfgraphwidget.names import as_input, did_you_mean, free_name
+from tfgraphwidget.naming import as_input, did_you_mean, free_name
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name

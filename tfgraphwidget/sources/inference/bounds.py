@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tfgraphwidget.graph.tensors import Typing
-from tfgraphwidget.names import split_input
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 
 _MOST_IN_ALL = 1 << 18  # tensors that attributes say, of all ops together; or _MOST_EACH for each op, if that is more

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.names import free_name
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
