@@ -13,9 +13,9 @@ from comm.base_comm import BaseComm
 from jupyter_client.session import Session
 
 from tests.conftest import v1
-from tfgraphwidget import protocol as p
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.wire import REQUESTS
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.protocol.codec import REQUESTS
 
 REPLIES = frozenset(kind.__name__.lower() for kind in p.Reply.__args__)
 """What the types of replies are called in messages; anything else that a widget sends is told, not replied."""

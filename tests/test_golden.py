@@ -15,9 +15,10 @@ import numpy as np
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp
-from tfgraphwidget import protocol, wire
-from tfgraphwidget.answer import Answers
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.protocol import codec
+from tfgraphwidget.widget.request_handler import Answers
 
 GOLDEN = Path(__file__).parent / "golden" / "drawn.json"
 
@@ -40,7 +41,7 @@ def made_now() -> tuple[dict[str, Any], bytes]:
     editor.open("net/one")
     editor.mark("x:0", "net/logits:0")
     reply, (buffer,) = Answers(editor).to(protocol.Open())
-    return json.loads(json.dumps(wire.encode(7, reply))), buffer
+    return json.loads(json.dumps(codec.encode(7, reply))), buffer
 
 
 def test_the_golden_reply_reads_as_it_says() -> None:

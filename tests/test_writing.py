@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tfgraphwidget import interrupts, writable
+from tfgraphwidget import cancellation, writable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.writable import recover, write_file, write_files
 
@@ -91,7 +91,7 @@ class Interrupted:
 
     def _trace(self, frame: FrameType, event: str, _: object) -> Any:
         file = frame.f_code.co_filename
-        if file == interrupts.__file__ or frame.f_code.co_name == "__del__":  # where Python lets no exception out
+        if file == cancellation.__file__ or frame.f_code.co_name == "__del__":  # where Python lets no exception out
             return None
         if file == __file__ or not self._within(file):
             return self._trace

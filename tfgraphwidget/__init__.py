@@ -100,9 +100,9 @@ def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple
     >>> {name: distance > 0 for name, distance in copy.drift().items()}
     {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
     """
-    from tfgraphwidget import syncing
+    from tfgraphwidget.editor import synchronization
 
-    return syncing.sync(source, target, names, tau)
+    return synchronization.sync(source, target, names, tau)
 
 
 def renew(session: Any) -> tuple[str, ...]:

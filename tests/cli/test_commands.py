@@ -22,7 +22,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
-from tests.test_replay import seen
+from tests.editor.test_script import seen
 from tfgraphwidget import writable
 from tfgraphwidget.cli import main, server
 from tfgraphwidget.cli.progress_bar import ProgressBar

@@ -14,8 +14,7 @@ from tensorflow.python.ops import data_flow_ops
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
-from tfgraphwidget import preparing
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, clone_values
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.graph.initializers import first_contents
@@ -568,7 +567,7 @@ def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(preparing, "copy_tables", interrupted)
+            patched.setattr(clone_values, "copy_tables", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 editor.clone("x:0", "y:0", into="copy")
         assert list(editor.index.names) == before

@@ -12,9 +12,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
+from tfgraphwidget.editor.targets import LiveGraph
 from tfgraphwidget.graph.diff import COLUMNS, Detail, Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import open_source
 

@@ -10,13 +10,13 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, v1
-from tfgraphwidget import protocol as p
-from tfgraphwidget.answer import Answers
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import query, selectors
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import Answers
 
 
 def names_of(*names: str) -> GraphIndex:

@@ -18,7 +18,15 @@ import pytest
 from tests.install.conftest import HERE, ROOT, Environment
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
-TESTED = ("graph", "edits", "sources", "applying", "test_answer.py", "test_editor.py", "test_export_files.py")
+TESTED = (
+    "graph",
+    "edits",
+    "sources",
+    "applying",
+    "widget/test_request_handler.py",
+    "editor/test_graph_editor.py",
+    "test_export_files.py",
+)
 TOOLS = ("hypothesis", "pytest>=8", "pytest-xdist>=3.6")
 
 

@@ -12,11 +12,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
-from tfgraphwidget import live
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, targets
+from tfgraphwidget.editor.looking import Looking
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
-from tfgraphwidget.looking import Looking
 from tfgraphwidget.runtime.live import control_flow_contexts, graph_import, patch_application, static_attributes
 from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session import variable_values
@@ -39,8 +38,8 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "queue runners": (patch_application, "add_runners", 1),
     "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (variable_values, "load", 1),
-    "the index": (live, "patched", 1),
-    "the stamp": (live.LiveGraph, "_present_stamp", 3),
+    "the index": (targets, "patched", 1),
+    "the stamp": (targets.LiveGraph, "_present_stamp", 3),
     "the history": (History, "pushed", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}

@@ -20,7 +20,7 @@ from tensorflow.python.ops import gen_data_flow_ops, gen_lookup_ops, gen_state_o
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
-from tests.test_cancelling import Interrupting, moments
+from tests.editor.test_cancelling import Interrupting, moments
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live import graph_import

@@ -14,12 +14,12 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
+from tfgraphwidget.editor.targets import LiveGraph
 from tfgraphwidget.edits.patch import Change, Edited, Patch, patched
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.live import LiveGraph
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.sandbox.shape_inference import Scratch, shaped
 from tfgraphwidget.sources import open_source

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
-from tests.test_cancelling import Interrupting, moments
+from tests.editor.test_cancelling import Interrupting, moments
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, GraphFinalized, SessionRefused, UnknownName
 from tfgraphwidget.runtime.live.clone_result import Copy

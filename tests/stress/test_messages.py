@@ -26,9 +26,9 @@ from tests.front_end import FrontEnd, all_of, chosen_of, graph_of, message_of
 from tests.stress import ROUNDS, count, seeds
 from tests.stress.damage import damaged_json
 from tests.stress.sentences import check_sentence
-from tfgraphwidget import protocol as p
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.wire import REQUESTS, is_whole
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.protocol.codec import REQUESTS, is_whole
 
 EDITS, QUESTIONS, CHOOSE = (get_args(union) for union in (p.Edit, p.Question, p.Choose))
 SEVERAL = sorted(set(REQUESTS) - {"change", "clone"})  # these have rules of their own

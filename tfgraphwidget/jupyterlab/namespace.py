@@ -30,7 +30,7 @@ Tell = Callable[[dict[str, Any]], None]
 DEFAULT = ""  # the choice that is no variable: TensorFlow's default graph
 _MOST = 500  # choices; a list that a person can look through
 _KINDS = {
-    "tfgraphwidget.editor.GraphEditor": "editor",
+    "tfgraphwidget.editor.graph_editor.GraphEditor": "editor",
     "keras.src.models.model.Model": "Keras model",
     "tensorflow.python.client.session.BaseSession": "session",
     "tensorflow.python.eager.polymorphic_function.polymorphic_function.Function": "tf.function",

@@ -1,0 +1,408 @@
+"""Functions as rooms; files, functions and models as a person opens them with `tgw.edit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION, INCEPTION_OUTPUT, MODELS, v1
+from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import Answers
+
+
+class Doubler(tf.Module):
+    """w * x, doubled until it is large; the loop is a function, and its branch another."""
+
+    def __init__(self) -> None:
+        super().__init__(name="doubler")
+        self.w = tf.Variable([1.0, 2.0], name="scale/w")
+        self.quiet = tf.Variable(3.0, name="quiet", trainable=False)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, name="rows")])
+    def __call__(self, rows: tf.Tensor) -> dict[str, tf.Tensor]:
+        """A While around an If."""
+        scaled = self.inner(rows)
+
+        def body(i: tf.Tensor, v: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, tf.cond(i % 2 == 0, lambda: v * 2.0, lambda: v + self.quiet)
+
+        return {"large": tf.while_loop(lambda i, _: i < 5, body, [0, scaled])[1]}
+
+    @tf.function
+    def inner(self, rows: tf.Tensor) -> tf.Tensor:
+        """A function of its own, so that it is called."""
+        return rows * self.w
+
+
+@pytest.fixture(scope="module")
+def doubler() -> Doubler:
+    return Doubler()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("saved") / "doubler"
+    module = Doubler()
+    tf.saved_model.save(module, str(path), signatures={"scale": module.__call__, "serving_default": module.__call__})
+    return path
+
+
+def types(editor: tgw.GraphEditor) -> set[str]:
+    return set(editor.index.types)
+
+
+def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    names = set(editor.index.names)
+    assert "scale/w" in names
+    assert "VarHandleOp" in types(editor)
+    assert {v.handle for v in (~editor.ops()).variables} == {"scale/w", "quiet"}
+    assert list(editor.trainable()) == ["scale/w"]
+
+
+def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    assert {door.label for door in editor.doors(loop)} == {"body", "cond"}
+    editor.enter(loop, "body")
+    assert len(editor.breadcrumb) == 2
+    branch = next(iter(editor.where(lambda op: op.type.endswith("If"))))
+    editor.enter(branch, "else_branch")
+    assert editor.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
+    assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], "captured through two functions, still by name"
+    editor.selection = editor.of_type("ReadVariableOp")
+    editor.leave()
+    assert "If" in types(editor) or "StatelessIf" in types(editor)
+    editor.leave(0)
+    assert len(editor.breadcrumb) == 1
+    with pytest.raises(NothingTo):
+        editor.leave()
+    function = editor.doors(loop)[0].function
+    editor.enter(function)
+    assert editor.breadcrumb[-1] == function, "a function of the library, by its own name"
+    editor.leave()
+    editor.enter(loop, "body")
+    editor.enter(branch, "else_branch")
+    assert editor.selection is not None, "a room remembers what was chosen in it"
+
+
+def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    with pytest.raises(UnknownName, match="'body' or 'cond'"):
+        editor.enter(loop, "boddy")
+    with pytest.raises(UnknownName, match="calls no function that one could enter; these do: "):
+        editor.enter("rows")
+    with pytest.raises(UnknownName, match="no op 'nowhere'"):
+        editor.enter("nowhere")
+    assert len(editor.breadcrumb) == 1
+
+
+def test_a_function_cannot_be_edited_in_place(doubler: Doubler) -> None:
+    editor = tgw.edit(doubler.__call__)
+    with pytest.raises(NotRunnable, match="edit"):
+        editor.grow("rows:0", tf.nn.relu, into="head")
+    assert editor.read_only()
+
+
+def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Doubler) -> None:
+    editor, rows = tgw.edit(doubler.__call__), tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    before = [v.numpy() for v in doubler.variables]
+    copy = editor.clone(into="copy")
+    assert editor.copies == {"copy": copy}
+    assert editor.preview(into="copy") == copy.report
+    assert set(copy.drift().values()) == {0.0}
+    for variable in copy.own:
+        variable.assign(tf.zeros_like(variable))
+    assert all(np.array_equal(a, b.numpy()) for a, b in zip(before, doubler.variables, strict=True))
+    assert max(copy.drift().values()) > 0
+    copy.sync()
+    told = doubler(rows)
+    assert np.allclose(copy.signature(rows)["large"], told["large"])
+    assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
+    assert editor.copies == {}
+
+
+@pytest.mark.parametrize("into", [5, ["copy"], "no scope"])
+def test_a_clone_of_a_function_needs_a_name(doubler: Doubler, into: object) -> None:
+    editor = tgw.edit(doubler.__call__)
+    with pytest.raises(NameTaken, match="is no name scope"):
+        editor.clone(into=into)  # type: ignore[arg-type]
+    assert not editor.history.done
+
+
+def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
+    editor = tgw.edit(saved)
+    assert len(editor.breadcrumb) > 1
+    assert any(kind.endswith("While") for kind in types(editor))
+    handles = {v.handle for v in (~editor.ops()).variables}
+    assert handles == {"scale/w", "quiet"}
+    assert {s.name for s in editor.signatures} == {"scale", "serving_default"}
+    with pytest.raises(NotRunnable, match=r"leave it \(editor\.leave\(0\)\)"):
+        editor.grow("rows:0", tf.nn.relu, into="head")
+    editor.leave(0)
+    assert "StatefulPartitionedCall" in types(editor)
+    with pytest.raises(UnknownName, match="serving_default"):
+        tgw.edit(saved, signature="serving_defualt")
+
+
+def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
+    editor = tgw.edit(INCEPTION)
+    assert len(editor.index) == 3379
+    assert editor._source.graph is None
+    before = editor.between("input:0", INCEPTION_OUTPUT)
+    copy = editor.clone("input:0", INCEPTION_OUTPUT, "copy", init="initial")
+    assert len(copy.variables) == 378
+    assert set(before.on(editor.index)) == set(before), "what was chosen before the import is still chosen"
+    rows = np.zeros((1, 299, 299, 3), np.float32)
+    assert editor.session.run(copy[INCEPTION_OUTPUT], {"input:0": rows}).shape == (1, 1001)
+    editor.undo()
+    editor.save(tmp_path / "again.pb")
+    assert len(tgw.edit(tmp_path / "again.pb").index) == 3379
+
+
+def test_a_meta_file_with_its_checkpoint_clones_the_values(mlp: tf.Graph, session: v1.Session, tmp_path: Path) -> None:
+    with mlp.as_default():
+        v1.train.Saver().save(session, str(tmp_path / "model"))
+    batch = np.ones((2, 3), np.float32)
+    wanted = session.run("net/logits:0", {"x:0": batch})
+    editor = tgw.edit(tmp_path / "model.meta", checkpoint=tmp_path / "model")
+    copy = editor.clone("x:0", "net/logits:0", "copy")
+    assert np.allclose(editor.session.run(copy["net/logits:0"], {"x:0": batch}), wanted)
+
+
+def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
+    graph_def = v1.GraphDef()
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
+    graph_def.node.add(name="mystery", op="MyOwnKernel", input=["x"])
+    (tmp_path / "m.pb").write_bytes(graph_def.SerializeToString())
+    editor = tgw.edit(tmp_path / "m.pb")
+    assert any("MyOwnKernel" in notice for notice in editor.notices)
+    assert set(editor.downstream("x")) == {"x", "mystery"}
+    assert editor.scene().names
+    with pytest.raises(NotRunnable, match="mystery"):
+        editor.clone("x:0", "mystery:0", "copy")
+    assert len(editor.index) == 2
+    assert editor.history.done == ()
+
+
+def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    assert not editor.is_behind()
+    with line.as_default():
+        tf.square(line.get_tensor_by_name("c:0"), name="d")
+    assert editor.is_behind()
+    assert "d" in editor.scene().names
+    assert not editor.is_behind()
+
+
+def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    assert "b" in editor.upstream("c")
+    line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("x:0"))
+    editor.refresh()
+    assert "b" not in editor.upstream("c")
+
+
+def test_the_page_goes_in_and_out(saved: Path) -> None:
+    answers = Answers(tgw.edit(saved))
+    drawn, _ = answers.to(p.Open())
+    assert isinstance(drawn, p.Drawn)
+    depth = len(drawn.state.path)
+    loop = next(
+        n for n, t in zip(answers._editor.index.names, answers._editor.index.types, strict=True) if "While" in t
+    )
+    inspected, _ = answers.to(p.Inspect(loop))
+    assert isinstance(inspected, p.Inspected)
+    assert [door.label for door in inspected.doors] == ["body", "cond"]
+    assert all(door.ops > 1 for door in inspected.doors)
+    inside, _ = answers.to(p.Enter(loop))
+    assert isinstance(inside, p.Drawn)
+    assert inside.state.path[-1] == f"{loop}:body"
+    assert inside.state.editable == ""  # a clone of what is here is a tf.Module
+    outside, _ = answers.to(p.Leave(depth - 1))
+    assert isinstance(outside, p.Drawn)
+    assert outside.state.path == drawn.state.path
+
+
+def test_the_page_selects(mlp: tf.Graph) -> None:
+    answers = Answers(tgw.edit(mlp))
+
+    def state(request: p.Request) -> p.State:
+        reply, _ = answers.to(request)
+        assert isinstance(reply, p.Drawn | p.Painted)
+        return reply.state
+
+    answers.to(p.Open())
+    assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.scope('net/one'))"
+    assert state(p.Select("remove", (), ("net/one",))).selected_ops == 1
+    assert state(p.Select("toggle", ("net/logits",), ())).selected_ops == 2
+    assert state(p.Derive("shortest")).expression == "editor.path('x', 'net/logits')"
+    assert state(p.Derive("invert")).expression == "~editor.path('x', 'net/logits')"
+    assert state(p.Derive("clear")).expression == ""
+    assert state(p.Derive("invert")).selected_ops == len(mlp.get_operations())
+    assert state(p.Select("set", ("net/one/out",), ())).selected_ops == 1
+    for verb in ("upstream", "downstream", "scope", "grow"):
+        state(p.Select("set", ("net/one/out",), ()))
+        assert state(p.Derive(verb)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
+    state(p.Select("set", (), ("net/one",)))
+    assert state(p.Derive("shrink")).expression == "editor.scope('net/one').shrink()"
+    state(p.Select("set", (), ("net/one",)))
+    marked = state(p.Select("toggle", ("net/one/out",), ()))
+    assert marked.expression == "(editor.scope('net/one') - editor.ops('net/one/out'))"
+    with pytest.raises(NothingTo, match="two selected ops"):
+        answers.to(p.Derive("path"))
+
+
+def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> None:
+    editor = tgw.edit(MODELS / "dqn_online_train.meta")
+    assert editor.default_init() == "initial"
+    session, graph = editor.session, editor.graph
+    assert editor.default_init() == "initial"
+    with graph.as_default():
+        session.run(v1.global_variables_initializer())
+    assert editor.default_init() == "current"
+
+
+CUTS = {
+    "detach": lambda e: e.detach("net/hidden/Relu"),
+    "remove": lambda e: e.remove("net/hidden/Relu", readers=True),
+    "set_constant": lambda e: e.set_constant("x:0", [[1.0, 2.0, 3.0, 4.0]]),
+    "strip_training": lambda e: e.strip_training("net/hidden/Relu:0"),
+    "freeze": lambda e: e.freeze("net/hidden/Relu:0"),
+    "insert": lambda e: e.insert("net/hidden/Relu:0", lambda _: tf.ones([1, 8]), into="ones"),
+    "replace": lambda e: e.replace("net/hidden/Relu", lambda _: tf.ones([1, 8]), into="ones"),
+    "another editor": lambda e: tgw.edit(e.graph, e.session).detach("net/hidden/Relu"),
+    "replay": lambda e: e.replay([{"verb": "detach", "given": {"what": "net/hidden/Relu"}}]),
+}
+
+
+@pytest.mark.parametrize("verb", CUTS)
+def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb: str) -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    whole = editor.mark("x:0", "net/logits:0")
+    answers.to(p.Open())
+    CUTS[verb](editor)
+    assert editor.selection is None
+    (why,) = editor.notices
+    assert "Nothing is selected" in why
+    with pytest.raises(NothingTo, match="Nothing is selected"):
+        editor.clone()
+    reply, _ = answers.to(p.Refresh())
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.warnings == (why,)
+    assert reply.state.selected_ops == 0
+    if editor.history.done:
+        editor.undo()
+        assert editor.selection == whole
+        assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())
+        editor.redo()
+        assert editor.notices == (why,)
+
+
+def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    answers.to(p.Open())
+    answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+    for request in (p.Change("detach", ("net/hidden/Relu",)), p.Undo(), p.Redo(), p.Jump(0), p.Jump(1)):
+        reply, _ = answers.to(request)
+        assert isinstance(reply, p.Drawn)
+    assert reply.state.inputs == ("x:0",)
+    assert "no path leads from 'x:0' to 'net/logits:0'" in reply.state.warnings[0]
+    assert Answers(editor).to(p.Open())[0].state.warnings == reply.state.warnings
+
+
+def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
+    editor = tgw.example()
+    editor.selection = editor.ops("net/hidden/Relu", "net/logits", "labels:0")
+    chosen = editor.selection
+    editor.remove("net/logits", readers=True, prune=False)
+    assert editor.selection is not None
+    assert editor.selection.ops == ("net/hidden/Relu",)
+    assert "'net/logits' is not in the graph any more" in editor.notices[0]
+    editor.undo()
+    assert editor.selection == chosen
+    assert editor.notices == ()
+    editor.selection = editor.ops("net/logits")
+    editor.strip_training("net/hidden/Relu:0")
+    assert editor.selection is None
+    assert "Nothing is selected" in editor.notices[0]
+    editor.selection = None
+    assert editor.notices == ()
+
+
+def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
+    editor = tgw.example()
+    editor.open_all()
+    editor.selection = editor.ops("net/hidden/Relu", "net/logits", "x:0")
+    editor.hide("labels")
+    editor.pin("x", 300, 300)
+    editor.rename("x", "y")
+    editor.rename("net/", "body")
+    editor.rename("labels", "classes")
+    selection = editor.selection
+    assert selection is not None
+    assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
+    assert (editor.hidden, set(editor.room.pinned), editor.notices) == ({"classes"}, {"y"}, ())
+    editor.jump(0)
+    assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
+    assert (editor.hidden, set(editor.room.pinned)) == ({"labels"}, {"x"})
+
+
+def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
+    editor = tgw.example()
+    known = dict.fromkeys(editor.index.names, False) | {"net/logits": True}
+    editor.selection = editor.where(lambda op: known[op.name])
+    editor.rename("loss", "mean_loss")
+    assert editor.selection is not None
+    assert editor.selection.ops == ("net/logits",)
+
+
+def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None:
+    editor = tgw.example()
+    answers = Answers(editor)
+    answers.to(p.Open())
+    editor.open_all()
+    editor.mark("net/hidden/Relu:0", "loss:0")
+    editor.hide("net/hidden/Add", "gradients")
+    editor.pin("net/logits", 300, 300)
+    editor.measure("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+    editor.probe("net/hidden/Relu", feeds={"x:0": [[1.0, 2.0, 3.0, 4.0]]})
+    answers.to(p.Compare(show=True))
+    editor.color_by("time")
+    for request in (p.Change("strip_training", ("x:0",)), p.Refresh(), p.Undo(), p.Redo()):
+        assert isinstance(answers.to(request)[0], p.Drawn)
+    assert len(editor.index) == 1
+
+
+def test_a_boundary_cut_in_a_function_says_so_too() -> None:
+    fn = tf.function(lambda x: tf.nn.relu(tf.nn.relu6(x) * 2.0), autograph=False)
+    editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+    editor.mark("x:0", "Relu:0")
+    editor.detach("Relu6")
+    assert editor.selection is None
+    assert "Nothing is selected" in editor.notices[-1]
+    editor.undo()
+    assert len(editor.selection) == 4
+
+
+REFUSED = (("detach", "net/hidden/Relu"), ("remove", "nowhere"))
+
+
+def test_edits_that_are_refused_leave_what_was_chosen() -> None:
+    editor = tgw.example()
+    editor.mark("x:0", "net/logits:0")
+    chosen = editor.selection
+    with pytest.raises(tgw.GraphEditError):
+        editor.replay(
+            [{"verb": "detach", "given": {"what": "net/hidden/Relu"}}, {"verb": "remove", "given": {"what": "nowhere"}}]
+        )
+    assert editor.selection == chosen
+    assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())

@@ -1,0 +1,174 @@
+"""What is drawn, hidden, pinned and turned; pictures as files and in the notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import tfgraphwidget as tgw
+from tests.conftest import build_mlp
+from tests.models import written
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import Answers
+
+
+@pytest.fixture
+def seen() -> GraphEditor:
+    """An editor on a small network, with its layers in view."""
+    editor = tgw.edit(build_mlp(resource=True))
+    editor.open("net")
+    return editor
+
+
+def middle(editor: GraphEditor, name: str) -> tuple[float, float]:
+    """Where an item's centre is, in pixels."""
+    scene = editor.scene()
+    left, top, width, height = scene.box[scene.names.index(name)].tolist()
+    return left + width / 2, top + height / 2
+
+
+def test_a_drawing_is_laid_out_anew_as_if_it_had_been_so_from_the_start(tmp_path: Path) -> None:
+    path = written("dqn", tmp_path)
+    editor, other = tgw.edit(path), tgw.edit(path)
+    for name in ("online/flatten", "online/dense", "online/q", "online/dense/kernel"):
+        editor.open(name)
+        editor.scene()
+    editor.close("online/dense/kernel")
+    editor.pin("online/q", 900, 900)
+    kept = editor.svg()
+    for name in ("online/q", "online/flatten", "online/dense"):
+        other.open(name)
+    editor.unpin()
+    assert editor.svg() == other.svg() != kept
+
+
+def test_a_pinned_box_stands_where_it_was_put_until_it_is_unpinned(seen: GraphEditor) -> None:
+    before = middle(seen, "net/one")
+    seen.pin("net/one", before[0] + 300, before[1] + 40)
+    assert middle(seen, "net/one") == pytest.approx((before[0] + 300, before[1] + 40), abs=1)
+    scene = seen.scene()
+    assert scene.pinned[scene.names.index("net/one")] == 1
+    assert scene.pinned.sum() == 1
+    seen.close("net")
+    seen.open("net")
+    assert middle(seen, "net/one")[0] == pytest.approx(before[0] + 300, abs=60)
+    seen.unpin()
+    assert middle(seen, "net/one") == pytest.approx(before, abs=0.5)
+
+
+def test_what_is_not_drawn_cannot_be_pinned(seen: GraphEditor) -> None:
+    with pytest.raises(UnknownName, match="'net/three' is not drawn"):
+        seen.pin("net/three", 1, 1)
+    assert seen.room.pinned == {}
+
+
+def test_tensors_flow_to_the_right_when_asked(seen: GraphEditor) -> None:
+    assert middle(seen, "x")[1] < middle(seen, "net/one")[1]
+    seen.direction = "right"
+    assert middle(seen, "x")[0] < middle(seen, "net/one")[0]
+    with pytest.raises(GraphEditError, match="'down' or 'right', not 'up'"):
+        seen.direction = "up"  # type: ignore[assignment]
+    assert seen.direction == "right"
+
+
+def test_hidden_ops_are_counted_and_come_back(seen: GraphEditor) -> None:
+    drawn = list(seen.scene().names)
+    seen.hide("net/one")
+    assert "net/one" not in seen.scene().names
+    assert seen.hidden_ops == len(seen.scope("net/one"))
+    seen.show_only("net/two", "x")
+    assert {"net/two", "x"} <= set(seen.scene().names)
+    assert "net/one" not in seen.scene().names
+    assert seen.hidden_ops == len(seen.index) - len(seen.scope("net/two")) - 1
+    seen.show_all()
+    assert list(seen.scene().names) == drawn
+    assert seen.hidden_ops == 0
+    with pytest.raises(UnknownName):
+        seen.hide("gone")
+
+
+def test_what_is_revealed_is_not_hidden_any_more(seen: GraphEditor) -> None:
+    seen.hide("net/one")
+    seen.reveal("net/one")
+    assert "net/one" in seen.scene().names
+
+
+def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
+    seen.open_all()
+    everything = len(seen.scene())
+    assert everything > len(seen.index) / 2
+    seen.close_all()
+    assert len(seen.scene()) < everything / 2
+
+
+@pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_panel_gets_a_picture_as_a_file(seen: GraphEditor, suffix: Any, start: bytes, dark: bool) -> None:
+    whole, (data,) = Answers(seen).to(p.Picture(suffix, dark=dark))
+    assert isinstance(whole, p.Pictured)
+    assert whole.name.endswith(f".{suffix}")
+    assert data.startswith(start)
+    _, (part,) = Answers(seen).to(p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), dark=dark))
+    assert part.startswith(start)
+    assert len(part) < len(data)
+
+
+def test_a_picture_of_nothing_is_refused(seen: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="needs its left, top, width and height"):
+        Answers(seen).to(p.Picture("svg", whole=False, area=(0.0, 0.0, 0.0, 9.0)))
+
+
+def test_a_notebook_keeps_the_picture(seen: GraphEditor) -> None:
+    data, *_ = seen._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    root = ET.fromstring(data["image/svg+xml"])
+    assert {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")} >= {"x", "net"}
+
+
+@pytest.mark.parametrize(("most", "names"), [(8, {"x", "net"}), (1, set())])
+def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
+    seen: GraphEditor, monkeypatch: pytest.MonkeyPatch, most: int, names: set[str]
+) -> None:
+    monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
+    seen.open_all()
+    before = seen.room.shown, seen.svg()
+    data, *_ = seen._repr_mimebundle_()
+    assert ("image/svg+xml" in data) is bool(names)
+    if names:
+        root = ET.fromstring(data["image/svg+xml"])
+        texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
+        assert names <= texts
+        assert len(texts) < 30
+    assert (seen.room.shown, seen.svg()) == before
+
+
+def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:
+    plain = seen.svg()
+    seen.color_by("type")
+    assert seen.svg() != plain
+    seen.color_by("")
+    assert seen.svg() == plain
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: e.hide("net/one"),
+        lambda e: e.pin("net", 9, 9),
+        lambda e: setattr(e, "direction", "right"),
+        lambda e: e.color_by("dtype"),
+    ],
+)
+def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:
+    told: list[int] = []
+    seen.listeners.append(lambda: told.append(1))
+    change(seen)
+    assert told == [1]
+    state = Answers(seen).to(p.Open())[0].state  # type: ignore[union-attr]
+    assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (state.legend is not None) == 1

@@ -1,0 +1,276 @@
+"""What the panel asks about a clone is what the click then does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION_OUTPUT, initialised, read, v1
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.clone_requests import modes
+from tfgraphwidget.widget.request_handler import Answers
+
+ENDS = (("x:0",), ("net/logits:0",))
+VARIABLES = ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
+
+
+@pytest.fixture
+def answers(editor: GraphEditor) -> Answers:
+    """The answers of an editor on `mlp`."""
+    return Answers(editor)
+
+
+def previewed(answers: Answers, *form: object, **more: object) -> p.Previewed:
+    """The reply to a preview request."""
+    reply, buffers = answers.to(p.Preview(*form, **more))  # type: ignore[arg-type]
+    assert isinstance(reply, p.Previewed)
+    assert buffers == []
+    return reply
+
+
+def named(groups: tuple[p.Group, ...]) -> dict[str, tuple[str, ...]]:
+    """Kind -> names; all of them are told in these small graphs."""
+    assert all(group.total == len(group.names) for group in groups)
+    return {group.kind: group.names for group in groups}
+
+
+def test_a_preview_tells_what_the_clone_then_does(answers: Answers, editor: GraphEditor) -> None:
+    before = editor.graph.version, len(editor.history.done)
+    told = previewed(answers, *ENDS, "copy")
+    assert (editor.graph.version, len(editor.history.done)) == before
+    assert named(told.outside) == {"tensor": ("x:0",)}
+    assert named(told.new) == {"variable": VARIABLES}
+    assert told.shared == ()
+    assert [held.mode for held in told.held] == ["own"] * 4
+    assert told.held[0] == p.Held("net/one/w", "variable", told.held[0].dtype, "(3, 4)", "own")
+    assert told.held[0].dtype.removesuffix("_ref") == "float32"
+    assert set(named(told.stateful)) == set()
+
+    reply, _ = answers.to(p.Clone(*ENDS, "copy"))
+    assert isinstance(reply, p.Drawn)
+    copy = editor.copies["copy"]
+    assert len(copy.ops) == told.ops
+    assert told.scopes == ("copy",)
+    assert reply.state.code == (told.line,)
+    assert {name.partition("/")[2] for name in copy.ops} >= set(VARIABLES)
+
+
+def test_a_variable_that_is_switched_to_shared_is_shared(answers: Answers, editor: GraphEditor) -> None:
+    told = previewed(answers, *ENDS, "copy", others=("net/one/w",))
+    assert {held.name: held.mode for held in told.held} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
+    assert named(told.shared) == {"variable": ("net/one/w",)}
+    answers.to(p.Clone(*ENDS, "copy", others=("net/one/w",)))
+    assert editor.copies["copy"].shared == ("net/one/w",)
+    assert [v.name for v in editor.copies["copy"].variables] == [f"copy/{name}:0" for name in VARIABLES[1:]]
+
+
+def test_a_variable_that_is_switched_to_own_is_own(answers: Answers, editor: GraphEditor) -> None:
+    form = {"variables": "shared", "others": ("net/two/b",)}
+    told = previewed(answers, *ENDS, "copy", **form)
+    assert named(told.new) == {"variable": ("net/two/b",)}
+    answers.to(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
+    assert [v.name for v in editor.copies["copy"].variables] == ["copy/net/two/b:0"]
+    assert (told.line,) == editor.lines
+    assert told.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
+
+
+def test_the_line_of_a_preview_makes_the_same_clone(
+    answers: Answers, editor: GraphEditor, batch: np.ndarray, session: v1.Session
+) -> None:
+    told = previewed(answers, *ENDS, "copy", others=("net/one/b", "net/two/w"), init="initial")
+    places: dict[str, object] = {"editor": editor}
+    exec(told.line, places)
+    copy = editor.copies["copy"]
+    assert places["copy"] is copy
+    assert copy.shared == ("net/one/b", "net/two/w")
+    assert editor.lines == (told.line,)
+    ours, theirs = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch})
+    np.testing.assert_array_equal(ours, theirs)  # the initialisers have seeds
+    assert len(read(copy.variables, session)) == 2
+
+
+def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Select("set", (), ("net/two",)))
+    told = previewed(answers, (), (), "copy")
+    assert named(told.outside) == {"tensor": ("net/one/out:0",)}
+    assert told.line == "copy = editor.clone(editor.scope('net/two'), into=\"copy\")"
+    reply, _ = answers.to(p.Clone((), (), "copy"))
+    assert isinstance(reply, p.Drawn)
+    assert "2 variables of its own" in reply.state.notice
+    assert reply.focus == "copy"
+    assert len(editor.copies["copy"].ops) == told.ops
+
+
+def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Answers, editor: GraphEditor) -> None:
+    form = {"times": 3, "placeholders": True, "reseed": True, "device": "/device:CPU:0", "init": "none"}
+    told = previewed(answers, *ENDS, "tower", **form)
+    assert told.scopes == ("tower_0", "tower_1", "tower_2")
+    assert named(told.outside) == {"placeholder": ("x:0",)}
+    reply, _ = answers.to(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
+    assert isinstance(reply, p.Drawn)
+    assert "into 3 scopes, 'tower_0' to 'tower_2'" in reply.state.notice
+    assert "4 variables each of their own, not initialised" in reply.state.notice
+    assert list(editor.copies) == list(told.scopes)
+    assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ((*ENDS, "net"), "The name 'net' is taken"),
+        ((*ENDS, "no scope"), "is no name scope"),
+        ((("net/logits",), ("x",), "copy"), "No path"),
+        ((("nowhere",), ("net/logits",), "copy"), "no op 'nowhere'"),
+        (((), (), "copy"), "Nothing is selected"),
+        ((*ENDS, "copy", "own", (), "current", False, False, 0), "is no number of copies"),
+    ],
+)
+def test_what_is_refused_is_told_and_is_no_error(answers: Answers, form: tuple[object, ...], sentence: str) -> None:
+    told = previewed(answers, *form)
+    assert sentence in told.refusal
+    assert (told.offer, told.ops, told.line) == ("", 0, "")
+    with pytest.raises(GraphEditError) as refused:
+        answers.to(p.Clone(*form))  # type: ignore[arg-type]
+    assert (refused.value.why, refused.value.ops) == (told.refusal, told.warned)
+
+
+@pytest.fixture
+def half() -> GraphEditor:
+    """A v1 loop and a conditional; outside of them a variable that both read."""
+    graph = tf.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        x = v1.placeholder(tf.float32, [], name="x")
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(3.0))
+        loop = v1.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * w), [0, x], name="loop")[1]
+        tf.identity(v1.cond(loop > 0, lambda: loop * w, lambda: loop - w, name="fork"), name="y")
+    return tgw.edit(graph, session=initialised(graph))
+
+
+@pytest.mark.parametrize(
+    ("inside", "offer", "out"), [("loop/mul", "loop", "loop/Exit_1:0"), ("fork/mul", "conditional", "fork/Merge:0")]
+)
+def test_half_of_control_flow_is_refused_and_the_whole_is_offered_and_works(
+    half: GraphEditor, inside: str, offer: str, out: str
+) -> None:
+    answers = Answers(half)
+    answers.to(p.Boundary((inside,), ("y",)))
+    told = previewed(answers, (inside,), ("y",), "copy")
+    assert f"take the whole {offer}" in told.refusal
+    assert told.offer == offer
+    assert told.warned
+    answers.to(p.Derive("whole"))
+    assert (half.inputs, half.outputs) == ((), ())
+    whole = previewed(answers, (), (), "copy")
+    assert whole.refusal == ""
+    answers.to(p.Clone((), (), "copy"))
+    ours, theirs = half.session.run([out, half.copies["copy"][out]], {"x:0": 2.0})
+    assert ours == theirs
+
+
+def test_nothing_is_offered_where_the_whole_would_not_work_either(half: GraphEditor) -> None:
+    answers = Answers(half)
+    answers.to(p.Boundary(("loop/mul",), ("y",)))
+    assert previewed(answers, ("loop/mul",), ("y",), "loop").offer == ""
+
+
+def test_a_table_and_a_queue_can_be_shared_too() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        words = v1.placeholder(tf.string, [None], name="words")
+        initializer = tf.lookup.KeyValueTensorInitializer(tf.constant(["a", "b"]), tf.constant([1, 2]))
+        table = tf.lookup.StaticHashTable(initializer, -1, name="table")
+        tf.identity(table.lookup(words), name="ids")
+        start = v1.tables_initializer()
+    session = v1.Session(graph=graph)
+    session.run(start)
+    editor = tgw.edit(graph, session=session)
+    answers = Answers(editor)
+    told = previewed(answers, ("words",), ("ids",), "copy")
+    assert [(held.kind, held.mode, held.dtype) for held in told.held] == [("hash table", "own", "")]
+    shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.held[0].name,))
+    assert named(shared.shared) == {"hash table": (told.held[0].name,)}
+    assert shared.new == ()
+    answers.to(p.Clone(("words",), ("ids",), "copy", others=(told.held[0].name,)))
+    assert session.run(editor.copies["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
+
+
+def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: Answers) -> None:
+    told = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
+    assert {held.name for held in told.held} == {"net/two/w", "net/two/b"}
+    assert "variables=" not in told.line
+
+
+def test_a_preview_can_be_read_where_a_clone_is_not_possible(answers: Answers, editor: GraphEditor) -> None:
+    editor.graph.finalize()
+    assert previewed(answers, *ENDS, "copy").ops > 0
+
+
+def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    told = previewed(answers, ("input:0",), (INCEPTION_OUTPUT,), "preview")
+    (variables,) = told.new
+    assert (len(variables.names), variables.total) == (200, 378)
+    assert (len(told.held), told.held_total) == (378, 378)
+    assert named(told.outside) == {"tensor": ("input:0",)}
+
+
+def test_the_same_question_is_planned_once_and_anew_on_a_later_graph(answers: Answers, editor: GraphEditor) -> None:
+    first = previewed(answers, *ENDS, "copy")
+    planned = answers._previews._told[0][2]
+    assert previewed(answers, *ENDS, "copy") == first
+    assert answers._previews._told[0][2] is planned
+    with editor.graph.as_default():
+        tf.constant(1.0, name="copy")
+    assert "is taken" in previewed(answers, *ENDS, "copy").refusal
+
+
+@pytest.mark.parametrize("default", ["own", "shared"])
+@pytest.mark.parametrize(
+    "others", [(), ("w",), ("w", "w/Adam"), ("a/w", "a/w/Adam"), ("a/w",), ("w", "a/w", "a/w/Adam", "w/Adam", "b")]
+)
+def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tuple[str, ...]) -> None:
+    graph = tf.Graph()
+    names = ("w", "w/Adam", "a/w", "a/w/Adam", "b")
+    with graph.as_default():
+        held = [v1.get_variable(name, [], initializer=v1.ones_initializer()) for name in names]
+        tf.add_n([tf.identity(v) for v in held], name="y")
+        tf.identity(graph.get_tensor_by_name("y:0"), name="z")
+    editor = tgw.edit(graph, session=initialised(graph))
+    pairs = modes(default, others, names)
+    if pairs == "shared":
+        pairs = tuple((name, pairs) for name in names)
+    chosen = editor.upstream("z")
+    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(editor.index)
+    assert plan.preview is not None
+    opposite = "own" if default == "shared" else "shared"
+    wanted = {name for name in names if (opposite if name in others else default) == "own"}
+    assert {state.name for state in plan.preview.new} == wanted
+
+
+def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None:
+    weights = tf.Variable([[1.0, 2.0], [3.0, 4.0]], name="weights")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def doubled(x: tf.Tensor) -> tf.Tensor:
+        return tf.matmul(x, weights, name="product") * 2.0
+
+    editor = tgw.edit(doubled)
+    answers = Answers(editor)
+    told = previewed(answers, (), ("product",), "copy")
+    assert named(told.new) == {"variable": ("weights",)}
+    reply, _ = answers.to(p.Clone((), ("product",), "copy"))
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.editable == ""
+    assert reply.state.notice.endswith('It can be called: editor.copies["copy"].')
+    module = editor.copies["copy"]
+    np.testing.assert_array_equal(module(tf.eye(2)), weights)
+    weights.assign(weights * 0.0)
+    np.testing.assert_array_equal(module(tf.eye(2)), [[1.0, 2.0], [3.0, 4.0]])
+    shared = previewed(answers, (), ("product",), "other", others=("weights",))
+    assert [(held.name, held.mode) for held in shared.held] == [("weights", "shared")]

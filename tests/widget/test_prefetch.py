@@ -1,0 +1,103 @@
+"""What a view shows before it has asked for it is what it would get; nothing changes by that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tests.models import NAMES, written
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.scene import prefetch
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible.visible_graph import CLOSED
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget import request_handler as answering
+from tfgraphwidget.widget.request_handler import Answers
+
+Arrays = dict[str, np.ndarray]
+
+
+def read(answer: answering.Answer) -> Arrays:
+    """The arrays of a reply."""
+    reply, (data,) = answer
+    assert isinstance(reply, p.Drawn | p.Painted | p.Foreseen)
+    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
+
+
+def same(some: Arrays, other: Arrays) -> bool:
+    """Whether all is the same to the byte."""
+    return some.keys() == other.keys() and all(some[key].tobytes() == other[key].tobytes() for key in some)
+
+
+def closed(editor: GraphEditor) -> list[str]:
+    """The closed scopes and groups of the drawing."""
+    scene = editor.scene()
+    return [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> None:
+    file = written(name, tmp_path)
+    editor = tgw.edit(file)
+    answers, without = Answers(editor), Answers(tgw.edit(file))
+    chosen = p.Select("set", tuple(editor.index.names[::7]), ())
+    for each in (answers, without):
+        each.to(p.Open())
+        each.to(chosen)
+    for scope in closed(editor)[:12]:
+        before, revision = editor.opened, answers.revision
+        foreseen, data = answers.to(p.Foresee(scope))
+        assert isinstance(foreseen, p.Foreseen)
+        assert (editor.opened, answers.revision) == (before, revision)
+        # Whoever looked ahead gets no other drawing than who did not.
+        plain = without.to(p.Toggle(scope))
+        assert same(read((foreseen, data)), read(plain)), scope
+        toggled = answers.to(p.Toggle(scope, seen=foreseen.stamp))
+        assert isinstance(toggled[0], p.Painted)
+        assert scope in editor.opened
+        painted = read(toggled)
+        assert all(painted[field].tobytes() == read(plain)[field].tobytes() for field in painted)
+        for each in (answers, without):
+            assert isinstance(each.to(p.Toggle(scope))[0], p.Drawn)
+
+
+def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor) -> None:
+    answers = Answers(editor)
+    editor.close_all()
+    answers.to(p.Open())
+    foreseen, _ = answers.to(p.Foresee("net"))
+    assert isinstance(foreseen, p.Foreseen)
+    editor.hide("net/one")  # by another view, or by a cell
+    toggled = answers.to(p.Toggle("net", seen=foreseen.stamp))
+    assert isinstance(toggled[0], p.Drawn)
+    assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
+    assert "net" in editor.opened
+    # Another view has opened it, and what this one sees is that.
+    again = answers.to(p.Foresee("net/two"))[0]
+    assert isinstance(again, p.Foreseen)
+    editor.open("net/two")
+    assert isinstance(answers.to(p.Toggle("net/two", seen=again.stamp))[0], p.Painted)
+    assert "net/two" in editor.opened
+
+
+def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
+    own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
+    assert Answers(own).to(p.Foresee("net")) == (p.Foreseen(), [])
+    with pytest.raises(UnknownName):
+        Answers(own).to(p.Foresee("nowhere"))
+
+
+@pytest.mark.parametrize("bound", ["_MOST", "_LARGEST"])
+def test_what_takes_long_or_is_large_is_not_foreseen(
+    editor: GraphEditor, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor.close_all()
+    before, after = len(editor.scene()), len(editor.foresee("net") or ())
+    monkeypatch.setattr(prefetch, bound, after - before if bound == "_MOST" else after)
+    assert editor.foresee("net") is not None
+    monkeypatch.setattr(prefetch, bound, getattr(prefetch, bound) - 1)
+    assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])

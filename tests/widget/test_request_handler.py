@@ -1,0 +1,350 @@
+"""Every request of the browser gets the reply that it should, without a browser."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tfgraphwidget as tgw
+from tests.conftest import INCEPTION_OUTPUT, v1
+from tests.test_golden import texts
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.protocol import codec
+from tfgraphwidget.widget.protocol.typescript import to_typescript
+from tfgraphwidget.widget.request_handler import Answers
+
+
+@pytest.fixture
+def answers(editor: GraphEditor) -> Answers:
+    """The answers of an editor on `mlp`."""
+    return Answers(editor)
+
+
+def arrays(answer: tuple[p.Reply, list[bytes]]) -> dict[str, np.ndarray]:
+    """The arrays that came with a reply."""
+    reply, (data,) = answer
+    assert isinstance(reply, p.Drawn | p.Painted)
+    return scenes.from_bytes([(f.name, f.dtype, f.shape, f.offset) for f in reply.fields], data)
+
+
+def drawn(answer: tuple[p.Reply, list[bytes]]) -> p.Drawn:
+    """The reply, which is a drawing."""
+    assert isinstance(answer[0], p.Drawn)
+    return answer[0]
+
+
+def test_open_draws_everything(answers: Answers) -> None:
+    reply, _ = drawn = answers.to(p.Open())
+    assert isinstance(reply, p.Drawn)
+    fields = arrays(drawn)
+    assert set(fields) == {name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)}
+    assert fields["box"].shape == (len(fields["kind"]), 4)
+    assert reply.state.variables == 4
+
+
+def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
+    answers.to(p.Open())
+    reply, _ = painted = answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+    assert isinstance(reply, p.Painted)
+    assert reply.state.selected_variables == 4
+    assert set(arrays(painted)) == {name for name, _, _ in scenes.PAINT_FIELDS}
+    assert arrays(painted)["coverage"].max() > 0
+
+
+def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Open())
+    with editor.graph.as_default():
+        tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
+    reply, _ = drawn = answers.to(p.Boundary(("x:0",), ("late",)))
+    assert isinstance(reply, p.Drawn)
+    assert "late" in bytes(arrays(drawn)["name_bytes"]).decode()
+    assert reply.state.selected_ops == 1
+
+
+def test_clone_undo_redo(answers: Answers, editor: GraphEditor) -> None:
+    reply, _ = cloned = answers.to(p.Clone(("x:0",), ("net/logits:0",), "copy"))
+    assert isinstance(reply, p.Drawn)
+    assert "4 variables of its own" in reply.state.notice
+    assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
+    assert reply.focus == "copy"
+    assert arrays(cloned)["fresh"].any()
+    undone, _ = answers.to(p.Undo())
+    assert isinstance(undone, p.Drawn)
+    assert (undone.state.undo, undone.state.redo) == ("", reply.state.code[0])
+    assert "copy/x" not in editor.index.ids
+    again, _ = answers.to(p.Redo())
+    assert isinstance(again, p.Drawn)
+    assert again.state.ops == reply.state.ops
+
+
+def test_inspect_tells_of_an_op_and_of_a_scope(answers: Answers) -> None:
+    op, _ = answers.to(p.Inspect("net/logits"))
+    assert isinstance(op, p.Inspected)
+    assert op.op_type == "Identity"
+    assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
+    assert ("T", "float32") in op.attributes
+    scope, _ = answers.to(p.Inspect("net/two"))
+    assert isinstance(scope, p.Inspected)
+    assert scope.op_type == ""
+    assert scope.variables == 2
+    assert [t.name for t in scope.inputs] == ["net/one/out:0"]
+
+
+def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    for name in answers._editor.index.names[::13]:
+        reply, _ = answers.to(p.Inspect(name))
+        assert isinstance(reply, p.Inspected)
+        assert all(len(text) <= 200 for _, text in reply.attributes)
+
+
+def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    found, _ = answers.to(p.Search("mixed_6b/branch_0", 5))
+    assert isinstance(found, p.Found)
+    assert len(found.hits) == 5 < found.total
+    reply, _ = revealed = answers.to(p.Reveal(found.hits[0].name))
+    assert isinstance(reply, p.Drawn)
+    assert reply.focus == found.hits[0].name
+    names = bytes(arrays(revealed)["name_bytes"]).decode()
+    assert found.hits[0].name in names
+
+
+def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.Session]) -> None:
+    _, (data,) = Answers(tgw.edit(inception[0], session=inception[1])).to(p.Open())
+    assert len(data) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("request_", "sentence"),
+    [
+        (p.Toggle("nowhere"), "no name scope"),
+        (p.Reveal("nowhere"), "no op"),
+        (p.Inspect("nowhere"), "no name scope"),
+        (p.Boundary(("net/logits",), ("x",)), "other way round"),
+        (p.Clone(("x",), ("net/logits",), "net"), "is taken"),
+        (p.Undo(), "nothing to undo"),
+        (p.Redo(), "nothing to redo"),
+    ],
+)
+def test_refusals(answers: Answers, editor: GraphEditor, request_: p.Request, sentence: str) -> None:
+    before = editor.graph.version
+    with pytest.raises(GraphEditError, match=sentence):
+        answers.to(request_)
+    assert editor.graph.version == before
+
+
+def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
+    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    reply, _ = answers.to(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
+    assert isinstance(reply, p.Drawn)
+    assert reply.state.selected_variables == 378
+
+
+def reads(editor: GraphEditor, op: str) -> list[str]:
+    """What an op reads, by the names of its inputs."""
+    return [tensor.name for tensor in editor.graph.get_operation_by_name(op).inputs]
+
+
+def test_a_change_is_the_editor_s_method_of_that_name(answers: Answers, editor: GraphEditor) -> None:
+    reply = drawn(answers.to(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
+    assert reads(editor, "net/logits") == ["net/two/add:0"]
+    assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
+    assert reply.state.notice.startswith("1 op changed.")
+    assert reply.focus == ""
+    drawn(answers.to(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
+    assert "net/scores" in editor.index.ids
+
+
+def test_a_change_of_nothing_named_is_one_of_the_selection(answers: Answers, editor: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="Nothing is selected"):
+        answers.to(p.Change("bypass"))
+    answers.to(p.Select("set", ("net/two/out",), ()))
+    answers.to(p.Change("bypass"))
+    assert reads(editor, "net/logits") == ["net/two/add:0"]
+
+
+def test_a_change_that_no_method_takes_is_refused(answers: Answers, editor: GraphEditor) -> None:
+    with pytest.raises(GraphEditError, match="reload the page"):
+        answers.to(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
+    assert editor.lines == ()
+
+
+def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
+    with mlp.as_default():
+        tf.identity(tf.cast(mlp.get_tensor_by_name("x:0"), tf.float64), name="wide")
+        tf.identity(mlp.get_tensor_by_name("x:0"), name="narrow")
+    editor = tgw.edit(mlp)
+    answers = Answers(editor)
+    with pytest.raises(GraphEditError) as caught:
+        answers.to(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
+    refused = answers.refused(caught.value)
+    assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
+    assert editor.lines == ()
+    reply = drawn(answers.to(p.Mend(refused.mends[0].line)))
+    assert reply.state.code == (refused.mends[0].line,)
+    assert editor.graph.get_operation_by_name("narrow").inputs[0].op.type == "Cast"
+    with pytest.raises(GraphEditError, match="try the edit again"):
+        answers.to(p.Mend("editor.remove()"))
+
+
+def test_history_goes_to_and_fro(answers: Answers) -> None:
+    for name in ("first", "second", "third"):
+        answers.to(p.Clone(("x:0",), ("net/logits:0",), name))
+    done = drawn(answers.to(p.Open())).state.code
+    reply = drawn(answers.to(p.Jump(1)))
+    assert reply.state.code + reply.state.ahead == done
+    assert reply.state.notice == "Now after edit 1 of 3."
+    assert drawn(answers.to(p.Jump(3))).state.code == done
+    with pytest.raises(GraphEditError, match="from 0 to 3"):
+        answers.to(p.Jump(4))
+
+
+def test_targets_are_told_why_they_cannot_read_a_tensor(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two")
+    editor.close("net/one")
+    answers.to(p.Open())
+    told, _ = answers.to(p.Targets("net/logits"))
+    assert isinstance(told, p.Targeted)
+    assert told.outputs == ("net/logits:0",)
+    refused = dict(told.refused)
+    assert "depends on" in refused["net/two/out"]
+    assert refused["x"] == "'x' reads nothing."
+    assert all(not name.startswith("net/one/") for name in refused)
+    of_one, _ = answers.to(p.Targets("x:0", "net/two/add"))
+    assert isinstance(of_one, p.Targeted)
+    assert of_one.slots[0].tensor == "net/two/MatMul:0"
+    assert of_one.refused == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        (p.Change("detach", ("net/two/",)), 'editor.detach(what="net/two/")'),
+        (p.Change("place", ("net/one/",), ("device",), ('"/device:CPU:0"',)), "device="),
+        (p.Change("rename", ("net/one/",), ("new",), ('"net/first"',)), 'editor.rename(old="net/one/"'),
+        (p.Change("insert", ("net/one/out:0",), ("function",), ('"Identity"',)), 'function="Identity"'),
+        (
+            p.Change("insert", ("net/one/out:0",), ("function", "options"), ('"CheckNumerics"', '{"message": "bad"}')),
+            'options={"message": "bad"}',
+        ),
+        (p.Change("set_constant", ("x:0",), ("value",), ("[[1, 2, 3]]",)), "value=[[1, 2, 3]]"),
+        (p.Change("replace_input", ("x:0",), ("shape",), ("(8, 3)",)), "shape=[8, 3]"),
+        (p.Change("set_attr", ("net/one/MatMul",), ("name", "value"), ('"grad_a"', "true")), "set_attr("),
+        (p.Change("add_control_inputs", ("net/logits",), ("ops",), ('"x:0"',)), "add_control_inputs("),
+        (p.Change("freeze"), "editor.freeze("),
+    ],
+    ids=lambda value: value.verb if isinstance(value, p.Change) else "",
+)
+def test_the_panel_s_forms_are_calls(answers: Answers, asked: p.Change, line: str) -> None:
+    reply = drawn(answers.to(asked))
+    assert line in reply.state.code[0]
+
+
+def test_differences_are_painted_and_follow_edits(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two")
+    answers.to(p.Open())
+    reply, _ = answers.to(p.Compare(show=True))
+    assert isinstance(reply, p.Painted)
+    assert (reply.state.comparing, reply.state.changes) == (True, ())
+    answers.to(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
+    compared = answers.to(p.Open())
+    assert {group.kind: group.total for group in drawn(compared).state.changes} == {"added": 1, "changed": 1}
+    differs = dict(zip(texts(arrays(compared), "name"), arrays(compared)["differs"].tolist(), strict=True))
+    assert (differs["net/logits"], differs["x"]) == (2, 0)
+    assert 1 in differs.values()
+    hidden, _ = shown = answers.to(p.Compare(show=False))
+    assert isinstance(hidden, p.Painted)
+    assert not hidden.state.comparing
+    assert not arrays(shown)["differs"].any()
+
+
+def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Compare(show=True))
+    answers.to(p.Change("bypass", ("net/two/out",)))
+    editor.difference = mine = editor.diff()
+    answers.to(p.Change("bypass", ("net/one/out",)))
+    assert editor.difference is mine
+
+
+def test_what_an_op_gives_is_looked_at_in_a_run(answers: Answers, editor: GraphEditor) -> None:
+    editor.open("net/two", "net/one")
+    # Not behind a Relu: some processors' give 0 for a NaN.
+    editor.probe(["net/one/MatMul", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
+    painted = arrays(answers.to(p.Open()))
+    probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
+    assert (probed["net/one/MatMul"], probed["x"]) == (2, 0)
+    told, _ = answers.to(p.Inspect("net/one/MatMul"))
+    assert isinstance(told, p.Inspected)
+    seen = told.outputs[0].seen
+    assert seen is not None
+    assert (seen.shape, seen.nans) == ("(2, 4)", 4)
+    assert "nan" in seen.value
+    with pytest.raises(GraphEditError, match="feeds="):
+        answers.to(p.Probe("net/logits"))
+    answers.to(p.Probe("net/one/b"))
+    told, _ = answers.to(p.Inspect("net/one/b"))
+    assert isinstance(told, p.Inspected)
+    assert told.outputs[0].seen is not None
+
+
+def test_the_script_is_the_editor_s(answers: Answers, editor: GraphEditor) -> None:
+    answers.to(p.Change("bypass", ("net/two/out",)))
+    assert answers.to(p.Script()) == (p.Scripted(editor.code()), [])
+
+
+def test_messages_decode_to_the_requests_they_name() -> None:
+    message = {"id": 3, "type": "clone", "inputs": ["x:0"], "outputs": ["y:0"], "into": "copy", "init": "none"}
+    assert codec.decode(message) == (3, p.Clone(("x:0",), ("y:0",), "copy", init="none"))
+    assert codec.decode({"id": 0, "type": "open"}) == (0, p.Open())
+    form = {"inputs": [], "outputs": [], "into": "copy", "others": ["w"], "placeholders": True, "times": 3}
+    asked = p.Preview((), (), "copy", others=("w",), placeholders=True, times=3)
+    assert codec.decode({"id": 1, "type": "preview", **form}) == (1, asked)
+    assert codec.decode({"id": 1, "type": "preview", **form, "times": None})[1] == dataclasses.replace(
+        asked, times=None
+    )
+    for wrong in ({"times": True}, {"times": "3"}, {"placeholders": 1}, {"variables": "mine"}, {"others": "w"}):
+        with pytest.raises(GraphEditError, match="reload the page"):
+            codec.decode({"id": 1, "type": "preview", **form, **wrong})
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+fields = ("id", "type", "scope", "name", "inputs", "outputs", "text", "limit", "into", "variables", "init", "times",
+          "verb", "what", "keys", "values", "show", "to", "line", "tensor")  # fmt: skip
+values = json | st.sampled_from(sorted(codec.REQUESTS)) | st.lists(st.text(max_size=3), max_size=3)
+
+
+@given(json | st.dictionaries(st.sampled_from(fields), values, max_size=7))
+def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> None:
+    why = ""
+    try:
+        number, request = codec.decode(message)
+    except GraphEditError as refusal:
+        why = refusal.why
+    assert (
+        why.endswith("reload the page.")
+        if why
+        else type(request) in codec.REQUESTS.values() and isinstance(number, int)
+    )
+
+
+def test_the_typescript_twin_is_fresh() -> None:
+    twin = Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts"
+    assert twin.read_text() == to_typescript(), "write it again: python -m tests.widget.test_request_handler"
+
+
+if __name__ == "__main__":
+    (Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts").write_text(to_typescript())

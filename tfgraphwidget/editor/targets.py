@@ -1,0 +1,465 @@
+"""Targets of edits: a live graph, which other cells change too, and a graph that is edited as NodeDefs alone.
+
+The index of a live graph follows the graph: ops that came since are read when the index is next asked for. Ops hidden
+by an undo (see `runtime.live.patch_application`), and whatever was built on them, are left out.
+
+A file that was not imported yet is edited as NodeDefs, and so is every function's body. What an edit gives is a new
+index. The first one is kept, so that undo gives back the very graph that was there, and the last ones, and one now and
+then: those between are made again from their edits, which takes less memory than a graph for each edit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget.cancellation import let_in
+from tfgraphwidget.editor.clone_values import Place
+from tfgraphwidget.edits.op_replacement import exchanged
+from tfgraphwidget.edits.patch import Patch, check_unchanged, patched, reading, reserved, shown
+from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.graph.called_functions import calls
+from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.runtime.live import in_place_changes, patch_application, placement
+from tfgraphwidget.runtime.live.control_flow_contexts import COLLECTIONS
+from tfgraphwidget.runtime.live.edit_record import check_still
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.runtime.session.renewal import Renewal
+from tfgraphwidget.runtime.session.untransferable import watch_partial_runs
+from tfgraphwidget.sources import FileForm
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.collections import Member
+    from tfgraphwidget.sources import Source
+
+    Members = Mapping[str, tuple[Member, ...]]
+
+
+_KEPT = 64
+"""So many of the last states of a graph are kept, and of those before, one in so many."""
+
+
+def nothing() -> None:
+    """Do nothing more."""
+
+
+class Draft:
+    """An index that edits exchange for another; `patches` are the edits that made it what it is.
+
+    `first` is the one before all of them.
+    """
+
+    def __init__(self, index: GraphIndex) -> None:
+        self.index = self.first = index
+        self._done: list[Patch] = []
+        self._states: dict[int, GraphIndex] = {}  # by how many edits were done then
+
+    def copy(self) -> Draft:
+        """The same, to be edited on its own."""
+        same = Draft(self.first)
+        same.index, same._done, same._states = self.index, list(self._done), dict(self._states)
+        return same
+
+    @property
+    def patches(self) -> tuple[Patch, ...]:
+        """The edits that are in force, oldest first."""
+        return tuple(self._done)
+
+    def fitted(self, patch: Patch) -> Patch:
+        """The patch itself: NodeDefs can be changed in every way."""
+        return patch
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self.index = replace(self.index, reserved=self.index.reserved | set(names))
+
+    def carry_out(self, patch: Patch, then: Callable[[], None] = nothing, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
+        """Apply, and `then()`; if that fails, the graph is as before. No state is lost by it: none is kept here."""
+        before = self.index
+        self.index = patched(before, patch)
+        try:
+            then()
+        except BaseException:
+            self.index = before
+            raise
+        self._states[len(self._done)] = before
+        self._done.append(patch)
+        old = len(self._done) - _KEPT
+        if old % _KEPT:
+            self._states.pop(old, None)
+        return ()
+
+    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:  # noqa: ARG002
+        """Undo the last edit; the patch that does it, and what was lost by it."""
+        last = self._done.pop()
+        assert last is patch  # a history is the only one that edits its draft
+        self.index = self._state(len(self._done))
+        return patch.inverse(), ()
+
+    def _state(self, number: int) -> GraphIndex:
+        """The graph after so many edits."""
+        if number in self._states:
+            return self._states.pop(number)
+        start = max(known for known in self._states if known < number)
+        index = self._states[start]
+        for at in range(start, number):
+            self._states[at] = index
+            index = patched(index, self._done[at])
+        return index
+
+
+_Stamp = tuple[Any, int, int, int]
+"""What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its stamp by then."""
+
+    index: GraphIndex
+    ops: int
+    stamp: _Stamp
+
+
+class LiveGraph:
+    """A source with its index; the one place that carries patches out."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._draft: Draft | None = None  # of a graph that TensorFlow does not hold, once it was edited
+        self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
+        if source.session is not None and source.graph is not None:
+            variable_values.check_session(source.session, source.graph)
+            watch_partial_runs(source.session)
+        self._fitted: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
+        self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
+        self._built_on_hidden: set[str] = set()
+        self._reserved: frozenset[str] = frozenset()
+        self._reading: _Reading
+        self._form: FileForm | None = None  # of a file that was imported
+        self._imported: GraphIndex | None = None  # as it was then
+        self.reread()
+        self.first = self._reading.index  # before all edits
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph as it is now."""
+        if self._draft is not None:
+            return self._draft.index
+        if self.is_behind():
+            stamp = self._present_stamp()
+            grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
+            self._take(stamp, grown=grew)
+        return self._reading.index
+
+    def is_behind(self) -> bool:
+        """Whether there is something in the graph that the index was not told of yet."""
+        return self._draft is None and self._present_stamp() != self._reading.stamp
+
+    def reread(self) -> None:
+        """Read the whole graph anew, edges that other code has changed in place included."""
+        self._take(self._present_stamp(), grown=False)
+
+    def graph(self) -> Any:
+        """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
+        if self.source.graph is None:
+            self._revive()
+        return self.source.graph
+
+    def _revive(self) -> None:
+        """Import a file, and do again in TensorFlow's graph what was edited before."""
+        source, draft, body = self.source, self._draft, self.source.body
+        with self.attempt():
+            source.live()
+            self._draft = None
+            self.reread()
+            imported = self._reading.index
+            self._form, self._imported = FileForm(body, imported.nodes), imported
+            if draft is not None and draft.patches:
+                renewal = self._renewal()  # it has run already what it restored values with
+                for patch in draft.patches:
+                    self.carry_out(patch, renew=False)
+                if renewal:
+                    renewal.carry()
+                for planned, fitted in self._fitted.values():
+                    source.notices += fitted.notes[len(planned.notes) :]
+
+    @contextmanager
+    def attempt(self, *, for_good: bool = True) -> Iterator[None]:
+        """A file that is imported in here stays imported only if all goes well; else it is again the file it was.
+
+        So it is in any case if not `for_good`. TensorFlow's graph cannot make an op another one as a file's edits can,
+        so a new one has another name there.
+        """
+        if self.source.graph is not None:
+            yield
+            return
+        source, draft = self.source, self._draft
+        opened = source.body, source.notices, source.has_values
+        held = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
+        done = False
+        try:
+            yield
+            done = for_good
+        finally:
+            if not done and source.graph is not None:
+                if source.session is not None:
+                    source.session.close()
+                source.graph = source.session = None
+                source.body, source.notices, source.has_values = opened
+                self._draft, self._reading, self._shapes, self._built_on_hidden = held
+                self._fitted, self._members, self._form = {}, {}, None
+
+    def envelope(self) -> Any:
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        found = self.source.body.envelope()
+        return found if self._form is None else self._form.envelope(found)
+
+    def written(self, nodes: Iterable[Any]) -> list[Any]:
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
+        return list(nodes) if self._form is None else self._form.nodes(nodes)
+
+    def unedited(self) -> bool:
+        """Whether a file's graph is what the file holds, and so are its variables and what its tables are given."""
+        if self._form is None or self._imported is None:
+            return self.source.graph is None and self.index is self.first
+        index, imported = self.index, self._imported
+        if self.written(index.nodes) != list(self.first.nodes) or index.collections != imported.collections:
+            return False
+        return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
+
+    def _has_saved_values(self) -> bool:
+        source, index = self.source, self.index
+        if source.session is None or source.stored is None:
+            return False
+        reads = {v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()}
+        try:
+            now = source.session.run(reads) if reads else {}
+            saved = {handle: np.asarray(source.stored.value(handle)) for handle in reads}
+        except Exception:  # whatever TensorFlow finds: then they are no more the saved ones
+            return False
+        return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
+
+    def _record(self) -> patch_application.Record:
+        graph = self.source.graph
+        return patch_application.Record() if graph is None else patch_application.record_of(graph)
+
+    def _present_stamp(self) -> _Stamp:
+        record = self._record()
+        return self.source.body.stamp(), record.generation, record.rewired, id(self.source.body)
+
+    def _take(self, stamp: _Stamp, *, grown: bool) -> None:
+        """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
+        base, known = (self._reading.index, self._reading.ops) if grown else (None, 0)
+        built_on_hidden = set(self._built_on_hidden) if grown else set()
+        body, hidden = self.source.body, self._record().hidden
+        whole = body.nodes(known)
+        read = whole if self.source.graph is None else in_place_changes.unveiled(self.source.graph, whole)
+        there = base.ids if base is not None else {}
+        nodes = list({node.name: node for node in read if node.name not in there}.values())
+        collections, variables = body.collections()
+        if hidden:
+            # Not hidden for good: who shows again what they were built on shows them too.
+            built_on_hidden |= reading(nodes, hidden | built_on_hidden)
+            hidden = hidden | built_on_hidden
+            nodes = [node for node in nodes if node.name not in hidden]
+            collections, variables = shown(collections, variables, hidden)
+        record = self._record()
+        if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
+            record.functions -= calls(body.functions(), body, nodes).keys()
+            record.failed_functions &= record.functions
+        functions = body.functions() - record.functions
+        if base is not None:
+            index = base.extended(nodes, collections, variables, functions)
+        else:
+            taken = reserved(hidden - record.failed.keys()) | self._reserved
+            taken |= {name.lower() for name in record.functions - record.failed_functions}
+            typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
+            told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
+            index = build(nodes, collections, variables, taken, **told)
+        self._reading = _Reading(index, known + len(whole), stamp)
+        self._built_on_hidden = built_on_hidden
+
+    def carry_out(
+        self,
+        patch: Patch,
+        then: Callable[[], None] = nothing,
+        *,
+        fill: Callable[[], None] = nothing,
+        origin: Any = None,
+        renew: bool = True,
+    ) -> tuple[str, ...]:
+        """Apply, `fill` variables, and `then()`; if any of it fails, the graph is as before.
+
+        `origin` is the graph that holds the originals of what is copied, if it is another one. After changes in place
+        the session is renewed, unless `renew` is false: a sentence for each thing that was lost by that.
+        """
+        if self.source.graph is None:
+            self._draft = self._draft or Draft(self.index)
+            return self._draft.carry_out(patch, then)
+        with self._record().lock:
+            imported = self._record().imported
+            self.index  # noqa: B018 - what came since is read before the graph changes
+            before, shapes = self._reading, self._shapes
+            wanted, patch = patch, self._fit(patch)
+            renewal = self._renewal() if patch.changed and renew else None
+            generation = self._record().generation
+
+            def keep_up() -> None:
+                self._follow(before, patch, generation, imported)
+
+            def follow() -> None:
+                for step in (fill, keep_up, renewal.carry if renewal else nothing):
+                    let_in()  # not behind the last: a session that was renewed is not taken back
+                    step()
+                then()
+
+            try:
+                # When it fails the generation has grown, so that the index is read anew when it is next asked for.
+                patch_application.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
+            except BaseException:
+                self._shapes = shapes
+                raise
+            keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
+            members = {key: before.index.collections.get(key, ()) for key in keys}
+            self._members[id(wanted)] = wanted, members
+            return renewal.lost if renewal else ()
+
+    def check_placed(self, patch: Patch, origin: LiveGraph) -> None:
+        """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
+
+        `origin` is the graph that it copies from.
+        """
+        if self.source.graph is None:
+            placement.check_file(patch)
+        else:
+            placement.check_placed(self.source.session, self.source.graph, patch, origin.source.graph)
+
+    def placing_notices(self, patch: Patch) -> tuple[str, ...]:
+        """A sentence for each device that a patch pins ops to and that is not there."""
+        return placement.notices(self.source.session, self.source.graph, patch)
+
+    def fitted(self, patch: Patch) -> Patch:
+        """What a patch comes to here: a live graph's ops cannot be changed in every way."""
+        return patch if self.source.graph is None else exchanged(self.index, patch)
+
+    def _fit(self, patch: Patch) -> Patch:
+        """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
+
+        Raises when the graph is not one that it can be carried out in just now.
+        """
+        check_still(self.source.graph)
+        fitted = self.fitted(patch)
+        check_unchanged(self.index, fitted)
+        if fitted is not patch:
+            self._fitted[id(patch)] = patch, fitted
+        return fitted
+
+    def _renewal(self) -> Any:
+        """What the session holds, to be carried over into its renewed self; None without a session."""
+        session = self.source.session
+        if session is None:
+            return None
+        return Renewal.read(session, self.source.graph)
+
+    def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
+        """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.
+
+        When other threads have added to the graph meanwhile it is behind, and reads on when it is next asked for.
+        """
+        self._shapes = {**self._shapes, **patch.new_shapes}
+        # Ops that are shown again come back at their old places in graph order.
+        if patch.add.nodes and self._record().generation != generation:
+            self.reread()
+            return
+        stamp, held = self._present_stamp(), self.graph().get_operations()
+        ops = len(held)
+        after = patched(before.index, patch)
+        if patch.remove.nodes or not after.is_sorted(len(before.index)):
+            # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
+            # NodeDefs where each stands behind what it reads
+            # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
+            place = {op.name: k for k, op in enumerate(held[before.ops :])}
+            nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
+            after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+        is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)
+        self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
+
+    def _is_all(self, patch: Patch, before: _Reading, after: GraphIndex, stamp: _Stamp) -> bool:
+        """Whether nothing but the patch has changed the collections and the functions."""
+        if self.source.body.functions() - self._record().functions != after.functions:
+            return False
+        then, now = before.stamp[0].collections, stamp[0].collections
+        grown = Counter(key for key, _ in (*patch.add.members, *patch.add.runners))
+        grown.subtract(key for key, _ in (*patch.remove.members, *patch.remove.runners))
+        contexts = COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
+
+        def is_right(key: str) -> bool:
+            held, holds = then.get(key, ()), now.get(key, ())
+            return len(holds) - len(held) == grown[key] if key in grown else holds == held
+
+        return all(is_right(key) for key in {*then, *now}.difference(contexts))
+
+    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""
+        if self._draft is not None:
+            return self._draft.take_back(patch)
+        index, asked = self.index, id(patch)
+        _, patch = self._fitted.get(asked, (None, patch))
+        if any(node.name not in index.ids for node in patch.add.nodes):
+            raise NothingTo("Another editor has undone this already; redo it there first.")
+        inverse = patch.inverse().with_dependents(index)
+        lost = self.carry_out(inverse, renew=renew)
+        self._members.pop(id(inverse), None)
+        self._fitted.pop(asked, None)
+        # TensorFlow's collections take what comes back at their ends.
+        if patch_application.put_in_order(self.graph(), self._members.pop(asked, (None, {}))[1]):
+            self.reread()
+        return inverse, lost
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self._reserved |= set(names)
+        if self.source.graph is None:
+            self._draft = self._draft or Draft(self.index)
+            self._draft.reserve(self._reserved)
+        else:
+            self.reread()
+
+    def place(self) -> Place:
+        """The graph, imported now if it is a file's, with its index and session."""
+        graph = self.graph()
+        return Place(self.index, graph, self.source.session)
+
+    def left(self) -> frozenset[str]:
+        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        return reserved(self._record().failed.keys() - self._record().ungrown)
+
+    def has_values(self) -> bool:
+        """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""
+        source = self.source
+        if not source.has_values and source.session is not None:
+            first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
+            source.has_values = first is not None and variable_values.has_value(
+                source.session, first.snapshot or first.name
+            )
+        return source.has_values
+
+    def came_without_values(self) -> bool:
+        """Whether this is a file's graph with variables, and they were given no values, then or since."""
+        return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
+
+    def variables(self, patch: Patch) -> tuple[Any, ...]:
+        """The `tf.Variable`s that a patch has made, in graph order."""
+        return self.named(v.handle for v in patch.add.variables)
+
+    def named(self, handles: Iterable[str]) -> tuple[Any, ...]:
+        """The `tf.Variable`s of some handle ops."""
+        return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

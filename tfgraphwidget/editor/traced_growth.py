@@ -1,0 +1,115 @@
+"""Growing: ops that a person's Python function makes in a graph, as an edit that can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfgraphwidget.editor.targets import LiveGraph
+from tfgraphwidget.edits.clone.scopes import check_free
+from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.called_functions import calls
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.live import patch_application, placement, traced_ops
+from tfgraphwidget.runtime.live.edit_record import check_still, growing
+from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.runtime.session.run import Answered
+
+
+@dataclass(frozen=True)
+class Grow:
+    """Call `function` on tensors of the graph; what it makes lies under the scope `into`."""
+
+    at: tuple[str, ...]
+    function: Callable[..., Any] = field(metadata={"spoken": True})
+    into: str
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """What a function made: `outputs` as it gave them, the new `tf.Variable`s, and the names of all new ops."""
+
+    scope: str
+    outputs: Any
+    variables: tuple[Any, ...]
+    ops: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Grown {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+
+
+def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
+    """What came to the graph, and what the function gave; only the new variables and tables are initialised.
+
+    Raises GraphEditError, and then the graph shows nothing of it.
+    """
+    graph, before = live.graph(), live.index
+    check_still(graph)
+    patch_application.check_open(graph)
+    check_free(before, command.into)
+    session = live.source.session
+    if session is not None:
+        variable_values.check_session(session, graph)
+    held = patch_application.collections_of(graph)
+    own: set[str] = set()
+    try:
+        with growing(graph, command.into) as own, placement.only_with_kernels(session, graph):
+            result = traced_ops.called(graph, command.into, command.function, command.at)
+        patch = grown_between(before, live.index, command.into, own)
+        placement.check_placed(session, graph, patch)
+        if session is not None:
+            tables = [member.name for key, member in patch.add.members if key == traced_ops.TABLES]
+            traced_ops.initialise(Answered(session), patch.add.variables, tables)
+    except BaseException as error:
+        patch_application.put_back(graph, held, patch_application.made_with(own))
+        traced_ops.forget(graph, command.into, own)
+        patch_application.hide_failed(graph, *_left(live, before, own))
+        patch_application.record_of(graph).ungrown |= own
+        live.reread()
+        placement.keep_running(session, graph, own)
+        if isinstance(error, GraphEditError) or not isinstance(error, Exception):
+            raise
+        called = getattr(command.function, "__name__", "The function")
+        what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+        raise GraphEditError(
+            f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+        ) from error
+    return patch, result
+
+
+def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
+    """What a later state of a graph has more than an earlier one, but for what other threads have added meanwhile.
+
+    `own` are the names of the ops that are not theirs.
+    """
+    known = before.defined_variables
+
+    def is_own(kind: str, name: str) -> bool:
+        # What another thread is making may be in the graph before, and in its collections after.
+        op = split_tensor(name)[0]
+        return op in own or (op in known if kind == "variable" else op in before.ids)
+
+    nodes = tuple(node for node, name in zip(after.nodes, after.names, strict=True) if name in own)
+    members = []
+    for key, held in after.collections.items():
+        old = set(before.collections.get(key, ()))
+        members += [(key, member) for member in held if member not in old and is_own(*member)]
+    variables = tuple(v for v in after.variable_defs if v.handle in own)
+    functions = _functions(after, nodes, before)
+    return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
+
+
+def _functions(library: GraphIndex, nodes: Iterable[Any], before: GraphIndex) -> tuple[Any, ...]:
+    """The FunctionDefs that NodeDefs call and that were not there before."""
+    called = calls(library.functions, library.beside, nodes)
+    return tuple(library.beside.function(name) for name in called if name not in before.functions)
+
+
+def _left(live: LiveGraph, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
+    """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
+    graph, body = live.graph(), live.source.body
+    nodes = [graph.get_operation_by_name(name).node_def for name in own]
+    return nodes, calls(body.functions(), body, nodes).keys() - before.functions

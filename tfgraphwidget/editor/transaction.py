@@ -1,0 +1,102 @@
+"""Transactions: several steps as one, with one notification at the end; when a step fails, all are undone."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tfgraphwidget.cancellation import held_back
+
+_log = logging.getLogger(__name__)
+
+
+class Listeners(list[Callable[[], None]]):
+    """Functions that are called after each change of the graph, or of what is shown or selected of it."""
+
+    def __init__(self, functions: Iterable[Callable[[], None]] = ()) -> None:
+        super().__init__(functions)
+        self._is_collecting = False
+        self._is_due = False
+
+    def notify(self) -> None:
+        """Call every listener; inside `collected`, when that ends. The change is made, so their errors are only logged."""
+        if self._is_collecting:
+            self._is_due = True
+            return
+        for listener in tuple(self):
+            _call(listener)
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Send one notification for all that come inside, at the end of the outermost of these."""
+        outer = self._is_collecting
+        try:
+            self._is_collecting = True
+            yield
+        finally:
+            with held_back():
+                self._is_collecting = outer
+                if self._is_due and not outer:
+                    self._is_due = False
+                    self.notify()
+
+
+def _call(listener: Callable[[], None]) -> None:
+    try:
+        listener()
+    except Exception:  # whatever it is, it is the listener's
+        _log.exception("The graph has changed, and a listener of its editor failed: %r", listener)
+
+
+class Transaction(ExitStack):
+    """The steps of an edit. Each step pushes its own undo; a failure runs these, the last one first.
+
+    Context managers that are entered on it (`enter_context`) see the error of the step that failed, or none.
+    """
+
+    def on_failure(self, undo: Callable[..., object], *arguments: Any) -> None:
+        """Call `undo(*arguments)` if a later step fails."""
+
+        def leave(kind: type[BaseException] | None, *_: object) -> None:
+            if kind is not None:
+                undo(*arguments)
+
+        self.push(leave)
+
+    def roll_back(self) -> None:
+        """Undo all steps, because of the error that is being handled; raise the error that it becomes, if another."""
+        with held_back(wholly=True):
+            self.__exit__(*sys.exc_info())
+
+    @contextmanager
+    def uninterrupted(self) -> Iterator[None]:
+        """Make the steps inside all at once, and commit: an interrupt comes behind them, or behind their undoing.
+
+        Steps may let an interrupt in between them (`cancellation.let_in`); it is a failure like any other.
+        """
+        with held_back():
+            try:
+                yield
+            except BaseException:
+                self.roll_back()
+                raise
+            self.close()
+
+
+class Snapshot:
+    """The attributes of some objects, to be put back. Their values are replaced and never changed in place."""
+
+    def __init__(self, *holders: object, without: Iterable[str] = ()) -> None:
+        left_out = frozenset(without)
+        self._saved = [
+            (holder, {name: value for name, value in vars(holder).items() if name not in left_out})
+            for holder in holders
+        ]
+
+    def restore(self) -> None:
+        """Give the attributes the values that they had."""
+        for holder, attributes in self._saved:
+            vars(holder).update(attributes)

@@ -1,0 +1,197 @@
+"""Previews: what a clone that the panel asks for would do, told before the click; and in a sentence afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Literal
+
+from tfgraphwidget.edits.serialization import python_source
+from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
+from tfgraphwidget.graph import control_flow
+from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.naming import enclosing_scopes, split_tensor
+from tfgraphwidget.sources import shape_from_proto
+from tfgraphwidget.widget import protocol as p
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.edits.clone.command import Clone
+    from tfgraphwidget.edits.patch import Preview, State
+    from tfgraphwidget.graph.index import GraphIndex
+
+Modes = p.Mode | tuple[tuple[str, p.Mode], ...]
+
+_MOST_NAMES = 200  # what a panel can show
+_MOST_HELD = 2_000  # what a person can search in
+_LONGEST = 20_000  # characters of a line
+_REMEMBERED = 2  # the present form, and the same with all state of its own
+_FOR_ONE_STEP = "stack"
+_VALUES = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
+
+
+class Previews:
+    """Turns the panel's form into a command, and tells what that would do; the last plans are remembered."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+        self._told: list[tuple[GraphIndex, Clone, Preview]] = []
+
+    def command(self, form: p.Form) -> Clone:
+        """The clone that a form asks for, as the Python call makes it. Raises GraphEditError."""
+        if not form.others:
+            return self._command(form, form.variables)
+        return self._command(form, modes(form.variables, form.others, [state.name for state in self._held(form)]))
+
+    def answer(self, form: p.Form) -> p.Previewed:
+        """What the clone would do; a refusal is an answer too."""
+        try:
+            command = self.command(form)
+            told = self._preview(command)
+        except GraphEditError as refusal:
+            return p.Previewed(refusal=refusal.why, warned=refusal.ops[:_MOST_NAMES], offer=self._offer(form, refusal))
+        held: tuple[State, ...] = ()
+        with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied
+            held = self._held(form)
+        shared = {state.name for state in told.shared}
+        outside = [("tensor", name) for name in told.inputs if split_tensor(name)[0] not in shared]
+        outside += [("control input", name) for name in told.control_inputs]
+        outside += [("placeholder", name) for name, _ in told.placeholders]
+        return p.Previewed(
+            line=self._line(command),
+            ops=len(told.ops),
+            scopes=told.scopes,
+            outside=_groups(outside),
+            new=_groups((state.kind, state.name) for state in told.new),
+            shared=_groups((state.kind, state.name) for state in told.shared),
+            stateful=_groups(told.stateful),
+            dropped=told.dropped[:_MOST_NAMES],
+            held=tuple(self._state(state, shared) for state in held[:_MOST_HELD]),
+            held_total=len(held),
+        )
+
+    def _command(self, form: p.Form, variables: Modes) -> Clone:
+        editor = self._editor
+        if form.inputs or form.outputs:
+            plain = editor.command(form.inputs, form.outputs, form.into)
+        elif editor.selection is None:
+            raise NothingTo("Nothing is selected; mark inputs and outputs, draw a box, or Ctrl-click an op first.")
+        else:
+            plain = editor.command(editor.selection, None, form.into)
+        return dataclasses.replace(
+            plain,
+            variables=variables,
+            init=form.init,
+            placeholders=form.placeholders,
+            reseed=form.reseed,
+            times=form.times,
+            device=form.device or None,
+        )
+
+    def _preview(self, command: Clone) -> Preview:
+        """What a command tells, planned once for each state of the graph."""
+        index = self._editor.index
+        for known, asked, told in self._told:
+            if known is index and asked == command:
+                return told
+        told = self._editor.told(command)
+        self._told = [(index, command, told), *self._told][:_REMEMBERED]
+        return told
+
+    def _held(self, form: p.Form) -> tuple[State, ...]:
+        """The state that the part holds, which is what a copy with nothing shared gets of its own."""
+        everything = self._preview(self._command(dataclasses.replace(form, variables="own", others=()), "own"))
+        return tuple(state for state in everything.new if state.kind != _FOR_ONE_STEP)
+
+    def _state(self, state: State, shared: Collection[str]) -> p.Held:
+        """A state with what a variable's op says of it."""
+        op = Op(self._editor.index, self._editor.index.op(state.name))
+        shape = op.attr("shape") if state.kind == "variable" else None
+        return p.Held(
+            name=state.name,
+            kind=state.kind,
+            dtype=str(op.attr("dtype", "")) if state.kind == "variable" else "",
+            shape="" if shape is None else shape_text(shape_from_proto(shape)),
+            mode="shared" if state.name in shared else "own",
+        )
+
+    def _offer(self, form: p.Form, refusal: GraphEditError) -> Literal["", "loop", "conditional"]:
+        """What the chosen ops take a part of, when a clone of all of it works."""
+        part = self._editor.selection
+        whole = part.whole() if part is not None and isinstance(refusal, NotClonable) else part
+        if part is None or whole is None or whole == part:
+            return ""
+        try:
+            self._preview(self._editor.command(whole, None, form.into))
+        except GraphEditError:
+            return ""
+        around = [frame for name in refusal.ops for frame in control_flow.around(part.index, part.index.op(name))]
+        return "loop" if any(isinstance(frame, control_flow.Loop) for frame in around) else "conditional"
+
+    def _line(self, command: Clone) -> str:
+        """The Python for it; a list of names too long to read is what also gives it."""
+        line = python_source.line(command)
+        if len(line) > _LONGEST and command.selection is not None:
+            line = line.replace(command.selection.expression, "editor.selection", 1)
+        return line[:_LONGEST]
+
+
+def modes(default: p.Mode, others: Collection[str], held: Iterable[str]) -> Modes:
+    """`variables` of a clone in which the handles `others` are not `default`: pairs only for what must be said.
+
+    A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one. What no pair is for
+    is "own".
+
+    >>> modes("own", ["a/w"], ["a/w", "a/b"]), modes("shared", ["a/w"], ["a/w", "a/b"])
+    ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))
+    """
+    opposite: p.Mode = "own" if default == "shared" else "shared"
+    wanted = {name: opposite if name in others else default for name in sorted(held)}
+    if len(set(wanted.values())) < 2:
+        return next(iter(wanted.values()), default)
+    pairs: dict[str, p.Mode] = {}
+    if default == "shared":
+        pairs = {name.partition("/")[0]: default for name in wanted}
+    for name, mode in wanted.items():
+        around = [pairs[scope] for scope in (*enclosing_scopes(name), name) if scope in pairs]
+        if ([*reversed(around)] or ["own"])[0] != mode:
+            pairs[name] = mode
+    return tuple(sorted(pairs.items()))
+
+
+def sentence(done: Preview, init: p.Init) -> str:
+    """What a clone did."""
+    times = len(done.scopes)
+    into = f"{done.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {done.scopes[0]!r} to {done.scopes[-1]!r}"
+    said = f"Cloned {len(done.ops):,} ops into {into}"
+    if done.new:
+        whose = "of its own" if times == 1 else "each of their own"
+        said += f", among them {_counted(done.new)} {whose}, {_VALUES[init]}"
+    said += "."
+    if done.shared:
+        names = ", ".join(state.name for state in done.shared[:3]) + (" …" if len(done.shared) > 3 else "")
+        said += f" Still shared with the original: {names}."
+    return said
+
+
+def _counted(states: Iterable[State]) -> str:
+    """States as people count them: "4 variables and 1 hash table"."""
+    counts = Counter(state.kind for state in states)
+    words = [f"{count:,} {kind if count == 1 else _plural(kind)}" for kind, count in counts.items()]
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else words[0]
+
+
+def _plural(kind: str) -> str:
+    noun, of, what = kind.partition(" of ")
+    return f"{noun}s{of}{what}"
+
+
+def _groups(pairs: Iterable[tuple[str, str]]) -> tuple[p.Group, ...]:
+    """(kind, name) pairs by kind, in the order of first mention."""
+    found: dict[str, list[str]] = {}
+    for kind, name in pairs:
+        found.setdefault(kind, []).append(name)
+    return tuple(p.Group(kind, tuple(names[:_MOST_NAMES]), len(names)) for kind, names in found.items())

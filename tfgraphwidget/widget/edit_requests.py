@@ -1,0 +1,191 @@
+"""Asked: the edits that the panel asks for by name, and what it asks beside: where a tensor may go, what differs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.rewire.validation import refusals, why_not
+from tfgraphwidget.edits.serialization import python_source
+from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.visible.visible_graph import KINDS
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.protocol.replies import seen
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.edits.command import Edits
+    from tfgraphwidget.graph.diff import Difference
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph.selection import Selection
+
+_OP = KINDS.index("op")
+_MOST_NAMES = 200  # what a panel can show
+_LONGEST = 80  # characters on a button
+_REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
+_WHOLE_GRAPH = frozenset({"freeze", "strip_training", "fold_batch_norm"})
+_TWO = frozenset({"swap", "connect"})
+
+
+class Asked:
+    """Edits as messages of a panel; remembers what refusals have offered, and which differences it shows."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+        self._offers: dict[str, Any] = {}
+        self._shown: Difference | None = None
+        self._of: GraphIndex | None = None
+
+    def change(self, asked: p.Change) -> str:
+        """Do it; what was done, in a sentence or more. Raises GraphEditError."""
+        method = getattr(self._editor, asked.verb)
+        keys = dict(zip(asked.keys, map(value, asked.values), strict=False))
+        try:
+            call = inspect.signature(method).bind(*self._what(asked), **keys)
+        except TypeError as error:
+            raise GraphEditError(f"editor.{asked.verb} cannot be called like that: {error}; reload the page.") from None
+        return said(method(*call.args, **call.kwargs))
+
+    def _what(self, asked: p.Change) -> tuple[Any, ...]:
+        if asked.what:
+            return asked.what if asked.verb in _TWO else (asked.what[0] if len(asked.what) == 1 else asked.what,)
+        if asked.verb in _WHOLE_GRAPH:
+            return ()
+        return (self._chosen(),)
+
+    def _chosen(self) -> Selection:
+        if self._editor.selection is None:
+            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        return self._editor.selection
+
+    def mend(self, line: str) -> str:
+        """Do what a refusal offered."""
+        if line not in self._offers:
+            raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
+        return said(self._editor.edit(self._offers[line]))
+
+    def refused(self, error: GraphEditError) -> p.Refused:
+        """The reply for a refusal, with a button for each way out."""
+        offers = {python_source.line(mend): mend for mend in error.mends}
+        kept = list((self._offers | offers).items())[-_REMEMBERED:]
+        self._offers = dict(kept)
+        return p.Refused(error.why, error.ops, tuple(p.Offer(_words(mend), line) for line, mend in offers.items()))
+
+    def targets(self, asked: p.Targets, scene: scenes.Scene) -> p.Targeted:
+        """Where a tensor may be dropped, and why not elsewhere."""
+        index = self._editor.index
+        name, port = split_tensor(asked.tensor)
+        source = index.op(name)
+        outputs = tuple(f"{index.names[source]}:{at}" for at in range(len(index.dtypes(source))))
+        if port is None and len(outputs) != 1:
+            return p.Targeted("", outputs, "", (), ())
+        tensor = source, port or 0
+        if asked.op:
+            reader = index.op(asked.op)
+            read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
+            slots = (
+                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
+            )
+            return p.Targeted(asked.tensor, outputs, asked.op, (), tuple(slots))
+        drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
+        refused = refusals(index, tensor, sorted(index.ids[name] for name in drawn if name in index.ids))
+        told = tuple((index.names[op], why) for op, why in refused.items())
+        return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", told, ())
+
+    # What the drawing shows of it
+
+    def compare(self, *, show: bool) -> None:
+        """Show what differs from the graph as it was opened, or no differences."""
+        self._shown = self._editor.diff() if show else None
+        self._of = self._editor.index
+        self._editor.difference = self._shown
+
+    def follow(self) -> None:
+        """The graph has changed: so have the differences, unless the person had others shown."""
+        if self._shown is not None and self._editor.difference is self._shown and self._editor.index is not self._of:
+            self.compare(show=True)
+
+    def changes(self) -> tuple[p.Group, ...]:
+        """The ops that differ, by what became of them; none unless that is to be shown."""
+        told = self._editor.difference
+        if told is None:
+            return ()
+        changed = dict.fromkeys([*(change.name for change in told.changed), *(after for _, after in told.renamed)])
+        names = {"added": told.added, "removed": told.removed, "changed": tuple(changed)}
+        return tuple(p.Group(kind, held[:_MOST_NAMES], len(held)) for kind, held in names.items() if held)
+
+    def probe(self, name: str) -> None:
+        """Run the graph and look at what an op gives, or the selected ones."""
+        self._editor.probe(name or self._chosen())
+
+    def paint(self, scene: scenes.Scene) -> dict[str, Any]:
+        """The fields of a Paint that differences and probes decide."""
+        told, index = self._editor.difference, scene.index
+        fields: dict[str, Any] = {}
+        if told is not None:
+            differ = told.ops(index)
+            fields["differs"] = scenes.differs(scene, differ["added"], differ["changed"])
+        probed = {op: held for op, held in self._editor.probed.items() if op in index.ids}
+        if probed:
+            broken = {op for op, held in probed.items() if any(stats.nans or stats.infs for stats in held)}
+            ran = {op for op, held in probed.items() if any(stats.value is not None for stats in held)}
+            fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
+            fields["probed"] = scenes.probed(scene, fine, bad)
+        return fields
+
+    def seen(self, tensor: str) -> p.Seen | None:
+        """What the last probe found of a tensor."""
+        held = self._editor.probed.get(split_tensor(tensor)[0], ())
+        return next((seen(stats) for stats in held if stats.name == tensor), None)
+
+
+def value(text: str) -> Any:
+    """What a person means by the text of a field: a Python literal, or else the text itself.
+
+    >>> value("[1, None]"), value("true"), value("float32")
+    ([1, None], True, 'float32')
+    """
+    text = text.strip()
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def said(report: Edits) -> str:
+    """What an edit did, in one line."""
+    first, *more = str(report).splitlines()
+    count = len(report.shapes[:5]) + (len(report.shapes) > 5)
+    shapes, rest = more[:count], more[count:]
+    told = [f"{first[:1].upper()}{first[1:]}."]
+    told += [f"Shapes: {', '.join(shapes)}."] if shapes else []
+    return " ".join([*told, *rest])
+
+
+def _words(mend: Any) -> str:
+    """A few words for what a mend does."""
+    kind, never = getattr(mend, "mend", ""), getattr(mend, "never", ())
+    if isinstance(mend, Clone):
+        return f"Clone into '{mend.into}'"[:_LONGEST]
+    if kind:
+        return f"Insert a {kind}"
+    if isinstance(never, tuple) and never:
+        return f"Leave out {listed(never)}"[:_LONGEST]
+    if getattr(mend, "fix", False):
+        return "Rewrite the constants too"
+    if isinstance(way := getattr(mend, "by", ()), str):
+        return f"Read {way}"[:_LONGEST]
+    if getattr(mend, "readers", False):
+        return "Remove its readers too"
+    return python_source.line(mend).removeprefix("editor.")[:_LONGEST]
+
+
+def _ports(index: GraphIndex, op: int) -> list[int]:
+    start = index.inputs.start
+    ports: list[int] = index.ports[start[op] : start[op + 1]].tolist()
+    return ports

@@ -1,0 +1,79 @@
+"""The wire: messages of the browser to requests, replies to messages."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.widget.protocol import Refused, Reply, Request, Working
+
+_MOST = 2**63  # of a number: what JavaScript and numpy can hold
+_LONGEST = 1_000_000  # characters: a line of Python with thousands of names in it
+_MOST_SAID = 10_000  # characters of a refusal
+_HALF = re.compile("[\ud800-\udfff]")  # half a character, which no reply could carry back
+
+REQUESTS: Mapping[str, type] = {kind.__name__.lower(): kind for kind in get_args(Request)}
+
+
+def decode(message: object) -> tuple[int, Request]:
+    """The id and the request of a message {"id": 7, "type": "toggle", "scope": "a"}; GraphEditError otherwise."""
+    if not isinstance(message, dict) or not is_whole(message.get("id")):
+        raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
+    kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
+    if kind is None:
+        raise GraphEditError(f"The editor knows no request {_told(message.get('type'))}; reload the page.")
+    body = {key: value for key, value in message.items() if key not in {"id", "type"}}
+    hints = get_type_hints(kind)
+    unknown = sorted(set(body) - set(hints))
+    if unknown:
+        raise GraphEditError(f"A {message['type']!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
+    values = {name: _checked(value, hints[name], name) for name, value in body.items()}
+    needed = {f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING}
+    if needed - set(values):
+        raise GraphEditError(f"A {message['type']!r} request needs {min(needed - set(values))!r}; reload the page.")
+    return message["id"], kind(**values)
+
+
+def _checked(value: Any, hint: Any, name: str) -> Any:
+    """`value` as the field's type wants it; lists become tuples."""
+    if isinstance(hint, types.UnionType):  # int | None
+        return None if value is None else _checked(value, get_args(hint)[0], name)
+    if get_origin(hint) is Literal and value in get_args(hint):
+        return value
+    if get_origin(hint) is tuple and isinstance(value, list):
+        return tuple(_checked(v, get_args(hint)[0], name) for v in value)
+    if hint is float and (is_whole(value) or isinstance(value, float)) and abs(value) <= _MOST:
+        return float(value)
+    if hint is str and isinstance(value, str) and len(value) <= _LONGEST and _HALF.search(value) is None:
+        return value
+    if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
+        return value
+    raise GraphEditError(f"The field {name!r} of a request cannot be {_told(value)}; reload the page.")
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether this is a whole number; to Python `true` is one too."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+def _told(value: object) -> str:
+    """A value in a sentence: what is nested may be nested deeper than Python can print."""
+    if isinstance(value, str | int | float | None):
+        return repr(str(value)[:80])
+    return f"a {type(value).__name__} of {len(value) if isinstance(value, list | dict) else 0:,}"
+
+
+def _fit(text: str) -> str:
+    """Text that UTF-8 has and that a panel can show."""
+    return text[:_MOST_SAID].encode(errors="replace").decode()
+
+
+def encode(number: int, reply: Reply | Working) -> dict[str, Any]:
+    """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
+    if isinstance(reply, Refused):
+        reply = dataclasses.replace(reply, why=_fit(reply.why), ops=tuple(map(_fit, reply.ops)))
+    return {"id": number, "type": type(reply).__name__.lower(), **dataclasses.asdict(reply)}

@@ -1,0 +1,393 @@
+"""What the kernel replies, and what a reply is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tfgraphwidget.widget.protocol.requests import Init, Mode
+
+if TYPE_CHECKING:
+    from tfgraphwidget.runtime.measure.probe import Stats
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """What a tensor was when the graph was run, in words: all of it when it is small, else its range.
+
+    `bars` are the counts of a histogram between the two ends of the range; none for text or where nothing is finite.
+    """
+
+    dtype: str
+    shape: str
+    value: str
+    low: str
+    mean: str
+    std: str
+    high: str
+    nans: int
+    infs: int
+    bars: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """One input or output of an op; `peers` are the ops at the other end."""
+
+    name: str
+    dtype: str
+    shape: str
+    peers: tuple[str, ...]
+    seen: Seen | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Door:
+    """A function that an op calls; `label` is what the op uses it as: "body", "cond", "f", "branches[1]"."""
+
+    label: str
+    function: str
+    ops: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Around:
+    """A v1 while loop or conditional around an op: what to call it, and how many ops it has."""
+
+    kind: Literal["while loop", "conditional"]
+    name: str
+    ops: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspected:
+    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost."""
+
+    name: str
+    op_type: str
+    device: str
+    ops: int
+    variables: int
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    control_inputs: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...]
+    doors: tuple[Door, ...]
+    around: tuple[Around, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """A small picture of grey values, 0 to 255, row by row in base64: one filter of a kernel, or a matrix."""
+
+    title: str
+    width: int
+    height: int
+    pixels: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Examined:
+    """What can be said of an op beyond its wiring.
+
+    `value` is what its variable or constant holds, `why` the sentence why there is none. `images` are previews of it.
+    `summary` and `about` are TensorFlow's documentation of the op type; `arguments` name its inputs, outputs and
+    attributes, each (sort, name, text). `created` are the lines of Python that made the op, innermost last.
+    `signature` are the arguments and results of the function that it calls, each (sort, name, dtype and shape).
+    """
+
+    name: str
+    value: Seen | None
+    why: str
+    images: tuple[Image, ...]
+    summary: str
+    about: str
+    arguments: tuple[tuple[str, str, str], ...]
+    created: tuple[str, ...]
+    signature: tuple[tuple[str, str, str], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """One array inside the buffer: `dtype` is u1, u4, i4 or f4 (little-endian), `offset` in bytes, a multiple of 4."""
+
+    name: str
+    dtype: Literal["u1", "u4", "i4", "f4"]
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """The first 200 names of one kind in graph order, and how many there are."""
+
+    kind: str
+    names: tuple[str, ...]
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One line of a legend: `tint` as in the scene's paint, and how many ops have it."""
+
+    label: str
+    tint: int
+    ops: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Legend:
+    """What the colours mean: categories as `entries`, or a ramp from `low` to `high` (texts with their unit).
+
+    `notice` is what else to know: which batch was assumed, how many ops are unknown.
+    """
+
+    by: str
+    entries: tuple[Entry, ...] = ()
+    low: str = ""
+    high: str = ""
+    notice: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """What the panel shows beside the drawing.
+
+    `path` names the rooms one stands in, outermost first; `warnings` are sentences about what can only be looked at;
+    `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
+    `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
+    Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
+    `notice` is what just happened, or "". While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    `colours` are the ways to colour the drawing, `legend` what the colours mean, or null. `hidden` ops and `pinned`
+    items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
+    """
+
+    revision: int
+    path: tuple[str, ...]
+    warnings: tuple[str, ...]
+    editable: str
+    expression: str
+    ops: int
+    variables: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    selected_ops: int
+    selected_variables: int
+    proposal: str
+    values: Init
+    undo: str
+    redo: str
+    code: tuple[str, ...]
+    ahead: tuple[str, ...]
+    comparing: bool
+    changes: tuple[Group, ...]
+    colours: tuple[str, ...]
+    legend: Legend | None
+    hidden: int
+    direction: Literal["down", "right"]
+    likely: tuple[str, ...]
+    pinned: int
+    notice: str
+
+
+_FEW = 16  # elements that are all shown
+_LONGEST = 200  # characters of them
+
+
+def seen(stats: Stats) -> Seen:
+    """A tensor in words: its elements when they are few, else their range."""
+    value, text = stats.value, stats.note
+    if value is not None and value.size <= _FEW:
+        text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
+    low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
+    return Seen(
+        dtype=stats.dtype,
+        shape="" if value is None else str(value.shape),
+        value=text,
+        low=low,
+        mean=mean,
+        std=std,
+        high=high,
+        nans=stats.nans,
+        infs=stats.infs,
+        bars=stats.histogram if low != high else (),
+    )
+
+
+def _number(number: Any) -> str:
+    if number is None:
+        return ""
+    return f"{number:.4g}" if isinstance(number, float) else str(number)
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone."""
+
+    state: State
+    fields: tuple[Field, ...]
+    focus: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Painted:
+    """Positions stay; only the fields of the selection changed."""
+
+    state: State
+    fields: tuple[Field, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Foreseen:
+    """The scene as it will be; `stamp` says in a Toggle that the view shows it. Without fields where none is told."""
+
+    stamp: str = ""
+    fields: tuple[Field, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Hit:
+    """One op found."""
+
+    name: str
+    type: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
+
+    `why` says what is wrong with the query, or "".
+    """
+
+    hits: tuple[Hit, ...]
+    total: int
+    why: str = ""
+    scopes: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Held:
+    """One state that the part holds: a "variable", whose dtype and shape are told, a "hash table", a "queue" …"""
+
+    name: str
+    kind: str
+    dtype: str
+    shape: str
+    mode: Mode
+
+
+@dataclasses.dataclass(frozen=True)
+class Previewed:
+    """What a clone would do, or the one sentence of its refusal.
+
+    `ops` ops are copied into each of `scopes`. `outside` is what comes in there: each "tensor" and "control input", and
+    each tensor that a new "placeholder" stands for. `new` and `shared` are the copy's own state and what it shares with
+    the original, by what they are; `stateful` are ops that do something beside computing tensors, by op type. `held`
+    are the first 2,000 of the `held_total` states that can be own or shared. `line` is the Python for it.
+    `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
+    """
+
+    refusal: str = ""
+    warned: tuple[str, ...] = ()
+    offer: Literal["", "loop", "conditional"] = ""
+    line: str = ""
+    ops: int = 0
+    scopes: tuple[str, ...] = ()
+    outside: tuple[Group, ...] = ()
+    new: tuple[Group, ...] = ()
+    shared: tuple[Group, ...] = ()
+    stateful: tuple[Group, ...] = ()
+    dropped: tuple[str, ...] = ()
+    held: tuple[Held, ...] = ()
+    held_total: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """One input of an op: the tensor that it reads now, and `why` it cannot read another, or ""."""
+
+    tensor: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Targeted:
+    """The ops of the drawing that cannot read a tensor, each with the reason; and the inputs of one op.
+
+    `outputs` are all tensors that the tensor's op gives; where one must be named first, there is nothing else.
+    """
+
+    tensor: str
+    outputs: tuple[str, ...]
+    op: str
+    refused: tuple[tuple[str, str], ...]
+    slots: tuple[Slot, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scripted:
+    """A Python script."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Pictured:
+    """A picture file; its bytes are the reply's buffer."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """An edit that would do where one was refused, in a few words and as Python."""
+
+    text: str
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead."""
+
+    why: str
+    ops: tuple[str, ...]
+    mends: tuple[Offer, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class There:
+    """The editor is there; the number of its state, as in State."""
+
+    revision: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Working:
+    """No reply: sent while one takes its time. `done` of `total` are done, or 0 of 0 where nobody knows how much it is.
+
+    `what` is what is being done, or "" while the request waits for its turn.
+    """
+
+    what: str
+    done: int
+    total: int
+
+
+Reply = (
+    Drawn
+    | Painted
+    | Foreseen
+    | Inspected
+    | Examined
+    | Found
+    | Previewed
+    | Targeted
+    | Scripted
+    | Pictured
+    | Refused
+    | There
+)

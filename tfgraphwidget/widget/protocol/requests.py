@@ -1,0 +1,311 @@
+"""What the browser asks."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+Mode = Literal["own", "shared"]
+Init = Literal["current", "initial", "none"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Open:
+    """Send the scene; the first thing a view says."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Toggle:
+    """Open the scope or group if it is closed, else close it; `deep`: with all that is inside.
+
+    `seen` is the stamp of the drawing with it open that the view shows already (see Foreseen), which then is what is
+    meant; or "".
+    """
+
+    scope: str
+    deep: bool = False
+    seen: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Foresee:
+    """Send the drawing as it will be once a closed scope or group is opened; nothing changes."""
+
+    scope: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfold:
+    """Open every scope and group, or close them all."""
+
+    everything: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Hide:
+    """Leave ops, scopes and groups out of the drawing, all but these ("only"), or none any more ("nothing")."""
+
+    verb: Literal["hide", "only", "nothing"]
+    names: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """Lay out so that tensors flow down or to the right."""
+
+    direction: Literal["down", "right"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pin:
+    """Keep an item's centre at this place of the drawing, in pixels of the scene."""
+
+    name: str
+    x: float
+    y: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Unpin:
+    """Let the layout decide again where an item stands; "" means all items."""
+
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Reveal:
+    """Open the scopes around an op, a tensor or a scope, so that it can be seen."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Gather:
+    """Select all ops that fit a query, add them to the selection, hide them, or show only them."""
+
+    text: str
+    use: Literal["select", "add", "hide", "only"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Enter:
+    """Go into a function that an op calls; `label` says which one when it calls several ("body"), "" is the first."""
+
+    op: str
+    label: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Leave:
+    """Go back out to the room at this place of the path; 0 is the graph itself."""
+
+    depth: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Refresh:
+    """Read the graph anew."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Boundary:
+    """Take these op or tensor names as the boundary; both empty to clear."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspect:
+    """Everything about one op or scope."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """Ops that fit a query: words, `type:Conv2D`, `dtype:`, `shape:`, `attr:`, `/regex/`; see `graph.query`."""
+
+    text: str
+    limit: int = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Select:
+    """Make these ops and scopes the selection, add them to it, or remove them.
+
+    toggle adds them, or removes them when all are in it already.
+
+    Box and lasso say set or add, a Ctrl-click says toggle.
+    """
+
+    verb: Literal["set", "add", "remove", "toggle"]
+    ops: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Derive:
+    """Make a new selection from the present one. `path` takes all ops between the two selected ones, `shortest` the
+    fewest; `scope` the name scopes around the selected ops, `whole` the v1 loops and conditionals that they take a part
+    of; `boundary` marks the selection's inputs and outputs.
+    """
+
+    verb: Literal[
+        "upstream", "downstream", "scope", "path", "shortest", "grow", "shrink", "whole", "invert", "clear", "boundary"
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """What is to be cloned, and how: the ops between the boundaries, or the selection when there are none.
+
+    `variables` says of all state in the part whether the copy gets its own, `others` are the handles of which the
+    opposite holds. `times` None is one copy, into the name scope `into` itself; `device` "" is the originals'.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    into: str
+    variables: Mode = "own"
+    others: tuple[str, ...] = ()
+    init: Init = "current"
+    placeholders: bool = False
+    reseed: bool = False
+    times: int | None = None
+    device: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Clone(Form):
+    """Copy a part into a name scope."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview(Form):
+    """What `Clone` with the same fields would do; nothing changes."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Undo:
+    """Take the last edit back."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Redo:
+    """Do again what was undone last."""
+
+
+Verb = Literal[
+    "reroute",
+    "swap",
+    "connect",
+    "bypass",
+    "detach",
+    "insert",
+    "remove",
+    "rename",
+    "place",
+    "set_attr",
+    "set_constant",
+    "replace_input",
+    "add_control_inputs",
+    "remove_control_inputs",
+    "freeze",
+    "strip_training",
+    "fold_batch_norm",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Edit the graph by the editor's method `verb`.
+
+    `what` are its first arguments, by name; nothing stands for the selection. Further arguments are named in `keys`;
+    `values` has a Python literal for each, and what is none is taken as text.
+    """
+
+    verb: Verb
+    what: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Mend:
+    """Do what a refusal offered, by its line of Python."""
+
+    line: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Jump:
+    """Undo or redo until so many edits are done."""
+
+    to: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Targets:
+    """Which ops of the drawing cannot read a tensor, and why; of `op`, if one is named, which of its inputs can.
+
+    An op stands for the only tensor that it gives; of several, one is to be named first.
+    """
+
+    tensor: str
+    op: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Script:
+    """The Python script that does the same as all edits so far."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Compare:
+    """Show what differs from the graph as it was opened, or `show` no differences any more."""
+
+    show: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """Run the graph and look at what an op gives, or with "" for its `name` what the selected ones do."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Colour:
+    """Colour the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
+
+    by: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Examine:
+    """What can be said of an op beyond its wiring: values, documentation, where it was made."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """The drawing as a file: the whole of it, or what lies in `area` (left, top, width, height in the scene)."""
+
+    suffix: Literal["svg", "png", "pdf"]
+    whole: bool = True
+    area: tuple[float, ...] = ()
+    dark: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Ping:
+    """Say whether the editor is still there."""
+
+
+Look = Open | Toggle | Unfold | Reveal | Enter | Leave | Refresh | Hide | Gather | Turn | Pin | Unpin
+Edit = Clone | Undo | Redo | Change | Mend | Jump
+Question = Foresee | Inspect | Search | Preview | Targets | Script | Examine | Picture | Ping
+Choose = Boundary | Select | Derive | Compare | Probe | Colour
+Request = Look | Choose | Question | Edit

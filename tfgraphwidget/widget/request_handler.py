@@ -1,0 +1,322 @@
+"""What the editor answers to each request of the browser."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from tfgraphwidget.editor.keeping import Kept
+from tfgraphwidget.edits.serialization import python_source
+from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.graph import control_flow
+from tfgraphwidget.graph.variables import HANDLES, handles
+from tfgraphwidget.naming import last_part, split_tensor
+from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.sources import TensorFacts, describe_op
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.clone_requests import Previews, sentence
+from tfgraphwidget.widget.edit_requests import Asked
+from tfgraphwidget.widget.inspector import Examining
+from tfgraphwidget.widget.selection_requests import Choosing, found, gather
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph.called_functions import Door
+    from tfgraphwidget.graph.selection import Selection
+
+
+_LONGEST = 20_000  # characters of an expression
+_MOST_NAMES = 200  # of readers, control inputs: what a panel can show
+
+Answer = tuple[p.Reply, list[bytes]]
+
+
+class Answers:
+    """One view's worth of memory: the scene drawn last, so that a change of selection repaints it only."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+        self._scene: scenes.Scene | None = None
+        self._likely: tuple[str, ...] = ()
+        self._previews = Previews(editor)
+        self._asked = Asked(editor)
+        self._choosing = Choosing(editor)
+        self._examining = Examining(editor)
+        self.refused = self._asked.refused
+        self.revision = 0
+
+    def kept(self) -> Kept:
+        """What is seen and chosen now, to be put back when a request is broken off."""
+        return Kept(self._editor, self._asked, self._choosing)
+
+    def to(self, request: p.Request) -> Answer:
+        """The reply and its buffers; raises GraphEditError for a refusal."""
+        match request:
+            case p.Inspect(name):
+                return self._inspected(name), []
+            case p.Search():
+                return found(self._editor, request), []
+            case p.Preview():
+                return self._previews.answer(request), []
+            case p.Targets():
+                return self._asked.targets(request, self._scene or self._editor.scene()), []
+            case p.Script():
+                return p.Scripted(self._editor.code()), []
+            case p.Examine(name):
+                return self._examining.answer(name), []
+            case p.Foresee() | p.Picture() | p.Ping():
+                return self._beside(request)
+            case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
+                self._choose(request)
+                return self._painted()
+            case p.Clone() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
+                return self._edited(request)
+            case _:
+                return self._moved(request)
+
+    def _beside(self, asked: p.Foresee | p.Picture | p.Ping) -> Answer:
+        match asked:
+            case p.Foresee(scope):
+                return self._foreseen(scope)
+            case p.Picture():
+                told, data = pictured(self._editor, asked)
+                return told, [data]
+        return p.There(self.revision), []
+
+    def _choose(self, request: p.Choose) -> None:
+        match request:
+            case p.Compare(show):
+                self._asked.compare(show=show)
+            case p.Probe(name):
+                self._asked.probe(name)
+            case p.Colour(by):
+                self._editor.color_by(by)
+            case p.Boundary(inputs, outputs):
+                self._editor.mark(inputs, outputs)
+            case p.Select(verb, ops, scopes):
+                self._choosing.select(verb, ops, scopes)
+            case p.Derive(verb):
+                self._choosing.derive(verb)
+
+    def _moved(self, request: p.Look) -> Answer:
+        editor = self._editor
+        match request:
+            case p.Toggle(scope, deep, seen):
+                # Who has seen it open means to open it, also when another view was quicker.
+                (editor.close if scope in editor.room.opened and not seen else editor.open)(scope, deep=deep)
+                return self._drawn(seen=seen)
+            case p.Reveal(name):
+                return self._drawn(focus=editor.reveal(name))
+            case p.Gather():
+                return self._drawn() if gather(editor, request) else self._painted()
+            case p.Enter(op, label):
+                editor.enter(op, label)
+            case p.Leave(depth):
+                editor.leave(depth)
+            case p.Refresh():
+                editor.refresh()
+            case _:
+                self._arrange(request)
+        return self._drawn()
+
+    def _arrange(self, request: p.Look) -> None:
+        editor = self._editor
+        match request:
+            case p.Unfold(everything):
+                (editor.open_all if everything else editor.close_all)()
+            case p.Hide(verb, names):
+                self._hide(verb, names)
+            case p.Turn(direction):
+                editor.direction = direction
+            case p.Pin(name, x, y):
+                editor.pin(name, x, y)
+            case p.Unpin(name):
+                editor.unpin(name)
+
+    def _hide(self, verb: str, names: tuple[str, ...]) -> None:
+        editor = self._editor
+        if verb == "nothing":
+            editor.show_all()
+        else:
+            if not names and editor.selection is None:
+                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+            (editor.hide if verb == "hide" else editor.show_only)(*(names or (editor.selection,)))
+
+    def _edited(self, request: p.Edit) -> Answer:
+        editor = self._editor
+        match request:
+            case p.Clone():
+                return self._cloned(request)
+            case p.Change():
+                return self._drawn(notice=self._asked.change(request))
+            case p.Mend(line):
+                return self._drawn(notice=self._asked.mend(line))
+            case p.Undo():
+                notice = f"Undone: {editor.undo()}"
+            case p.Redo():
+                notice = f"Done again: {editor.redo()}"
+            case p.Jump(to):
+                editor.jump(to)
+                edits = len(editor.history.done) + len(editor.history.undone)
+                notice = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
+        return self._drawn(notice=" ".join([notice, *editor.lost]))
+
+    def _cloned(self, asked: p.Clone) -> Answer:
+        made = self._editor.do(self._previews.command(asked))
+        first = made[0] if isinstance(made, list) else made
+        notice = sentence(first.report, asked.init)
+        if isinstance(first, Copy):
+            return self._drawn(focus=self._editor.reveal(first.scope), notice=notice)
+        # The clone of a function's body stands in no graph.
+        return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
+
+    def _foreseen(self, scope: str) -> Answer:
+        scene = self._editor.foresee(scope)
+        if scene is None:
+            return p.Foreseen(), []
+        fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
+        return p.Foreseen(_stamp(scene), _fields(fields)), [data]
+
+    def _drawn(self, focus: str = "", notice: str = "", seen: str = "") -> Answer:
+        editor = self._editor
+        self._asked.follow()
+        self._scene = scene = editor.scene()
+        self._likely = editor.likely(scene)
+        if seen and seen == _stamp(scene):
+            return self._painted()
+        fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
+        return p.Drawn(self._state(notice), _fields(fields), focus), [data]
+
+    def _painted(self) -> Answer:
+        if self._scene is None or self._scene.index is not self._editor.index:
+            return self._drawn()  # other cells have added ops since
+        fields, data = scenes.to_bytes(self._paint(self._scene))
+        return p.Painted(self._state(""), _fields(fields)), [data]
+
+    def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
+        return {**self._editor.paint(scene).arrays(), **self._asked.paint(scene)}
+
+    def _state(self, notice: str) -> p.State:
+        # Over 30 lines: one for each field.
+        editor, index = self._editor, self._editor.index
+        selection, history = editor.selection, editor.history
+        return p.State(
+            revision=self.revision,
+            path=editor.breadcrumb,
+            warnings=editor.notices,
+            # The clone of a function's body is a tf.Module; the body itself stays as it is.
+            editable="" if editor.in_function else editor.read_only(),
+            expression=_shown(selection),
+            ops=len(index),
+            variables=len(handles(index)),
+            inputs=editor.inputs,
+            outputs=editor.outputs,
+            selected_ops=len(selection) if selection else 0,
+            selected_variables=len(selection.variables) if selection else 0,
+            values=editor.default_init(),
+            proposal=editor.free_scope(),
+            undo=python_source.line(history.done[-1].command) if history.done else "",
+            redo=python_source.line(history.undone[-1].command) if history.undone else "",
+            code=python_source.lines(step.command for step in history.done),
+            ahead=python_source.lines(step.command for step in reversed(history.undone)),
+            comparing=editor.difference is not None,
+            changes=self._asked.changes(),
+            colours=editor.colours,
+            legend=self._examining.legend(),
+            hidden=editor.hidden_ops,
+            direction=editor.direction,
+            likely=self._likely,
+            pinned=len(editor.room.pinned),
+            notice=notice,
+        )
+
+    def _inspected(self, name: str) -> p.Inspected:
+        index = self._editor.index
+        if split_tensor(name)[0] not in index.ids:
+            inside = self._editor.room.holding(name)
+            counts = (len(inside), len(inside.variables))
+            inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
+            return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
+        op = index.op(name)
+        facts = describe_op(index, op)
+        return p.Inspected(
+            name=index.names[op],
+            op_type=index.types[op],
+            device=facts.device,
+            ops=1,
+            variables=int(index.types[op] in HANDLES),
+            inputs=tuple(map(_tensor, facts.inputs)),
+            outputs=tuple(_tensor(facts, self._asked.seen(facts.name)) for facts in facts.outputs),
+            control_inputs=facts.control_inputs[:_MOST_NAMES],
+            attributes=facts.attributes,
+            doors=tuple(self._door(door) for door in self._editor.doors(index.names[op])),
+            around=tuple(_around(frame) for frame in control_flow.around(index, op)),
+        )
+
+    def _door(self, door: Door) -> p.Door:
+        body = self._editor.room.body.function(door.function)
+        return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
+
+
+def _stamp(scene: scenes.Scene) -> str:
+    """The same for two scenes when everything stands at the same place in both."""
+    return hashlib.blake2b(scenes.to_bytes(scene.arrays())[1], digest_size=12).hexdigest()
+
+
+def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
+    return tuple(p.Field(name, cast("Any", dtype), shape, offset) for name, dtype, shape, offset in layouts)
+
+
+def _named(tensor: str) -> Any:
+    """A tensor at a scope's border: its name and its op; the rest is one click away."""
+    return p.Tensor(tensor, "", "", (split_tensor(tensor)[0],))
+
+
+def _shown(selection: Selection | None) -> str:
+    """The Python that gives a selection; of a list of names too long to read, what also gives it."""
+    text = selection.expression if selection else ""
+    return text if len(text) <= _LONGEST else "editor.selection"
+
+
+def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
+    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
+
+
+def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
+    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
+    return p.Around(kind, frame.name, len(frame.ops))
+
+
+_FARTHEST = 100_000_000.0  # pixels of the scene
+_LEAST = 1.0  # pixel of the scene: no page draws closer
+_SLIMMEST = 1_000.0
+_MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
+
+
+def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
+    """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
+    from tfgraphwidget.scene.rendering import matplotlib_axes
+
+    if not asked.whole and not _is_view(asked.area):
+        raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
+    left, top, width, height = asked.area if not asked.whole else (0.0, 0.0, 0.0, 0.0)
+    area = None if asked.whole else (left, top, width, height)
+    scene = editor.scene()
+    file = io.BytesIO()
+    matplotlib_axes.write(scene, file, asked.suffix, paint=editor.paint(scene), dark=asked.dark, area=area)
+    if len(file.getvalue()) > _MOST_BYTES:
+        raise GraphEditError(
+            f"This picture is larger than a browser takes; write it with editor.save('graph.{asked.suffix}')."
+        )
+    title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
+    return p.Pictured(f"{title}.{asked.suffix}"), file.getvalue()
+
+
+def _is_view(area: tuple[float, ...]) -> bool:
+    """Whether somebody can have this area in view: there is no screen of one by a million pixels, nor of none."""
+    if len(area) != 4 or max(map(abs, area)) > _FARTHEST:
+        return False
+    return min(area[2:]) >= _LEAST and max(area[2:]) / min(area[2:]) < _SLIMMEST

@@ -1,0 +1,107 @@
+"""The selection as a panel asks for it: clicks, boxes, what follows from what is selected, and the search box."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tfgraphwidget.errors import NoPath, NothingTo
+from tfgraphwidget.graph import query
+from tfgraphwidget.naming import last_part
+from tfgraphwidget.widget import protocol as p
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.graph.selection import Selection
+
+
+class Choosing:
+    """What is selected, from what a person has clicked."""
+
+    def __init__(self, editor: GraphEditor) -> None:
+        self._editor = editor
+
+    def select(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> None:
+        """Make these ops and scopes the selection, add them to it, or remove them."""
+        self._editor.selection = self._chosen(verb, ops, scopes)
+
+    def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+        """The selection with these ops and scopes set, added, removed or toggled."""
+        editor, old = self._editor, self._editor.selection
+        held = [editor.room.members_of(scope) for scope in scopes]  # of a group: what it stands for
+        ops = (*ops, *(op for some, _ in held for op in some))
+        scopes = tuple(scope for _, some in held for scope in some)
+        parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])
+        if not parts:
+            return None if verb == "set" else old
+        new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
+        if verb == "toggle":
+            verb = "remove" if old is not None and not (new - old) else "add"
+        if verb == "remove":
+            return None if old is None else old - new
+        return new if old is None or verb == "set" else old | new
+
+    def derive(self, verb: str) -> None:
+        """Make a new selection from the present one."""
+        editor, old = self._editor, self._editor.selection
+        if verb == "clear":
+            editor.selection = None
+            return
+        if old is None:
+            old = editor.ops()
+            if verb != "invert":
+                raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        match verb:
+            case "boundary":
+                inputs, outputs = old.ends
+                if not outputs:
+                    raise NoPath(
+                        "No tensor comes in, goes through the selected ops and out again; select more of them."
+                    )
+                editor.mark(inputs, outputs)
+            case "path" | "shortest":
+                editor.selection = self._joined(old, every=verb == "path")
+            case "invert":
+                editor.selection = ~old
+            case "scope":
+                editor.selection = old.around()
+            case _:
+                editor.selection = getattr(old, verb)()
+
+    def _joined(self, ends: Selection, *, every: bool) -> Selection:
+        """What lies on the way from the one selected op to the other, whichever comes first."""
+        if len(ends) != 2:
+            raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
+        a, b = ends.ops
+        join = self._editor.paths if every else self._editor.path
+        try:
+            return join(a, b)
+        except NoPath:
+            return join(b, a)
+
+
+MOST_HITS = 1_000
+"""What a list can show, and the drawing mark."""
+
+
+def found(editor: GraphEditor, asked: p.Search) -> p.Found:
+    """The first ops that fit a query, the nearest first, and how many there are in how many scopes."""
+    index = editor.index
+    ops, why = query.found(index, asked.text)
+    some = ops[: max(0, min(asked.limit, MOST_HITS))]
+    scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
+    return p.Found(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
+
+
+def gather(editor: GraphEditor, asked: p.Gather) -> bool:
+    """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError."""
+    ops, old = editor.find(asked.text), editor.selection
+    match asked.use:
+        case "hide":
+            editor.hide(ops)
+        case "only":
+            editor.show_only(ops)
+        case "add":
+            editor.selection = ops if old is None else old | ops
+        case "select":
+            editor.selection = ops
+    return asked.use in ("hide", "only")

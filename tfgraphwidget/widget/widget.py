@@ -1,0 +1,154 @@
+"""GraphWidget: the editor in the browser. A message in, one editor call, one reply out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from tfgraphwidget.cancellation import Cancelling
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.progress import told_to
+from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.main_thread import in_turn
+from tfgraphwidget.widget.protocol import codec
+from tfgraphwidget.widget.request_handler import Answer, Answers
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor import GraphEditor
+
+_LOOK_EVERY = 0.5  # seconds
+_SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
+_CANCELLED = "Cancelled; nothing has changed."
+_DONE = "Cancelled when the edit was done already; History has it, and undo takes it back."
+_BUNDLE = Path(__file__).parents[1] / "static" / "widget.js"
+
+
+class GraphWidget(anywidget.AnyWidget):
+    """An ordinary ipywidgets widget. The graph itself never travels in a trait: a view asks for what it draws.
+
+    `inputs` and `outputs` are the names of the boundary, `selection` those of the ops between, in graph order;
+    all three can be observed. `height` is in pixels.
+    """
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    revision = traitlets.Int(0).tag(sync=True)
+    height = traitlets.Int(600).tag(sync=True)
+    software_canvas = traitlets.Bool(True).tag(sync=True)
+    inputs = traitlets.Tuple(())
+    outputs = traitlets.Tuple(())
+    selection = traitlets.Tuple(())
+
+    def __init__(self, editor: GraphEditor, **traits: Any) -> None:
+        if not _BUNDLE.is_file():
+            raise GraphEditError(
+                "The widget's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
+            )
+        super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
+        self._editor = editor
+        self._answers = Answers(editor)
+        editor.listeners.append(self._follow)
+        self.on_msg(self._receive)
+        self._follow()
+        self._watching: asyncio.Task[None] | None = None
+        with contextlib.suppress(RuntimeError):  # no kernel around: a script, a test
+            # Kept on the widget: asyncio itself holds tasks weakly.
+            self._watching = asyncio.get_running_loop().create_task(_watch(weakref.ref(self)))
+
+    def close(self) -> None:
+        """Show nothing any more, and follow no editor; the editor makes another widget when it is to be shown."""
+        super().close()
+        editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
+        if editor is not None and self._follow in editor.listeners:
+            editor.listeners.remove(self._follow)
+
+    def catch_up(self) -> None:
+        """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""
+        if self._editor.is_behind():
+            self._follow()
+
+    def _follow(self) -> None:
+        """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
+        editor = self._editor
+        self.inputs, self.outputs = editor.inputs, editor.outputs
+        self.selection = editor.selection.ops if editor.selection is not None else ()
+        self.revision = self._answers.revision = self.revision + 1
+
+    def _receive(self, _: Any, message: Any, __: Any) -> None:
+        """Answer one message of the browser with exactly one reply, when its turn comes."""
+        given = message.get("id") if isinstance(message, dict) else None
+        number = given if codec.is_whole(given) else -1
+        in_turn(
+            lambda: self._answer(number, message),
+            lambda: self.send(codec.encode(number, protocol.Working("", 0, 0))),
+        )
+
+    def _answer(self, number: int, message: Any) -> None:
+        replied = False
+        try:
+            with Cancelling() as cancelling:
+                reply, buffers = self._reply(cancelling, number, message)
+                self.send(codec.encode(number, reply), buffers)
+                replied = True
+        except KeyboardInterrupt:  # in the moment before Cancelling is there, or behind it
+            if not replied:
+                self.send(codec.encode(number, protocol.Refused(_CANCELLED, ())))
+
+    def _reply(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+        try:
+            return self._answered(cancelling, number, message)
+        except GraphEditError as error:
+            return self._answers.refused(error), []
+        except Exception as error:
+            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
+            self.log.exception("tfgraphwidget: a request failed")
+            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
+            return protocol.Refused(why, ()), []
+
+    def _answered(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
+        """The reply, or what is said when a person does not want to wait for it."""
+        kept = self._answers.kept()
+        try:
+            with cancelling.once(), told_to(self._telling(number)):
+                return self._answers.to(codec.decode(message)[1])
+        except KeyboardInterrupt:
+            unchanged = kept.put_back()
+            self._editor.changed()  # listeners may have been told of what is no more
+            return protocol.Refused(_CANCELLED if unchanged else _DONE, ()), []
+
+    def _telling(self, number: int) -> Callable[[str, int, int], None]:
+        """What sends the progress of a request, if it takes long enough to be worth a word, and not too often."""
+        last = time.monotonic()
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= _SPEAK_EVERY:
+                last = now
+                self.send(codec.encode(number, protocol.Working(what, done, total)))
+
+        return tell
+
+
+async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
+    """Look twice a second, while the kernel is idle, whether the graph has grown; as long as the widget lives.
+
+    In the kernel and not in the page: messages from a page make the kernel look busy, and keep it from being culled.
+    """
+    while True:
+        await asyncio.sleep(_LOOK_EVERY)
+        widget = widget_ref()
+        if widget is None or widget.comm is None:
+            return
+        try:
+            widget.catch_up()
+        except Exception:
+            widget.log.exception("tfgraphwidget: the graph could not be read anew")
+        del widget
