@@ -109,7 +109,8 @@ def test_every_module_has_a_row(path):
 
 def test_the_table_for_those_who_contribute_has_the_same_rows():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    # "     6  editor   what it does": two spaces or more between all; a row's later lines have no number, and lie lower.
+    # "     6  editor   what it does": two spaces or more between all; a row's later lines have no number, and lie
+    # lower.
     found: dict[str, tuple[int, int]] = {}
     for block in re.findall(r"^ {4}\d  .+\n(?: {7}\w.+\n)*", text, re.MULTILINE):
         number, *lines = [int(block.split()[0]), *block.strip().splitlines()]

@@ -22,8 +22,8 @@ class Listeners(list[Callable[[], None]]):
         self._is_due = False
 
     def notify(self) -> None:
-        """Call every listener; inside `collected`, when that ends. The change is made, so their errors are only logged."""
-        if self._is_collecting:
+        """Call every listener; inside `collected`, when that ends. The change is made, so their errors are only
+        logged.""" if self._is_collecting:
             self._is_due = True
             return
         for listener in tuple(self):
