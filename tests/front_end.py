@@ -72,13 +72,13 @@ def message_of(number: int, request: p.Request) -> dict[str, Any]:
 
 def graph_of(editor: GraphEditor) -> dict[str, Any]:
     """The graph as a person sees it: ops with all that they are, functions, names in the collections, values."""
-    graph = getattr(editor._source.body, "graph", None)
+    graph = getattr(editor.core.source.body, "graph", None)
     return {
-        "ops": sorted(_bytes(node) for node in editor.outermost.nodes),
+        "ops": sorted(_bytes(node) for node in editor.core.target.index.nodes),
         "here": sorted(_bytes(node) for node in editor.index.nodes),
-        "functions": sorted(editor.outermost.functions),
+        "functions": sorted(editor.core.target.index.functions),
         "collections": {} if graph is None else _collections(graph),
-        "values": {} if graph is None else _values(graph, editor._source.session),
+        "values": {} if graph is None else _values(graph, editor.core.source.session),
         "copies": sorted(editor.copies),
         "lines": editor.lines,
     }
@@ -86,7 +86,7 @@ def graph_of(editor: GraphEditor) -> dict[str, Any]:
 
 def all_of(editor: GraphEditor) -> dict[str, Any]:
     """All that a refused message must leave alone, what TensorFlow hides and what is only seen included."""
-    graph, room = getattr(editor._source.body, "graph", None), editor.room
+    graph, room = getattr(editor.core.source.body, "graph", None), editor.core.view
     return {
         **graph_of(editor),
         "GraphDef": b"" if graph is None else _bytes(graph.as_graph_def()),
@@ -100,7 +100,7 @@ def all_of(editor: GraphEditor) -> dict[str, Any]:
         "legend": editor.legend,
         "difference": id(editor.difference),
         "probed": sorted(editor.probed),
-        "fresh": editor.fresh,
+        "fresh": editor.core.executor.latest_ops,
     }
 
 

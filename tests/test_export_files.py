@@ -86,7 +86,7 @@ def test_a_file_that_was_not_imported_is_written_as_it_is(line: tf.Graph, tmp_pa
     editor = tgw.edit(whole)
     written = editor.save(tmp_path / "g.pb").read_bytes()
     assert written == whole.SerializeToString(deterministic=True)
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     assert tgw.edit(tmp_path / "g.pb").save(tmp_path / "h.pb").read_bytes() == written
 
 

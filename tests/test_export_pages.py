@@ -22,6 +22,7 @@ import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
 from tests.odd import GRAPHS, graph_def
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.saving import page_input
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html import page as pages
 from tfgraphwidget.export.html.page_data import Unpacked, packed, unpacked
@@ -39,7 +40,7 @@ def here(data: bytes) -> Unpacked:
 
 def read(editor: GraphEditor) -> Unpacked:
     """What a page of an editor would carry of the room that one stands in."""
-    return here(packed(editor._viewed()))
+    return here(packed(page_input(editor.core)))
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
 def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
     mlp_editor.color_by("type")
-    data = packed(mlp_editor._viewed())
+    data = packed(page_input(mlp_editor.core))
     head, columns = here(data)
     assert mlp_editor.selection is not None
     assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
@@ -102,12 +103,12 @@ def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor:
 def test_reckoning_the_colours_changes_nothing_in_the_editor(mlp_editor: GraphEditor) -> None:
     mlp_editor.color_by("dtype")
     before = mlp_editor.legend
-    packed(mlp_editor._viewed())
+    packed(page_input(mlp_editor.core))
     assert mlp_editor.legend == before
 
 
 def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
-    assert packed(mlp_editor._viewed()) == packed(mlp_editor._viewed())
+    assert packed(page_input(mlp_editor.core)) == packed(page_input(mlp_editor.core))
 
 
 @pytest.mark.parametrize("name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"}))
@@ -181,7 +182,7 @@ def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEdito
 
 def test_today_s_pages_have_the_golden_form() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
-        was, now = unpacked(base64.b64decode(golden["data"])), unpacked(packed(editor._viewed()))
+        was, now = unpacked(base64.b64decode(golden["data"])), unpacked(packed(page_input(editor.core)))
         assert sorted(was[0]) == sorted(now[0])
         for (old, _), (new, _) in zip(was[1], now[1], strict=True):
             assert sorted(old) == sorted(new)
@@ -204,7 +205,7 @@ def repeated(x: Any, step: Any) -> Any:
 
 def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
-    page, rooms = unpacked(packed(editor._viewed()))
+    page, rooms = unpacked(packed(page_input(editor.core)))
     assert page["way"] == [["tf.function 'called'", 0]]
     first = rooms[0].head
     calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["doors"]]
@@ -212,8 +213,8 @@ def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     for op, name, room in calls:
         editor.enter(op)
         assert rooms[room].head["names"] == list(editor.index.names)
-        assert rooms[room].head["opened"] == sorted(editor.room.shown.opened)
-        assert name in editor.room.body.functions()
+        assert rooms[room].head["opened"] == sorted(editor.core.view.shown.opened)
+        assert name in editor.core.view.body.functions()
         loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["doors"]]
         assert loops == [("while", "body"), ("while", "cond")]
         editor.leave()
@@ -231,7 +232,7 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
     def inner(x: Any) -> Any:
         return tf.nn.relu(x)
 
-    _, rooms = unpacked(packed(tgw.edit(both)._viewed()))
+    _, rooms = unpacked(packed(page_input(tgw.edit(both).core)))
     assert [len(room.head["doors"]) for room in rooms] == [2, 0]
     assert {door[4] for door in rooms[0].head["doors"]} == {1}
 
@@ -248,7 +249,7 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor, door = inside_of_called()
     editor.enter("while", "body")
     editor.open_all()
-    page, rooms = unpacked(packed(editor._viewed()))
+    page, rooms = unpacked(packed(page_input(editor.core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
     assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
     outer = next(entry for entry in rooms[1].head["doors"] if entry[1] == "body")
@@ -259,14 +260,14 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor, door = inside_of_called()
     editor.rename("x", "renamed")
     editor.leave()
-    _, rooms = unpacked(packed(editor._viewed()))
+    _, rooms = unpacked(packed(page_input(editor.core)))
     behind = next(entry[4] for entry in rooms[0].head["doors"] if rooms[0].head["names"][entry[0]] == door)
     assert "renamed" in rooms[behind].head["names"]
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
-    _, rooms = unpacked(packed(tgw.edit(called)._viewed()))
+    _, rooms = unpacked(packed(page_input(tgw.edit(called).core)))
     ways = [door for room in rooms for door in room.head["doors"]]
     left = [door for door in ways if door[4] < 0]
     assert 0 < len(left) < len(ways)
@@ -283,7 +284,7 @@ def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
     function.ret["y"] = "more:y:0"
     held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     held.node.add(name="call", op="again", input=["x"])
-    _, rooms = unpacked(packed(tgw.edit(held)._viewed()))
+    _, rooms = unpacked(packed(page_input(tgw.edit(held).core)))
     assert [len(room.head["doors"]) for room in rooms] == [1, 1]
     assert rooms[1].head["doors"][0][4] == 1
 
@@ -329,7 +330,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
     arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
     return {
         "name": name,
-        "data": base64.b64encode(packed(editor._viewed())).decode(),
+        "data": base64.b64encode(packed(page_input(editor.core))).decode(),
         "names": list(scene.names),
         "labels": list(scene.labels),
         **{array: getattr(scene, array).tolist() for array in arrays},

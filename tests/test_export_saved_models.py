@@ -16,6 +16,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, v1
 from tests.sources.conftest import Affine, affine, tf1_saved_model, tf2_saved_model
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.saving import requested_signatures
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.export.verification import round_trip
 from tfgraphwidget.sources import Signature
@@ -61,10 +62,10 @@ def test_a_signature_that_takes_what_another_computes(
 
 
 def test_keys_and_their_order_are_those_given(editor: GraphEditor) -> None:
-    (signature,) = editor._asked({"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
+    (signature,) = requested_signatures(editor.core, {"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
     assert signature == Signature("serving_default", (("b", "x:0"),), (("z", "net/logits:0"), ("a", "net/one/out:0")))
-    assert editor._asked(None, None, [signature]) == (signature,)
-    assert [s.name for s in editor._asked(None, None, {"one": signature})] == ["one"]
+    assert requested_signatures(editor.core, None, None, [signature]) == (signature,)
+    assert [s.name for s in requested_signatures(editor.core, None, None, {"one": signature})] == ["one"]
 
 
 def test_ops_of_one_last_name_get_numbered_keys(diamond: tf.Graph, tmp_path: Path) -> None:

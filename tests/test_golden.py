@@ -18,7 +18,7 @@ from tests.conftest import build_mlp
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol
 from tfgraphwidget.widget.protocol import codec
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 GOLDEN = Path(__file__).parent / "golden" / "drawn.json"
 
@@ -40,7 +40,7 @@ def made_now() -> tuple[dict[str, Any], bytes]:
     editor = tgw.edit(build_mlp(resource=True))
     editor.open("net/one")
     editor.mark("x:0", "net/logits:0")
-    reply, (buffer,) = Answers(editor).to(protocol.Open())
+    reply, (buffer,) = RequestHandler(editor).handle(protocol.Open())
     return json.loads(json.dumps(codec.encode(7, reply))), buffer
 
 

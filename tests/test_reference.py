@@ -21,23 +21,9 @@ from tfgraphwidget.runtime.live.clone_result import Copy
 ROOT = Path(__file__).parents[1]
 CLASSES = {"GraphEditor": GraphEditor, "Copy": Copy, "Selection": Selection}
 IN_CLASS = "the class's own example shows it"
-FOR_PANELS = "what panels and commands ask; nobody writes it in a cell"
 
 # Public names that do without an example, and why.
 WITHOUT = {
-    "GraphEditor.changed": "tells listeners; the editor calls it itself",
-    "GraphEditor.default_init": FOR_PANELS,
-    "GraphEditor.do": "carries out a command that a panel has made; `clone` is what a person calls",
-    "GraphEditor.in_function": FOR_PANELS,
-    "GraphEditor.is_behind": FOR_PANELS,
-    "GraphEditor.likely": FOR_PANELS,
-    "GraphEditor.measured": "the example of `measure` shows it",
-    "GraphEditor.outermost": FOR_PANELS,
-    "GraphEditor.paint": "colours as numbers, for what draws a scene",
-    "GraphEditor.read_only": FOR_PANELS,
-    "GraphEditor.room": FOR_PANELS,
-    "GraphEditor.tints": "colours as numbers, for what draws a scene",
-    "GraphEditor.told": "`preview` for a command that a panel has made",
     "Copy.model": "what `tgw.sync` asks of a copy",
     "Selection.control_inputs": IN_CLASS,
     "Selection.ends": IN_CLASS,

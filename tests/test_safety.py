@@ -87,6 +87,6 @@ def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     again = names["editor"]
     assert isinstance(again, tgw.GraphEditor)
     assert [node.SerializeToString() for node in again.outermost.nodes] == [
-        node.SerializeToString() for node in editor.outermost.nodes
+        node.SerializeToString() for node in editor.core.target.index.nodes
     ]
     assert {found.name for found in tmp_path.iterdir()} == {path.name}

@@ -14,9 +14,12 @@ import reprlib
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping
 from os import PathLike
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.naming import did_you_mean
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _WORDS: Mapping[Any, str] = {
     str: "a string",
@@ -46,13 +49,28 @@ class Checked:
                 setattr(cls, name, checked(member, refusal))
 
 
+def in_words(**meanings: str) -> Callable[[_Method], _Method]:
+    """Let a method's arguments be refused in these words, and options that it does not have with a suggestion."""
+
+    def mark(method: _Method) -> _Method:
+        method.__dict__["_in_words"] = meanings
+        return method
+
+    return mark
+
+
 def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
+    meanings: Mapping[str, str] | None = getattr(function, "_in_words", None)
     if all(p.annotation in (p.empty, "Any") for p in signature.parameters.values()):
         return function
 
     def verify(given: tuple[Any, ...], options: dict[str, Any]) -> None:
+        unknown = options.keys() - signature.parameters.keys() if meanings is not None else ()
+        for name in unknown:
+            hint = did_you_mean(name, list(signature.parameters)[1:])
+            raise refusal(f"{function.__name__} has no option {name!r}.{hint}")
         try:
             bound = signature.bind(*given, **options).arguments
         except TypeError:
@@ -61,6 +79,9 @@ def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditEr
             if name in bound:
                 several = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
                 for value in bound[name] if several else (bound[name],):
+                    if meanings is not None and name in meanings and not fits(value, hint):
+                        where = f"{name}={shown(value)} is not what {function.__name__} takes"
+                        raise refusal(f"{where}; give {meanings[name]}.")
                     check(function.__name__, name, value, hint, refusal)
 
     def call(*given: Any, **options: Any) -> Any:

@@ -34,7 +34,7 @@ def seconds(work: object) -> float:
 @pytest.mark.parametrize("made", [lambda: wide(100_000), lambda: many_inceptions(30)], ids=["wide", "inceptions"])
 def test_index_of_a_live_graph_of_100000_ops(made: object) -> None:
     graph = live(made())  # type: ignore[operator]
-    body = tgw.edit(graph)._source.body
+    body = tgw.edit(graph).core.source.body
     pairs = [(seconds(lambda: build(body.nodes())), seconds(graph.as_graph_def)) for _ in range(9)][1:]
     ours, peer = (statistics.median(column) for column in zip(*pairs, strict=True))
     ratio = statistics.median(a / b for a, b in pairs)

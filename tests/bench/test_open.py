@@ -26,13 +26,13 @@ def test_a_file_of_50000_ops_to_its_first_drawing(tmp_path: Path) -> None:
         start = time.perf_counter()
         editor = tgw.edit(path)
         scene = editor.scene()
-        drawn = scenes.to_bytes({**scene.arrays(), **editor.paint(scene).arrays()})[1]
+        drawn = scenes.to_bytes({**scene.arrays(), **editor.core.paint(scene).arrays()})[1]
         ours.append(time.perf_counter() - start)
         start = time.perf_counter()
         live(v1.GraphDef.FromString(path.read_bytes()))
         peer.append(time.perf_counter() - start)
     assert drawn
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     ops, size = len(editor.index), path.stat().st_size / 1e6
     print(f"\n{ops:,} ops, {size:.0f} MB: {statistics.median(ours):.2f} s to the first drawing's bytes")
     print(f"parsing and importing it into TensorFlow alone: {statistics.median(peer):.2f} s")

@@ -80,7 +80,7 @@ def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server
     widget = resting(page, jupyter_server, "foresight_changed")
     notebook = widget.notebook
     # No revision is told: as if the word of it were still on its way.
-    notebook.kernel_eval("0", before="editor.room.hide(('two/product',))")
+    notebook.kernel_eval("0", before="editor.core.view.hide(('two/product',))")
     widget.click("two", double=True)
     widget.settled()
     assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/product')") is None

@@ -29,7 +29,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     for way in ("type", "dtype", "parameters", "FLOPs"):
         ways.select_option(way)
         widget.settled()
-        assert widget.notebook.kernel_eval("editor.paint(editor.scene()).tint.any().item()")
+        assert widget.notebook.kernel_eval("editor.core.paint(editor.scene()).tint.any().item()")
         shoot(root, f"colour_{way}")
     expect(legend).to_contain_text("batch = 1")
     ways.select_option("type")
@@ -38,7 +38,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     ways.select_option("")
     widget.settled()
     expect(legend).to_contain_text("activation")
-    assert not widget.notebook.kernel_eval("editor.paint(editor.scene()).tint.any().item()")
+    assert not widget.notebook.kernel_eval("editor.core.paint(editor.scene()).tint.any().item()")
 
 
 def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterServer) -> None:
@@ -51,7 +51,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     shoot(root, "dragged")
     mouse.up()
     widget.settled()
-    assert widget.notebook.kernel_eval("list(editor.room.pinned)") == ["other"]
+    assert widget.notebook.kernel_eval("list(editor.core.view.pinned)") == ["other"]
     shoot(root, "pinned")
     widget_zoom = widget.number("zoom")
     # Where it is relative to what nobody moved stays, over a reload of the page too.

@@ -147,7 +147,7 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
     notebook.kernel_eval("0", before="sess.close()")
     widget.clone("copy")
     refused("The session is closed")
-    notebook.kernel_eval("0", before="editor._live.source.session = sess = v1.Session(graph=graph)")
+    notebook.kernel_eval("0", before="editor.core.target.source.session = sess = v1.Session(graph=graph)")
     widget.clone("copy")
     refused("no value in this session")
     notebook.kernel_eval("0", before="sess.run(init); graph.finalize()")

@@ -11,7 +11,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 WITHOUT_A_RUN = (
     "type", "device", "structure", "dtype", "scope", "trainable", "parameters", "output bytes", "FLOPs", "diff",
@@ -21,7 +21,7 @@ WITHOUT_A_RUN = (
 def shown(editor: tgw.GraphEditor) -> dict[str, tuple[int, str]]:
     """Tint and note of the items, by name; of badges none."""
     scene = editor.scene()
-    paint = editor.paint(scene)
+    paint = editor.core.paint(scene)
     rows = zip(scene.names, scene.kind.tolist(), paint.tint.tolist(), paint.notes, strict=True)
     return {name: (tint, note) for name, kind, tint, note in rows if kind != 3}
 
@@ -44,7 +44,7 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
 
 
 def test_all_ways_are_told_and_another_one_is_refused(editor):
-    assert set(editor.colours) == {*WITHOUT_A_RUN, "time", "memory"}
+    assert set(editor.colors) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.color_by("dtype")
     with pytest.raises(GraphEditError, match=r"cannot be coloured by 'taste'; by \"type\", .* or \"diff\""):
         editor.color_by("taste")
@@ -130,7 +130,7 @@ def test_own_yes_and_no_are_categories_and_a_function_gives_them(editor):
     editor.color_by(heavy)
     assert editor.legend.by == "heavy"
     assert shown(editor)["net/one/MatMul"][1] == "True"
-    assert "heavy" in editor.colours
+    assert "heavy" in editor.colors
     editor.color_by("")
     editor.color_by("heavy")
     assert shown(editor)["net/one/MatMul"][1] == "True"
@@ -159,7 +159,7 @@ def test_own_values_that_say_nothing_are_refused_and_change_nothing(editor):
     with pytest.raises(GraphEditError, match="colour of op 'x' is not known: ZeroDivisionError"):
         editor.color_by(lambda op: 1 / len(op.inputs))
     assert editor.legend.by == "dtype"
-    assert editor.colours[-1] == "diff"
+    assert editor.colors[-1] == "diff"
 
 
 def test_ops_that_come_later_may_be_beyond_an_own_function(mlp):
@@ -178,16 +178,16 @@ def test_an_op_that_is_gone_has_no_colour_and_no_error(editor):
 
 
 def test_the_browser_gets_tints_notes_and_a_legend():
-    answers = Answers(editor := tgw.edit(build_mlp(resource=True)))
-    answers.to(p.Open())
-    told, _ = answers.to(p.Colour("dtype"))
+    answers = RequestHandler(editor := tgw.edit(build_mlp(resource=True)))
+    answers.handle(p.Open())
+    told, _ = answers.handle(p.Colour("dtype"))
     assert isinstance(told, p.Painted)
     assert told.state.legend is not None
     assert told.state.legend.by == "dtype"
     assert isinstance(told.state.legend.entries[0], p.Entry)
     assert {field.name for field in told.fields} >= {"tint", "note_start", "note_bytes"}
-    assert told.state.colours == editor.colours
-    assert answers.to(p.Colour(""))[0].state.legend is None
+    assert told.state.colours == editor.colors
+    assert answers.handle(p.Colour(""))[0].state.legend is None
 
 
 def test_a_function_s_body_is_coloured_too():
@@ -195,7 +195,7 @@ def test_a_function_s_body_is_coloured_too():
     editor = tgw.edit(tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3])))
     for by in WITHOUT_A_RUN:
         editor.color_by(by)
-        assert len(editor.paint(scene := editor.scene()).tint) == len(scene)
+        assert len(editor.core.paint(scene := editor.scene()).tint) == len(scene)
     editor.color_by("parameters")
     assert editor.legend.high == "12"
 
@@ -208,4 +208,4 @@ def test_every_op_of_many_is_coloured():
     editor = tgw.edit(graph)
     editor.open_all()
     editor.color_by("type")
-    assert np.count_nonzero(editor.paint(editor.scene()).tint) >= 300
+    assert np.count_nonzero(editor.core.paint(editor.scene()).tint) >= 300

@@ -89,7 +89,7 @@ def test_the_last_op_of_a_function_is_bypassed() -> None:
         tf.identity(double(v1.placeholder(tf.float32, [None], name="x")), name="y")
     editor = tgw.edit(graph)
     editor.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
-    last = next(iter(editor.room.body.returns.values()))
+    last = next(iter(editor.core.view.body.returns.values()))
     editor.bypass(last)
     editor.bypass("relu")
     assert editor.module()(X).numpy().tolist() == [-4, 6]
@@ -252,7 +252,7 @@ def test_what_an_edited_function_gives_has_its_new_shape_at_its_callers(deep: De
 def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
     editor.enter(called(editor, "While"), "body")
-    body, index = editor.room.body, editor.index
+    body, index = editor.core.view.body, editor.index
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
     floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
     name = next(name for name in index.functions if "body" in name)

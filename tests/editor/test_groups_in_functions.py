@@ -62,25 +62,25 @@ def test_revealing_a_member_opens_its_group(editor):
 
 
 def test_a_group_stands_for_its_members(editor):
-    assert editor.room.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
-    assert editor.room.members_of("net/") == ((), ("net",))
-    assert len(editor.room.holding(FOLD)) == 8
+    assert editor.core.view.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
+    assert editor.core.view.members_of("net/") == ((), ("net",))
+    assert len(editor.core.view.holding(FOLD)) == 8
     with pytest.raises(UnknownName, match="no name scope"):
-        editor.room.members_of("nothing … here")
+        editor.core.view.members_of("nothing … here")
 
 
 def test_hiding_a_group_hides_its_ops_and_showing_only_it_hides_the_rest(editor):
     editor.open("net")
     editor.hide(FOLD)
     assert FOLD not in editor.scene().names
-    assert editor.room.hidden_ops == 8
+    assert editor.core.view.hidden_ops == 8
     editor.show_all()
     editor.show_only(FOLD)
     assert editor.scene().names == ["", "net", FOLD]
-    assert editor.room.hidden_ops == 3
+    assert editor.core.view.hidden_ops == 3
 
 
 def test_a_group_can_be_put_somewhere(editor):
     editor.open("net")
     editor.pin(FOLD, 400.0, 300.0)
-    assert FOLD in editor.room.pinned
+    assert FOLD in editor.core.view.pinned

@@ -12,7 +12,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, INCEPTION_OUTPUT, MODELS, v1
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 
 class Doubler(tf.Module):
@@ -68,7 +68,7 @@ def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
 def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
-    assert {door.label for door in editor.doors(loop)} == {"body", "cond"}
+    assert {door.label for door in editor.called_functions(loop)} == {"body", "cond"}
     editor.enter(loop, "body")
     assert len(editor.breadcrumb) == 2
     branch = next(iter(editor.where(lambda op: op.type.endswith("If"))))
@@ -82,7 +82,7 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     assert len(editor.breadcrumb) == 1
     with pytest.raises(NothingTo):
         editor.leave()
-    function = editor.doors(loop)[0].function
+    function = editor.called_functions(loop)[0].function
     editor.enter(function)
     assert editor.breadcrumb[-1] == function, "a function of the library, by its own name"
     editor.leave()
@@ -107,7 +107,7 @@ def test_a_function_cannot_be_edited_in_place(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     with pytest.raises(NotRunnable, match="edit"):
         editor.grow("rows:0", tf.nn.relu, into="head")
-    assert editor.read_only()
+    assert editor.core.executor.read_only()
 
 
 def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Doubler) -> None:
@@ -154,7 +154,7 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
 def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
     editor = tgw.edit(INCEPTION)
     assert len(editor.index) == 3379
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     before = editor.between("input:0", INCEPTION_OUTPUT)
     copy = editor.clone("input:0", INCEPTION_OUTPUT, "copy", init="initial")
     assert len(copy.variables) == 378
@@ -193,12 +193,12 @@ def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
 
 def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    assert not editor.is_behind()
+    assert not editor.core.target.is_behind()
     with line.as_default():
         tf.square(line.get_tensor_by_name("c:0"), name="d")
-    assert editor.is_behind()
+    assert editor.core.target.is_behind()
     assert "d" in editor.scene().names
-    assert not editor.is_behind()
+    assert not editor.core.target.is_behind()
 
 
 def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:
@@ -210,35 +210,35 @@ def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:
 
 
 def test_the_page_goes_in_and_out(saved: Path) -> None:
-    answers = Answers(tgw.edit(saved))
-    drawn, _ = answers.to(p.Open())
+    answers = RequestHandler(tgw.edit(saved))
+    drawn, _ = answers.handle(p.Open())
     assert isinstance(drawn, p.Drawn)
     depth = len(drawn.state.path)
     loop = next(
         n for n, t in zip(answers._editor.index.names, answers._editor.index.types, strict=True) if "While" in t
     )
-    inspected, _ = answers.to(p.Inspect(loop))
+    inspected, _ = answers.handle(p.Inspect(loop))
     assert isinstance(inspected, p.Inspected)
     assert [door.label for door in inspected.doors] == ["body", "cond"]
     assert all(door.ops > 1 for door in inspected.doors)
-    inside, _ = answers.to(p.Enter(loop))
+    inside, _ = answers.handle(p.Enter(loop))
     assert isinstance(inside, p.Drawn)
     assert inside.state.path[-1] == f"{loop}:body"
     assert inside.state.editable == ""  # a clone of what is here is a tf.Module
-    outside, _ = answers.to(p.Leave(depth - 1))
+    outside, _ = answers.handle(p.Leave(depth - 1))
     assert isinstance(outside, p.Drawn)
     assert outside.state.path == drawn.state.path
 
 
 def test_the_page_selects(mlp: tf.Graph) -> None:
-    answers = Answers(tgw.edit(mlp))
+    answers = RequestHandler(tgw.edit(mlp))
 
     def state(request: p.Request) -> p.State:
-        reply, _ = answers.to(request)
+        reply, _ = answers.handle(request)
         assert isinstance(reply, p.Drawn | p.Painted)
         return reply.state
 
-    answers.to(p.Open())
+    answers.handle(p.Open())
     assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.scope('net/one'))"
     assert state(p.Select("remove", (), ("net/one",))).selected_ops == 1
     assert state(p.Select("toggle", ("net/logits",), ())).selected_ops == 2
@@ -256,17 +256,17 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
     marked = state(p.Select("toggle", ("net/one/out",), ()))
     assert marked.expression == "(editor.scope('net/one') - editor.ops('net/one/out'))"
     with pytest.raises(NothingTo, match="two selected ops"):
-        answers.to(p.Derive("path"))
+        answers.handle(p.Derive("path"))
 
 
 def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> None:
     editor = tgw.edit(MODELS / "dqn_online_train.meta")
-    assert editor.default_init() == "initial"
+    assert editor.core.executor.default_init() == "initial"
     session, graph = editor.session, editor.graph
-    assert editor.default_init() == "initial"
+    assert editor.core.executor.default_init() == "initial"
     with graph.as_default():
         session.run(v1.global_variables_initializer())
-    assert editor.default_init() == "current"
+    assert editor.core.executor.default_init() == "current"
 
 
 CUTS = {
@@ -285,16 +285,16 @@ CUTS = {
 @pytest.mark.parametrize("verb", CUTS)
 def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb: str) -> None:
     editor = tgw.example()
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     whole = editor.mark("x:0", "net/logits:0")
-    answers.to(p.Open())
+    answers.handle(p.Open())
     CUTS[verb](editor)
     assert editor.selection is None
     (why,) = editor.notices
     assert "Nothing is selected" in why
     with pytest.raises(NothingTo, match="Nothing is selected"):
         editor.clone()
-    reply, _ = answers.to(p.Refresh())
+    reply, _ = answers.handle(p.Refresh())
     assert isinstance(reply, p.Drawn)
     assert reply.state.warnings == (why,)
     assert reply.state.selected_ops == 0
@@ -308,15 +308,15 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb:
 
 def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
     editor = tgw.example()
-    answers = Answers(editor)
-    answers.to(p.Open())
-    answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+    answers = RequestHandler(editor)
+    answers.handle(p.Open())
+    answers.handle(p.Boundary(("x:0",), ("net/logits:0",)))
     for request in (p.Change("detach", ("net/hidden/Relu",)), p.Undo(), p.Redo(), p.Jump(0), p.Jump(1)):
-        reply, _ = answers.to(request)
+        reply, _ = answers.handle(request)
         assert isinstance(reply, p.Drawn)
     assert reply.state.inputs == ("x:0",)
     assert "no path leads from 'x:0' to 'net/logits:0'" in reply.state.warnings[0]
-    assert Answers(editor).to(p.Open())[0].state.warnings == reply.state.warnings
+    assert RequestHandler(editor).handle(p.Open())[0].state.warnings == reply.state.warnings
 
 
 def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
@@ -350,10 +350,10 @@ def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
     selection = editor.selection
     assert selection is not None
     assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
-    assert (editor.hidden, set(editor.room.pinned), editor.notices) == ({"classes"}, {"y"}, ())
+    assert (editor.hidden, set(editor.core.view.pinned), editor.notices) == ({"classes"}, {"y"}, ())
     editor.jump(0)
     assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
-    assert (editor.hidden, set(editor.room.pinned)) == ({"labels"}, {"x"})
+    assert (editor.hidden, set(editor.core.view.pinned)) == ({"labels"}, {"x"})
 
 
 def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
@@ -367,18 +367,18 @@ def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
 
 def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None:
     editor = tgw.example()
-    answers = Answers(editor)
-    answers.to(p.Open())
+    answers = RequestHandler(editor)
+    answers.handle(p.Open())
     editor.open_all()
     editor.mark("net/hidden/Relu:0", "loss:0")
     editor.hide("net/hidden/Add", "gradients")
     editor.pin("net/logits", 300, 300)
     editor.measure("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
     editor.probe("net/hidden/Relu", feeds={"x:0": [[1.0, 2.0, 3.0, 4.0]]})
-    answers.to(p.Compare(show=True))
+    answers.handle(p.Compare(show=True))
     editor.color_by("time")
     for request in (p.Change("strip_training", ("x:0",)), p.Refresh(), p.Undo(), p.Redo()):
-        assert isinstance(answers.to(request)[0], p.Drawn)
+        assert isinstance(answers.handle(request)[0], p.Drawn)
     assert len(editor.index) == 1
 
 

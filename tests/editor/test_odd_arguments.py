@@ -24,7 +24,7 @@ from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.codec import REQUESTS
 from tfgraphwidget.widget.protocol.requests import Verb
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 UNKNOWN_TO_PYTHON = ("unexpected keyword argument", "required positional argument", "positional arguments but")
@@ -497,14 +497,14 @@ def messages() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{verb} keys alone", {"type": "change", "id": 1, "verb": verb, "what": ["x"], "keys": ["to", "to", "by"]}
 
 
-def answered(answers: Answers, message: Any) -> Any:
+def answered(answers: RequestHandler, message: Any) -> Any:
     """The reply to a message."""
-    return answers.to(codec.decode(message)[1])
+    return answers.handle(codec.decode(message)[1])
 
 
-def shown(editor: GraphEditor) -> Answers:
+def shown(editor: GraphEditor) -> RequestHandler:
     """What answers a page that shows an editor."""
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     answered(answers, {"type": "open", "id": 1})
     return answers
 

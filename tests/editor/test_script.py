@@ -253,7 +253,7 @@ def seen(graph_def: v1.GraphDef) -> list[tuple[Any, ...]]:
 
 def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
     """All that a graph is: ops, entries of collections in their order, variables, functions that are called."""
-    index = editor.outermost
+    index = editor.core.target.index
     return {
         "nodes": [repr(node) for node in seen(v1.GraphDef(node=index.nodes))],
         "collections": [f"{key}: {members}" for key, members in sorted(index.collections.items()) if members],

@@ -119,7 +119,7 @@ def test_an_edit_with_nobody_else_about_reads_nothing_again(
         raise AssertionError("the graph was read again")
 
     with monkeypatch.context() as context:
-        context.setattr(editor._live, "_take", refuse)
+        context.setattr(editor.core.target, "_take", refuse)
         EDITS[verb](editor)
         assert editor.index
     names = list(editor.index.names)
@@ -177,7 +177,7 @@ def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: Gra
     name = other.__dict__.pop("_handle_name")
     assert "other:0" not in [member.name for member in editor.index.collections["variables"]]
     assert editor.index is editor.index
-    assert not editor.is_behind()
+    assert not editor.core.target.is_behind()
     other._handle_name = name
     assert "other:0" in [member.name for member in editor.index.collections["variables"]]
 
@@ -366,7 +366,7 @@ def bypass(editor: GraphEditor) -> Any:
         ("TF_NewSessionRef", lambda editor: tgw.renew(editor.session)),
         ("TF_NewSessionRef", lambda editor: editor.extract("x:0", "net/logits:0")),
         ("TF_GraphToGraphDef", lambda editor: tgw.edit(editor.graph, session=editor.session)),
-        ("TF_GraphToGraphDef", lambda editor: editor._live.reread()),
+        ("TF_GraphToGraphDef", lambda editor: editor.core.target.reread()),
     ],
 )
 def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes_nothing(

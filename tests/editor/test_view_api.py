@@ -15,7 +15,7 @@ from tests.models import written
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_pinned_box_stands_where_it_was_put_until_it_is_unpinned(seen: GraphEd
 def test_what_is_not_drawn_cannot_be_pinned(seen: GraphEditor) -> None:
     with pytest.raises(UnknownName, match="'net/three' is not drawn"):
         seen.pin("net/three", 1, 1)
-    assert seen.room.pinned == {}
+    assert seen.core.view.pinned == {}
 
 
 def test_tensors_flow_to_the_right_when_asked(seen: GraphEditor) -> None:
@@ -110,18 +110,18 @@ def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
 @pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_panel_gets_a_picture_as_a_file(seen: GraphEditor, suffix: Any, start: bytes, dark: bool) -> None:
-    whole, (data,) = Answers(seen).to(p.Picture(suffix, dark=dark))
+    whole, (data,) = RequestHandler(seen).handle(p.Picture(suffix, dark=dark))
     assert isinstance(whole, p.Pictured)
     assert whole.name.endswith(f".{suffix}")
     assert data.startswith(start)
-    _, (part,) = Answers(seen).to(p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), dark=dark))
+    _, (part,) = RequestHandler(seen).handle(p.Picture(suffix, whole=False, area=(0.0, 0.0, 50.0, 50.0), dark=dark))
     assert part.startswith(start)
     assert len(part) < len(data)
 
 
 def test_a_picture_of_nothing_is_refused(seen: GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="needs its left, top, width and height"):
-        Answers(seen).to(p.Picture("svg", whole=False, area=(0.0, 0.0, 0.0, 9.0)))
+        RequestHandler(seen).handle(p.Picture("svg", whole=False, area=(0.0, 0.0, 0.0, 9.0)))
 
 
 def test_a_notebook_keeps_the_picture(seen: GraphEditor) -> None:
@@ -137,7 +137,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
     seen.open_all()
-    before = seen.room.shown, seen.svg()
+    before = seen.core.view.shown, seen.svg()
     data, *_ = seen._repr_mimebundle_()
     assert ("image/svg+xml" in data) is bool(names)
     if names:
@@ -145,7 +145,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
         texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
         assert names <= texts
         assert len(texts) < 30
-    assert (seen.room.shown, seen.svg()) == before
+    assert (seen.core.view.shown, seen.svg()) == before
 
 
 def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:
@@ -170,5 +170,5 @@ def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor],
     seen.listeners.append(lambda: told.append(1))
     change(seen)
     assert told == [1]
-    state = Answers(seen).to(p.Open())[0].state  # type: ignore[union-attr]
+    state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]
     assert (state.hidden > 0) + (state.pinned > 0) + (state.direction == "right") + (state.legend is not None) == 1

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.editor.transaction import transaction
 from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.graph.index import GraphIndex
@@ -182,8 +183,8 @@ def test_an_edit_of_an_op_that_is_not_as_it_was_planned_for_is_refused(line: tf.
     patch = Put(inputs=(("c", ("x", "c/y")),)).plan(editor.index)
     other.edit(Put(inputs=(("c", ("a", "c/y")),)))
     editor.refresh()
-    with pytest.raises(GraphEditError, match="'c' was changed by another edit"):
-        editor.room.site.carry_out(patch)
+    with pytest.raises(GraphEditError, match="'c' was changed by another edit"), transaction() as steps:
+        editor.core.target.apply(patch, steps)
 
 
 def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(line: tf.Graph, tmp_path: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_file_is_edited_without_tensorflow_and_undone_byte_for_byte(line: tf.G
     index = editor.index
     editor.edit(Put(add=(node("relu", "Relu", "a"),), inputs=(("b", ("relu", "b/y")),)))
     editor.edit(Put(inputs=(("c", ("a", "c/y")),)))
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     assert editor.save(tmp_path / "b.pb").read_bytes() != original
     editor.undo()
     editor.undo()
@@ -272,8 +273,8 @@ def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
     editor.graph.finalize()
     revisions: list[int] = []
     editor.listeners.append(lambda: revisions.append(len(editor.history.done)))
-    before, lines, fresh = list(editor.index.nodes), editor.lines, editor.fresh
-    seen = editor.inputs, editor.outputs, editor.room.pinned, editor.hidden
+    before, lines, fresh = list(editor.index.nodes), editor.lines, editor.core.executor.latest_ops
+    seen = editor.inputs, editor.outputs, editor.core.view.pinned, editor.hidden
     fed = {"x:0": np.ones((2, editor.index.shape(editor.index.op("x"), 0)[-1]), np.float32)}
     result = editor.session.run("copy/net/logits:0", fed)
     for to in (0, 1):
@@ -281,8 +282,8 @@ def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
             editor.jump(to)
         assert editor.lines == lines
         assert sorted(map(str, editor.index.nodes)) == sorted(map(str, before))
-        assert (editor.inputs, editor.outputs, editor.room.pinned, editor.hidden) == seen
-        assert editor.fresh == fresh
+        assert (editor.inputs, editor.outputs, editor.core.view.pinned, editor.hidden) == seen
+        assert editor.core.executor.latest_ops == fresh
         assert not editor.history.undone
         assert np.array_equal(editor.session.run("copy/net/logits:0", fed), result)
     assert revisions == [3, 3], "who listens hears of no step between"

@@ -144,8 +144,8 @@ def test_python_that_an_op_calls_is_kept_alive(opened: tuple[tgw.GraphEditor, v1
     editor.insert("a:0", lambda tensor: tf.numpy_function(lambda array: array + 1, [tensor], tf.float32), "python")
     editor.undo()
     editor.redo()
-    history = editor._history
-    editor._history = type(history)()  # as when the editor is gone
+    history = editor.core.executor.history
+    editor.core.executor.history = type(history)()  # as when the editor is gone
     gc.collect()
     assert session.run("c:0", X).tolist() == [[12, 12]]
 
@@ -165,7 +165,7 @@ def test_a_file_is_edited_without_being_imported(line: tf.Graph, tmp_path: Path)
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.insert("a:0", add_one, "one")
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     assert ran(editor, tmp_path, "c:0", X).tolist() == [[12, 12]]
     editor.undo()
     assert saved(editor, tmp_path) == before
@@ -239,7 +239,7 @@ def test_a_function_body_is_edited_as_a_draft(function: Any) -> None:
 
 def test_what_a_function_body_returns_is_what_the_inserted_function_gives(function: Any) -> None:
     editor = tgw.edit(function)
-    result = editor.room.body.returns["output_0"]
+    result = editor.core.view.body.returns["output_0"]
     editor.insert(result, add_one, "one")
     assert editor.history.done[-1].patch.given == ((result, "one/add:0"),)
 

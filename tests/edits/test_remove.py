@@ -194,7 +194,7 @@ def test_the_result_of_a_function_stays(tmp_path: Path) -> None:
         return tf.identity(x, name="out")
 
     editor = tgw.edit(called)
-    result = editor.room.body.returns["output_0"].partition(":")[0]
+    result = editor.core.view.body.returns["output_0"].partition(":")[0]
     with pytest.raises(GraphEditError, match=f"'{result}' is what the function gives as 'output_0'"):
         editor.remove(result)
     with pytest.raises(GraphEditError, match="'x' is an argument of the function"):

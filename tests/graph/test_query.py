@@ -16,7 +16,7 @@ from tfgraphwidget.graph import query, selectors
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.regex_timeout import Patience
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 
 def names_of(*names: str) -> GraphIndex:
@@ -288,29 +288,29 @@ def test_markup_and_nonsense_are_only_text() -> None:
 
 
 def test_the_search_box_gets_hits_with_their_scopes_counted(editor: GraphEditor) -> None:
-    answers = Answers(editor)
-    found, _ = answers.to(p.Search("type:MatMul", 1))
+    answers = RequestHandler(editor)
+    found, _ = answers.handle(p.Search("type:MatMul", 1))
     assert found == p.Found((p.Hit("net/one/MatMul", "MatMul"),), 2, "", 2)
-    wrong, _ = answers.to(p.Search("typ:MatMul"))
+    wrong, _ = answers.handle(p.Search("typ:MatMul"))
     assert isinstance(wrong, p.Found)
     assert (wrong.hits, wrong.total) == ((), 0)
     assert "Did you mean 'type'" in wrong.why
 
 
 def test_all_that_is_found_can_be_selected_and_hidden(editor: GraphEditor) -> None:
-    answers = Answers(editor)
-    painted, _ = answers.to(p.Gather("type:MatMul", "select"))
+    answers = RequestHandler(editor)
+    painted, _ = answers.handle(p.Gather("type:MatMul", "select"))
     assert isinstance(painted, p.Painted | p.Drawn)
     assert painted.state.expression == "editor.find('type:MatMul')"
-    answers.to(p.Gather("type:Relu", "add"))
+    answers.handle(p.Gather("type:Relu", "add"))
     assert set(editor.selection or ()) == {f"net/{n}/{op}" for n in ("one", "two") for op in ("MatMul", "out")}
-    drawn, _ = answers.to(p.Gather("type:Relu", "hide"))
+    drawn, _ = answers.handle(p.Gather("type:Relu", "hide"))
     assert isinstance(drawn, p.Drawn)
     assert drawn.state.hidden == 2
     assert drawn.state.selected_ops == 4
-    drawn, _ = answers.to(p.Gather("scope:net/two", "only"))
+    drawn, _ = answers.handle(p.Gather("scope:net/two", "only"))
     assert isinstance(drawn, p.Drawn)
     assert drawn.state.hidden == len(editor.index) - len(editor.scope("net/two"))
-    drawn, _ = answers.to(p.Hide("nothing"))
+    drawn, _ = answers.handle(p.Hide("nothing"))
     assert isinstance(drawn, p.Drawn)
     assert drawn.state.hidden == 0

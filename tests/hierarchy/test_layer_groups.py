@@ -128,11 +128,11 @@ def test_a_block_is_opened_chosen_hidden_and_cloned_by_its_name(editor):
     assert "net/stage0_block3_bn" in editor.scene().names
     editor.close(block)
     assert block in editor.scene().names
-    assert len(editor.room.holding(block)) == 4
+    assert len(editor.core.view.holding(block)) == 4
     assert editor.reveal("net/stage0_block3_bn") == "net/stage0_block3_bn"
     editor.hide(block)
     assert block not in editor.scene().names
-    assert editor.room.hidden_ops == 4
+    assert editor.core.view.hidden_ops == 4
     editor.show_all()
     assert block in editor.scene().names
 

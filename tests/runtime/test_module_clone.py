@@ -25,10 +25,10 @@ def clone(
     editor: GraphEditor, inputs: Sequence[str] = (), outputs: Sequence[str] = (), into: str = "copy", **options: Any
 ) -> ModuleCopy:
     """A module of the body that one stands in."""
-    body = editor.room.body
-    ends = editor.room.names(inputs), editor.room.names(outputs)
+    body = editor.core.view.body
+    ends = editor.core.view.names(inputs), editor.core.view.names(outputs)
     told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
-    return as_module(editor.index, captured_state(editor._source, body), *ends, into, **told, **options)
+    return as_module(editor.index, captured_state(editor.core.source, body), *ends, into, **told, **options)
 
 
 def gradients(function: Callable[[Any], Any], x: Any, variables: Sequence[Any]) -> list[Any]:
@@ -210,9 +210,8 @@ def test_several_outputs_come_in_their_order_and_are_named_in_the_signature(tmp_
         return {"sum": x + y, "product": tf.multiply(x, y, name="inner")}
 
     editor = tgw.edit(ends)
-    product, total = clone(editor, (), [editor.room.body.returns["product"], editor.room.body.returns["sum"]])(
-        [2.0], 3.0
-    )
+    returns = editor.core.view.body.returns
+    product, total = clone(editor, (), [returns["product"], returns["sum"]])([2.0], 3.0)
     assert (product.numpy().tolist(), total.numpy().tolist()) == ([6.0], [5.0])
     module = clone(editor)
     assert sorted(module.signature(tf.constant([2.0]), tf.constant(3.0))) == ["product", "sum"]
@@ -511,4 +510,4 @@ def test_refusals_name_the_way_out(net: Net) -> None:
         with pytest.raises(error):
             clone(editor, **options)
     with pytest.raises(NoPath, match="swap"):
-        clone(editor, [editor.room.body.returns["output_0"]], ["x"])
+        clone(editor, [editor.core.view.body.returns["output_0"]], ["x"])

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget.editor import GraphEditor, targets
-from tfgraphwidget.editor.looking import Looking
+from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.runtime.live import control_flow_contexts, graph_import, patch_application, static_attributes
@@ -39,7 +39,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (variable_values, "load", 1),
     "the index": (targets, "patched", 1),
-    "the stamp": (targets.LiveGraph, "_present_stamp", 3),
+    "the stamp": (targets.LiveTarget, "_present_stamp", 3),
     "the history": (History, "pushed", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}
@@ -89,7 +89,7 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
         "values": [value.tolist() for value in read(variables, session)],
         "code": editor.lines,
         "history": editor.history,
-        "fresh": editor.fresh,
+        "fresh": editor.core.executor.latest_ops,
         "nodes": [node for node in graph.as_graph_def().node if node.name in shown],
     }
 
@@ -184,7 +184,8 @@ def test_another_clone_cannot_take_the_names_of_ops_that_a_failure_left(
 
 
 def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(editor: GraphEditor) -> None:
-    with failing(Looking, "changed", 1, RuntimeError("injected")), pytest.raises(RuntimeError):
+    # Once when the edit is done, and once when listeners are told of it.
+    with failing(Listeners, "notify", 2, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.clone("x:0", "net/logits:0", "copy")
     assert "copy/net/logits" in editor.index.ids
     assert len(editor.history.done) == 1

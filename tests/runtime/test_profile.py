@@ -110,7 +110,7 @@ def test_flops_of_a_file_need_no_import(conv, tmp_path: Path):
     editor = tgw.edit(tmp_path / "graph.pb")
     found = {name: row["flops"] for name, row in rows(editor, batch=2).items()}
     assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
 
 
 def test_to_ask_for_flops_leaves_out_of_a_file_what_it_leaves_out(tmp_path: Path):

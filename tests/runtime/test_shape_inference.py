@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
-from tfgraphwidget.editor.targets import LiveGraph
+from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits.patch import Change, Edited, Patch, patched
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
@@ -28,7 +28,7 @@ v1 = tf.compat.v1
 
 
 def index_of(graph: Any) -> GraphIndex:
-    return LiveGraph(open_source(graph)).index
+    return LiveTarget(open_source(graph)).index
 
 
 def edited(index: GraphIndex, op: str, *inputs: str, **attrs: Any) -> Edited:

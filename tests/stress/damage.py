@@ -361,7 +361,7 @@ def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[t
         yield f"inspect {name[:60]!r}", lambda name=name: _ask(front, "inspect", name=name)
         yield f"examine {name[:60]!r}", lambda name=name: _ask(front, "examine", name=name)
     yield "diff()", editor.diff
-    for name in [name for name in names if editor.doors(name)][:2]:
+    for name in [name for name in names if editor.called_functions(name)][:2]:
         yield f"enter({name[:60]!r})", lambda name=name: (editor.enter(name), editor.scene(), editor.leave(0))
     for file in ("a.pb", "a.dot", "a.svg"):
         yield f"save({file!r})", lambda file=file: editor.save(folder / file)

@@ -120,9 +120,9 @@ def _meant(value: Any, editor: GraphEditor, folder: Path) -> Any:
 
 def _run(editor: GraphEditor, op: str) -> None:
     """Run an op as a person does; edits may have made it one that cannot run."""
-    if editor._source.session is not None:
+    if editor.core.source.session is not None:
         with suppress(tf.errors.OpError, ValueError):
-            editor._source.session.run(op, options=v1.RunOptions(timeout_in_ms=_PATIENCE))
+            editor.core.source.session.run(op, options=v1.RunOptions(timeout_in_ms=_PATIENCE))
 
 
 class Draw:
@@ -351,7 +351,7 @@ class Draw:
 
     def _enter(self) -> Any:
         index = self.editor.index
-        calling = [name for op, name in enumerate(index.names) if self.editor.doors(index.names[op])]
+        calling = [name for op, name in enumerate(index.names) if self.editor.called_functions(index.names[op])]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
 
     def _run(self) -> Any:

@@ -23,10 +23,10 @@ _OPTIONS = v1.RunOptions(timeout_in_ms=10_000)
 
 def check_session_follows(editor: GraphEditor, seed: int) -> None:
     """Raise Broken where the session gives another value than a fresh one, with the same values in its variables."""
-    session = editor._source.session
-    if session is None or editor._source.graph is None:
+    session = editor.core.source.session
+    if session is None or editor.core.source.graph is None:
         return
-    index, chance = editor.outermost, random.Random(seed)
+    index, chance = editor.core.target.index, random.Random(seed)
     unsure = traversal.forward(index, [op for op, kind in enumerate(index.types) if not _is_pure(kind)])
     pure = [op for op in np.flatnonzero(~unsure).tolist() if index.dtypes(op)[:1] in (("float32",), ("int32",))]
     if not pure:
@@ -62,9 +62,9 @@ def _made_up(dtype: str, shape: tuple[int | None, ...] | None) -> Any:
 
 def _fresh_session(editor: GraphEditor) -> Any:
     """A session on a copy of the graph, with the values that the editor's session has."""
-    graph_def = editor._source.graph.as_graph_def()
+    graph_def = editor.core.source.graph.as_graph_def()
     del graph_def.node[:]
-    graph_def.node.extend(editor.outermost.nodes)
+    graph_def.node.extend(editor.core.target.index.nodes)
     graph = tf.Graph()
     with graph.as_default():
         tf.graph_util.import_graph_def(graph_def, name="")
@@ -83,14 +83,14 @@ def _of_variables(editor: GraphEditor) -> dict[str, Any]:
     """The values that the editor's session has."""
     found = readers_of(editor)
     try:
-        return editor._source.session.run(found)  # type: ignore[no-any-return]
+        return editor.core.source.session.run(found)  # type: ignore[no-any-return]
     except v1.errors.OpError:
         return {name: value for name, tensor in found.items() if (value := _of_variable(editor, tensor)) is not None}
 
 
 def _of_variable(editor: GraphEditor, tensor: Any) -> Any:
     try:
-        return editor._source.session.run(tensor)
+        return editor.core.source.session.run(tensor)
     except v1.errors.OpError:
         return None
 

@@ -94,7 +94,8 @@ class Run:
 
     def _check_saved(self, path: Path) -> None:
         """What was saved opens, and has the ops that the editor shows."""
-        if path.suffix not in (".pb", ".pbtxt", ".meta") or path.name == "frozen.pb" or self.editor.in_function:
+        in_function = self.editor.core.executor.in_function
+        if path.suffix not in (".pb", ".pbtxt", ".meta") or path.name == "frozen.pb" or in_function:
             return
         saved = tgw.edit(path).index
         index = self.editor.index
@@ -127,8 +128,8 @@ class Run:
         if not any(getattr(step.command, "graph", None) is not None for step in editor.history.done):
             self._check_script(final)
             self._check_data(final)
-        if editor._source.session is not None:
-            editor._source.session.close()
+        if editor.core.source.session is not None:
+            editor.core.source.session.close()
 
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
@@ -171,8 +172,8 @@ class Run:
     def _compare(self, what: str, final: State, other: GraphEditor, text: str) -> None:
         state = state_of(other)
         differ = differing(final, state, ("ops", "functions"))
-        if other._source.session is not None:
-            other._source.session.close()
+        if other.core.source.session is not None:
+            other.core.source.session.close()
         if differ:
             raise Broken(f"{what} gives another graph: {differ}\n{text[:3000]}")
 

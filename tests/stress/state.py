@@ -35,11 +35,11 @@ class Broken(AssertionError):
 
 def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
     """The graph, what is hidden in it, the session's values, collections, history, selection, drawing and files."""
-    graph = editor._source.graph
+    graph = editor.core.source.graph
     state: State = {
-        "ops": _nodes(editor.outermost.nodes),
+        "ops": _nodes(editor.core.target.index.nodes),
         "here": _nodes(editor.index.nodes),
-        "functions": sorted(editor.outermost.functions),
+        "functions": sorted(editor.core.target.index.functions),
         "copies": sorted(editor.copies),
         "lines": tuple(line.replace(str(folder), "FOLDER") for line in editor.lines),
         "collections": {},
@@ -50,9 +50,9 @@ def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
         "path": tuple(title.replace(str(folder), "FOLDER") for title in editor.breadcrumb),
         "opened": editor.opened,
         "hidden": editor.hidden,
-        "pinned": dict(editor.room.pinned),
+        "pinned": dict(editor.core.view.pinned),
         "direction": editor.direction,
-        "fresh": editor.fresh,
+        "fresh": editor.core.executor.latest_ops,
         "free scopes": [editor.free_scope(name) for name in ("copy", "part", "head")],
         "files": {} if folder is None else _files(folder),
     }
@@ -79,17 +79,17 @@ def _apart(one: Any, other: Any) -> str:
 
 def check_follows(editor: GraphEditor) -> None:
     """Raise Broken where the index is not what TensorFlow's graph is, or where what is chosen cannot be asked for."""
-    graph = editor._source.graph
+    graph = editor.core.source.graph
     if graph is None:
         return
     nodes = {node.name: node for node in unveiled(graph, list(graph.as_graph_def().node))}
-    for node in editor.outermost.nodes:
+    for node in editor.core.target.index.nodes:
         if node.name not in nodes:
             raise Broken(f"the index shows an op {node.name!r} that the graph has not")
         if _node(nodes[node.name]) != _node(node):
             raise Broken(f"the index has {node.name!r} otherwise than the graph: {node} is {nodes[node.name]}"[:600])
     hidden = record_of(graph).hidden
-    unseen = nodes.keys() - editor.outermost.ids.keys() - hidden - editor._live._built_on_hidden
+    unseen = nodes.keys() - editor.core.target.index.ids.keys() - hidden - editor.core.target._built_on_hidden
     if unseen:
         raise Broken(f"the graph has ops {sorted(unseen)[:5]} that are neither shown nor hidden")
 
@@ -99,7 +99,7 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
 
     This is also the proof that the session still runs. Raises Broken when it does not.
     """
-    session = editor._source.session
+    session = editor.core.source.session
     if session is None:
         return {}
     found = {**readers_of(editor), **_sizes_of(editor)}
@@ -115,8 +115,8 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
 
 def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     """For each variable a tensor of the graph that is its value."""
-    graph, found = editor._source.graph, {}
-    for name, kind in zip(editor.outermost.names, editor.outermost.types, strict=True):
+    graph, found = editor.core.source.graph, {}
+    for name, kind in zip(editor.core.target.index.names, editor.core.target.index.types, strict=True):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
             readers = [
@@ -131,8 +131,8 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
 
 
 def _sizes_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
-    kinds = zip(editor.outermost.names, editor.outermost.types, strict=True)
-    ops = [editor._source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
+    kinds = zip(editor.core.target.index.names, editor.core.target.index.types, strict=True)
+    ops = [editor.core.source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
     return {op.name: op.outputs[0] for op in ops if not op.control_inputs}
 
 

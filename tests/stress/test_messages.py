@@ -107,7 +107,7 @@ class Page(RuleBasedStateMachine):
         index = self.editor.index
         ops = dict.fromkeys(index.names)
         scopes = {name.rpartition("/")[0]: None for name in ops if "/" in name}
-        groups = dict.fromkeys(self.editor.room.outline.names)
+        groups = dict.fromkeys(self.editor.core.view.outline.names)
         tensors = {f"{name}:0": None for name in ops}
         self.known |= {**ops, **scopes, **groups, **tensors, **dict.fromkeys(index.functions)}
 
@@ -123,7 +123,7 @@ class Page(RuleBasedStateMachine):
             "device": ("", "/device:CPU:0", "nowhere"),
             "text": QUERIES,
             "line": self.offered,
-            "by": ("", *self.editor.colours, "time"),
+            "by": ("", *self.editor.colors, "time"),
             "label": ("", "body", "cond", "f"),
         }
         return st.sampled_from(given[field]) | self.names() if field in given else self.names()
@@ -299,7 +299,10 @@ class Page(RuleBasedStateMachine):
         assert all_of(self.editor) == before
 
     @precondition(
-        lambda self: getattr(self.editor._source.body, "graph", None) is not None and not self.editor.in_function
+        lambda self: (
+            getattr(self.editor.core.source.body, "graph", None) is not None
+            and not self.editor.core.executor.in_function
+        )
     )
     @rule()
     def another_cell_adds_an_op(self) -> None:

@@ -13,21 +13,21 @@ from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import modes
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 ENDS = (("x:0",), ("net/logits:0",))
 VARIABLES = ("net/one/w", "net/one/b", "net/two/w", "net/two/b")
 
 
 @pytest.fixture
-def answers(editor: GraphEditor) -> Answers:
+def answers(editor: GraphEditor) -> RequestHandler:
     """The answers of an editor on `mlp`."""
-    return Answers(editor)
+    return RequestHandler(editor)
 
 
-def previewed(answers: Answers, *form: object, **more: object) -> p.Previewed:
+def previewed(answers: RequestHandler, *form: object, **more: object) -> p.Previewed:
     """The reply to a preview request."""
-    reply, buffers = answers.to(p.Preview(*form, **more))  # type: ignore[arg-type]
+    reply, buffers = answers.handle(p.Preview(*form, **more))  # type: ignore[arg-type]
     assert isinstance(reply, p.Previewed)
     assert buffers == []
     return reply
@@ -39,7 +39,7 @@ def named(groups: tuple[p.Group, ...]) -> dict[str, tuple[str, ...]]:
     return {group.kind: group.names for group in groups}
 
 
-def test_a_preview_tells_what_the_clone_then_does(answers: Answers, editor: GraphEditor) -> None:
+def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, editor: GraphEditor) -> None:
     before = editor.graph.version, len(editor.history.done)
     told = previewed(answers, *ENDS, "copy")
     assert (editor.graph.version, len(editor.history.done)) == before
@@ -51,7 +51,7 @@ def test_a_preview_tells_what_the_clone_then_does(answers: Answers, editor: Grap
     assert told.held[0].dtype.removesuffix("_ref") == "float32"
     assert set(named(told.stateful)) == set()
 
-    reply, _ = answers.to(p.Clone(*ENDS, "copy"))
+    reply, _ = answers.handle(p.Clone(*ENDS, "copy"))
     assert isinstance(reply, p.Drawn)
     copy = editor.copies["copy"]
     assert len(copy.ops) == told.ops
@@ -60,27 +60,27 @@ def test_a_preview_tells_what_the_clone_then_does(answers: Answers, editor: Grap
     assert {name.partition("/")[2] for name in copy.ops} >= set(VARIABLES)
 
 
-def test_a_variable_that_is_switched_to_shared_is_shared(answers: Answers, editor: GraphEditor) -> None:
+def test_a_variable_that_is_switched_to_shared_is_shared(answers: RequestHandler, editor: GraphEditor) -> None:
     told = previewed(answers, *ENDS, "copy", others=("net/one/w",))
     assert {held.name: held.mode for held in told.held} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
     assert named(told.shared) == {"variable": ("net/one/w",)}
-    answers.to(p.Clone(*ENDS, "copy", others=("net/one/w",)))
+    answers.handle(p.Clone(*ENDS, "copy", others=("net/one/w",)))
     assert editor.copies["copy"].shared == ("net/one/w",)
     assert [v.name for v in editor.copies["copy"].variables] == [f"copy/{name}:0" for name in VARIABLES[1:]]
 
 
-def test_a_variable_that_is_switched_to_own_is_own(answers: Answers, editor: GraphEditor) -> None:
+def test_a_variable_that_is_switched_to_own_is_own(answers: RequestHandler, editor: GraphEditor) -> None:
     form = {"variables": "shared", "others": ("net/two/b",)}
     told = previewed(answers, *ENDS, "copy", **form)
     assert named(told.new) == {"variable": ("net/two/b",)}
-    answers.to(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
+    answers.handle(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
     assert [v.name for v in editor.copies["copy"].variables] == ["copy/net/two/b:0"]
     assert (told.line,) == editor.lines
     assert told.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
 
 
 def test_the_line_of_a_preview_makes_the_same_clone(
-    answers: Answers, editor: GraphEditor, batch: np.ndarray, session: v1.Session
+    answers: RequestHandler, editor: GraphEditor, batch: np.ndarray, session: v1.Session
 ) -> None:
     told = previewed(answers, *ENDS, "copy", others=("net/one/b", "net/two/w"), init="initial")
     places: dict[str, object] = {"editor": editor}
@@ -94,24 +94,24 @@ def test_the_line_of_a_preview_makes_the_same_clone(
     assert len(read(copy.variables, session)) == 2
 
 
-def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Answers, editor: GraphEditor) -> None:
-    answers.to(p.Select("set", (), ("net/two",)))
+def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: RequestHandler, editor: GraphEditor) -> None:
+    answers.handle(p.Select("set", (), ("net/two",)))
     told = previewed(answers, (), (), "copy")
     assert named(told.outside) == {"tensor": ("net/one/out:0",)}
     assert told.line == "copy = editor.clone(editor.scope('net/two'), into=\"copy\")"
-    reply, _ = answers.to(p.Clone((), (), "copy"))
+    reply, _ = answers.handle(p.Clone((), (), "copy"))
     assert isinstance(reply, p.Drawn)
     assert "2 variables of its own" in reply.state.notice
     assert reply.focus == "copy"
     assert len(editor.copies["copy"].ops) == told.ops
 
 
-def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Answers, editor: GraphEditor) -> None:
+def test_several_copies_are_named_in_the_preview_and_the_notice(answers: RequestHandler, editor: GraphEditor) -> None:
     form = {"times": 3, "placeholders": True, "reseed": True, "device": "/device:CPU:0", "init": "none"}
     told = previewed(answers, *ENDS, "tower", **form)
     assert told.scopes == ("tower_0", "tower_1", "tower_2")
     assert named(told.outside) == {"placeholder": ("x:0",)}
-    reply, _ = answers.to(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
+    reply, _ = answers.handle(p.Clone(*ENDS, "tower", **form))  # type: ignore[arg-type]
     assert isinstance(reply, p.Drawn)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in reply.state.notice
     assert "4 variables each of their own, not initialised" in reply.state.notice
@@ -130,12 +130,14 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Answers
         ((*ENDS, "copy", "own", (), "current", False, False, 0), "is no number of copies"),
     ],
 )
-def test_what_is_refused_is_told_and_is_no_error(answers: Answers, form: tuple[object, ...], sentence: str) -> None:
+def test_what_is_refused_is_told_and_is_no_error(
+    answers: RequestHandler, form: tuple[object, ...], sentence: str
+) -> None:
     told = previewed(answers, *form)
     assert sentence in told.refusal
     assert (told.offer, told.ops, told.line) == ("", 0, "")
     with pytest.raises(GraphEditError) as refused:
-        answers.to(p.Clone(*form))  # type: ignore[arg-type]
+        answers.handle(p.Clone(*form))  # type: ignore[arg-type]
     assert (refused.value.why, refused.value.ops) == (told.refusal, told.warned)
 
 
@@ -158,24 +160,24 @@ def half() -> GraphEditor:
 def test_half_of_control_flow_is_refused_and_the_whole_is_offered_and_works(
     half: GraphEditor, inside: str, offer: str, out: str
 ) -> None:
-    answers = Answers(half)
-    answers.to(p.Boundary((inside,), ("y",)))
+    answers = RequestHandler(half)
+    answers.handle(p.Boundary((inside,), ("y",)))
     told = previewed(answers, (inside,), ("y",), "copy")
     assert f"take the whole {offer}" in told.refusal
     assert told.offer == offer
     assert told.warned
-    answers.to(p.Derive("whole"))
+    answers.handle(p.Derive("whole"))
     assert (half.inputs, half.outputs) == ((), ())
     whole = previewed(answers, (), (), "copy")
     assert whole.refusal == ""
-    answers.to(p.Clone((), (), "copy"))
+    answers.handle(p.Clone((), (), "copy"))
     ours, theirs = half.session.run([out, half.copies["copy"][out]], {"x:0": 2.0})
     assert ours == theirs
 
 
 def test_nothing_is_offered_where_the_whole_would_not_work_either(half: GraphEditor) -> None:
-    answers = Answers(half)
-    answers.to(p.Boundary(("loop/mul",), ("y",)))
+    answers = RequestHandler(half)
+    answers.handle(p.Boundary(("loop/mul",), ("y",)))
     assert previewed(answers, ("loop/mul",), ("y",), "loop").offer == ""
 
 
@@ -190,29 +192,29 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     session = v1.Session(graph=graph)
     session.run(start)
     editor = tgw.edit(graph, session=session)
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     told = previewed(answers, ("words",), ("ids",), "copy")
     assert [(held.kind, held.mode, held.dtype) for held in told.held] == [("hash table", "own", "")]
     shared = previewed(answers, ("words",), ("ids",), "copy", others=(told.held[0].name,))
     assert named(shared.shared) == {"hash table": (told.held[0].name,)}
     assert shared.new == ()
-    answers.to(p.Clone(("words",), ("ids",), "copy", others=(told.held[0].name,)))
+    answers.handle(p.Clone(("words",), ("ids",), "copy", others=(told.held[0].name,)))
     assert session.run(editor.copies["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
 
 
-def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: Answers) -> None:
+def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: RequestHandler) -> None:
     told = previewed(answers, ("net/one/out:0",), ENDS[1], "copy", others=("net/one/w",))
     assert {held.name for held in told.held} == {"net/two/w", "net/two/b"}
     assert "variables=" not in told.line
 
 
-def test_a_preview_can_be_read_where_a_clone_is_not_possible(answers: Answers, editor: GraphEditor) -> None:
+def test_a_preview_can_be_read_where_a_clone_is_not_possible(answers: RequestHandler, editor: GraphEditor) -> None:
     editor.graph.finalize()
     assert previewed(answers, *ENDS, "copy").ops > 0
 
 
 def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session]) -> None:
-    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     told = previewed(answers, ("input:0",), (INCEPTION_OUTPUT,), "preview")
     (variables,) = told.new
     assert (len(variables.names), variables.total) == (200, 378)
@@ -220,11 +222,13 @@ def test_lists_are_cut_and_counted_whole(inception: tuple[tf.Graph, v1.Session])
     assert named(told.outside) == {"tensor": ("input:0",)}
 
 
-def test_the_same_question_is_planned_once_and_anew_on_a_later_graph(answers: Answers, editor: GraphEditor) -> None:
+def test_the_same_question_is_planned_once_and_anew_on_a_later_graph(
+    answers: RequestHandler, editor: GraphEditor
+) -> None:
     first = previewed(answers, *ENDS, "copy")
-    planned = answers._previews._told[0][2]
+    planned = answers._clones._told[0][2]
     assert previewed(answers, *ENDS, "copy") == first
-    assert answers._previews._told[0][2] is planned
+    assert answers._clones._told[0][2] is planned
     with editor.graph.as_default():
         tf.constant(1.0, name="copy")
     assert "is taken" in previewed(answers, *ENDS, "copy").refusal
@@ -261,10 +265,10 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
         return tf.matmul(x, weights, name="product") * 2.0
 
     editor = tgw.edit(doubled)
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     told = previewed(answers, (), ("product",), "copy")
     assert named(told.new) == {"variable": ("weights",)}
-    reply, _ = answers.to(p.Clone((), ("product",), "copy"))
+    reply, _ = answers.handle(p.Clone((), ("product",), "copy"))
     assert isinstance(reply, p.Drawn)
     assert reply.state.editable == ""
     assert reply.state.notice.endswith('It can be called: editor.copies["copy"].')

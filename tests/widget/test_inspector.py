@@ -19,7 +19,7 @@ from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources.describe import docs, origins
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.inspector import Examining
+from tfgraphwidget.widget.inspector import Inspector
 
 HERE = Path(__file__).name
 READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
@@ -27,7 +27,7 @@ READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
 
 def examined(editor: GraphEditor, name: str) -> p.Examined:
     """The answer for a name."""
-    return Examining(editor).answer(name)
+    return Inspector(editor).answer(name)
 
 
 def shown(value: np.ndarray) -> str:
@@ -130,7 +130,7 @@ def test_a_file_s_variables_are_read_from_its_checkpoint_alone(mlp: tf.Graph, tm
     assert told.value is not None
     assert told.value.low == f"{value.min():.4g}"
     assert told.value.high == f"{value.max():.4g}"
-    assert editor._source.graph is None  # looking at it imports nothing
+    assert editor.core.source.graph is None  # looking at it imports nothing
     editor.rename("net/two/w", "net/two/weights")
     assert examined(editor, "net/two/weights").value == told.value
     assert "without values" in examined(tgw.edit(f"{prefix}.meta"), "net/two/w").why
@@ -178,7 +178,7 @@ def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(sav
     told = examined(editor, variable_of(editor))
     assert told.value is not None
     assert told.value.value == "[[1., 2., 5.]]"
-    assert editor._source.graph is None
+    assert editor.core.source.graph is None
     product = examined(editor, "product")
     assert any(HERE in line and "in score" in line for line in product.created)
     editor.leave(0)
@@ -478,7 +478,7 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
     assert sorts == {"body argument", "body result", "cond argument", "cond result"}
     assert examined(editor, "x").signature == ()
     editor.enter("call")
-    ends = examined(editor, editor.room.body.arguments[0].partition(":")[0]).signature
+    ends = examined(editor, editor.core.view.body.arguments[0].partition(":")[0]).signature
     assert [(sort, text) for sort, _, text in ends] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
 
 

@@ -16,7 +16,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import CLOSED
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget import request_handler as answering
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 Arrays = dict[str, np.ndarray]
 
@@ -43,52 +43,52 @@ def closed(editor: GraphEditor) -> list[str]:
 def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> None:
     file = written(name, tmp_path)
     editor = tgw.edit(file)
-    answers, without = Answers(editor), Answers(tgw.edit(file))
+    answers, without = RequestHandler(editor), RequestHandler(tgw.edit(file))
     chosen = p.Select("set", tuple(editor.index.names[::7]), ())
     for each in (answers, without):
-        each.to(p.Open())
+        each.handle(p.Open())
         each.to(chosen)
     for scope in closed(editor)[:12]:
         before, revision = editor.opened, answers.revision
-        foreseen, data = answers.to(p.Foresee(scope))
+        foreseen, data = answers.handle(p.Foresee(scope))
         assert isinstance(foreseen, p.Foreseen)
         assert (editor.opened, answers.revision) == (before, revision)
         # Whoever looked ahead gets no other drawing than who did not.
-        plain = without.to(p.Toggle(scope))
+        plain = without.handle(p.Toggle(scope))
         assert same(read((foreseen, data)), read(plain)), scope
-        toggled = answers.to(p.Toggle(scope, seen=foreseen.stamp))
+        toggled = answers.handle(p.Toggle(scope, seen=foreseen.stamp))
         assert isinstance(toggled[0], p.Painted)
         assert scope in editor.opened
         painted = read(toggled)
         assert all(painted[field].tobytes() == read(plain)[field].tobytes() for field in painted)
         for each in (answers, without):
-            assert isinstance(each.to(p.Toggle(scope))[0], p.Drawn)
+            assert isinstance(each.handle(p.Toggle(scope))[0], p.Drawn)
 
 
 def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor) -> None:
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     editor.close_all()
-    answers.to(p.Open())
-    foreseen, _ = answers.to(p.Foresee("net"))
+    answers.handle(p.Open())
+    foreseen, _ = answers.handle(p.Foresee("net"))
     assert isinstance(foreseen, p.Foreseen)
     editor.hide("net/one")  # by another view, or by a cell
-    toggled = answers.to(p.Toggle("net", seen=foreseen.stamp))
+    toggled = answers.handle(p.Toggle("net", seen=foreseen.stamp))
     assert isinstance(toggled[0], p.Drawn)
     assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
     assert "net" in editor.opened
     # Another view has opened it, and what this one sees is that.
-    again = answers.to(p.Foresee("net/two"))[0]
+    again = answers.handle(p.Foresee("net/two"))[0]
     assert isinstance(again, p.Foreseen)
     editor.open("net/two")
-    assert isinstance(answers.to(p.Toggle("net/two", seen=again.stamp))[0], p.Painted)
+    assert isinstance(answers.handle(p.Toggle("net/two", seen=again.stamp))[0], p.Painted)
     assert "net/two" in editor.opened
 
 
 def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
     own = tgw.edit(editor.graph, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
-    assert Answers(own).to(p.Foresee("net")) == (p.Foreseen(), [])
+    assert RequestHandler(own).handle(p.Foresee("net")) == (p.Foreseen(), [])
     with pytest.raises(UnknownName):
-        Answers(own).to(p.Foresee("nowhere"))
+        RequestHandler(own).handle(p.Foresee("nowhere"))
 
 
 @pytest.mark.parametrize("bound", ["_MOST", "_LARGEST"])
@@ -96,8 +96,8 @@ def test_what_takes_long_or_is_large_is_not_foreseen(
     editor: GraphEditor, bound: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     editor.close_all()
-    before, after = len(editor.scene()), len(editor.foresee("net") or ())
+    before, after = len(editor.scene()), len(editor.core.view.prefetch("net") or ())
     monkeypatch.setattr(prefetch, bound, after - before if bound == "_MOST" else after)
-    assert editor.foresee("net") is not None
+    assert editor.core.view.prefetch("net") is not None
     monkeypatch.setattr(prefetch, bound, getattr(prefetch, bound) - 1)
-    assert Answers(editor).to(p.Foresee("net")) == (p.Foreseen(), [])
+    assert RequestHandler(editor).handle(p.Foresee("net")) == (p.Foreseen(), [])

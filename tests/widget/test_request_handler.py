@@ -20,13 +20,13 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.typescript import to_typescript
-from tfgraphwidget.widget.request_handler import Answers
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 
 @pytest.fixture
-def answers(editor: GraphEditor) -> Answers:
+def answers(editor: GraphEditor) -> RequestHandler:
     """The answers of an editor on `mlp`."""
-    return Answers(editor)
+    return RequestHandler(editor)
 
 
 def arrays(answer: tuple[p.Reply, list[bytes]]) -> dict[str, np.ndarray]:
@@ -42,8 +42,8 @@ def drawn(answer: tuple[p.Reply, list[bytes]]) -> p.Drawn:
     return answer[0]
 
 
-def test_open_draws_everything(answers: Answers) -> None:
-    reply, _ = drawn = answers.to(p.Open())
+def test_open_draws_everything(answers: RequestHandler) -> None:
+    reply, _ = drawn = answers.handle(p.Open())
     assert isinstance(reply, p.Drawn)
     fields = arrays(drawn)
     assert set(fields) == {name for name, _, _ in (*scenes.ITEM_FIELDS, *scenes.EDGE_FIELDS, *scenes.PAINT_FIELDS)}
@@ -51,48 +51,48 @@ def test_open_draws_everything(answers: Answers) -> None:
     assert reply.state.variables == 4
 
 
-def test_a_boundary_repaints_and_counts(answers: Answers) -> None:
-    answers.to(p.Open())
-    reply, _ = painted = answers.to(p.Boundary(("x:0",), ("net/logits:0",)))
+def test_a_boundary_repaints_and_counts(answers: RequestHandler) -> None:
+    answers.handle(p.Open())
+    reply, _ = painted = answers.handle(p.Boundary(("x:0",), ("net/logits:0",)))
     assert isinstance(reply, p.Painted)
     assert reply.state.selected_variables == 4
     assert set(arrays(painted)) == {name for name, _, _ in scenes.PAINT_FIELDS}
     assert arrays(painted)["coverage"].max() > 0
 
 
-def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: Answers, editor: GraphEditor) -> None:
-    answers.to(p.Open())
+def test_a_boundary_after_another_cell_added_ops_draws_anew(answers: RequestHandler, editor: GraphEditor) -> None:
+    answers.handle(p.Open())
     with editor.graph.as_default():
         tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
-    reply, _ = drawn = answers.to(p.Boundary(("x:0",), ("late",)))
+    reply, _ = drawn = answers.handle(p.Boundary(("x:0",), ("late",)))
     assert isinstance(reply, p.Drawn)
     assert "late" in bytes(arrays(drawn)["name_bytes"]).decode()
     assert reply.state.selected_ops == 1
 
 
-def test_clone_undo_redo(answers: Answers, editor: GraphEditor) -> None:
-    reply, _ = cloned = answers.to(p.Clone(("x:0",), ("net/logits:0",), "copy"))
+def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
+    reply, _ = cloned = answers.handle(p.Clone(("x:0",), ("net/logits:0",), "copy"))
     assert isinstance(reply, p.Drawn)
     assert "4 variables of its own" in reply.state.notice
     assert reply.state.code == ('copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")',)
     assert reply.focus == "copy"
     assert arrays(cloned)["fresh"].any()
-    undone, _ = answers.to(p.Undo())
+    undone, _ = answers.handle(p.Undo())
     assert isinstance(undone, p.Drawn)
     assert (undone.state.undo, undone.state.redo) == ("", reply.state.code[0])
     assert "copy/x" not in editor.index.ids
-    again, _ = answers.to(p.Redo())
+    again, _ = answers.handle(p.Redo())
     assert isinstance(again, p.Drawn)
     assert again.state.ops == reply.state.ops
 
 
-def test_inspect_tells_of_an_op_and_of_a_scope(answers: Answers) -> None:
-    op, _ = answers.to(p.Inspect("net/logits"))
+def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
+    op, _ = answers.handle(p.Inspect("net/logits"))
     assert isinstance(op, p.Inspected)
     assert op.op_type == "Identity"
     assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
     assert ("T", "float32") in op.attributes
-    scope, _ = answers.to(p.Inspect("net/two"))
+    scope, _ = answers.handle(p.Inspect("net/two"))
     assert isinstance(scope, p.Inspected)
     assert scope.op_type == ""
     assert scope.variables == 2
@@ -100,19 +100,19 @@ def test_inspect_tells_of_an_op_and_of_a_scope(answers: Answers) -> None:
 
 
 def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
-    answers = Answers(tgw.edit(inception[0], session=inception[1]))
+    answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
     for name in answers._editor.index.names[::13]:
-        reply, _ = answers.to(p.Inspect(name))
+        reply, _ = answers.handle(p.Inspect(name))
         assert isinstance(reply, p.Inspected)
         assert all(len(text) <= 200 for _, text in reply.attributes)
 
 
 def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:
-    answers = Answers(tgw.edit(inception[0], session=inception[1]))
-    found, _ = answers.to(p.Search("mixed_6b/branch_0", 5))
+    answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
+    found, _ = answers.handle(p.Search("mixed_6b/branch_0", 5))
     assert isinstance(found, p.Found)
     assert len(found.hits) == 5 < found.total
-    reply, _ = revealed = answers.to(p.Reveal(found.hits[0].name))
+    reply, _ = revealed = answers.handle(p.Reveal(found.hits[0].name))
     assert isinstance(reply, p.Drawn)
     assert reply.focus == found.hits[0].name
     names = bytes(arrays(revealed)["name_bytes"]).decode()
@@ -120,7 +120,7 @@ def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]
 
 
 def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.Session]) -> None:
-    _, (data,) = Answers(tgw.edit(inception[0], session=inception[1])).to(p.Open())
+    _, (data,) = RequestHandler(tgw.edit(inception[0], session=inception[1])).handle(p.Open())
     assert len(data) < 20_000
 
 
@@ -136,16 +136,16 @@ def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.S
         (p.Redo(), "nothing to redo"),
     ],
 )
-def test_refusals(answers: Answers, editor: GraphEditor, request_: p.Request, sentence: str) -> None:
+def test_refusals(answers: RequestHandler, editor: GraphEditor, request_: p.Request, sentence: str) -> None:
     before = editor.graph.version
     with pytest.raises(GraphEditError, match=sentence):
-        answers.to(request_)
+        answers.handle(request_)
     assert editor.graph.version == before
 
 
 def test_a_boundary_selects_all_variables_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
-    answers = Answers(tgw.edit(inception[0], session=inception[1]))
-    reply, _ = answers.to(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
+    answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
+    reply, _ = answers.handle(p.Boundary(("input:0",), (INCEPTION_OUTPUT,)))
     assert isinstance(reply, p.Drawn)
     assert reply.state.selected_variables == 378
 
@@ -155,27 +155,27 @@ def reads(editor: GraphEditor, op: str) -> list[str]:
     return [tensor.name for tensor in editor.graph.get_operation_by_name(op).inputs]
 
 
-def test_a_change_is_the_editor_s_method_of_that_name(answers: Answers, editor: GraphEditor) -> None:
-    reply = drawn(answers.to(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
+def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, editor: GraphEditor) -> None:
+    reply = drawn(answers.handle(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
     assert reads(editor, "net/logits") == ["net/two/add:0"]
     assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
     assert reply.state.notice.startswith("1 op changed.")
     assert reply.focus == ""
-    drawn(answers.to(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
+    drawn(answers.handle(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
     assert "net/scores" in editor.index.ids
 
 
-def test_a_change_of_nothing_named_is_one_of_the_selection(answers: Answers, editor: GraphEditor) -> None:
+def test_a_change_of_nothing_named_is_one_of_the_selection(answers: RequestHandler, editor: GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="Nothing is selected"):
-        answers.to(p.Change("bypass"))
-    answers.to(p.Select("set", ("net/two/out",), ()))
-    answers.to(p.Change("bypass"))
+        answers.handle(p.Change("bypass"))
+    answers.handle(p.Select("set", ("net/two/out",), ()))
+    answers.handle(p.Change("bypass"))
     assert reads(editor, "net/logits") == ["net/two/add:0"]
 
 
-def test_a_change_that_no_method_takes_is_refused(answers: Answers, editor: GraphEditor) -> None:
+def test_a_change_that_no_method_takes_is_refused(answers: RequestHandler, editor: GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="reload the page"):
-        answers.to(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
+        answers.handle(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
     assert editor.lines == ()
 
 
@@ -184,43 +184,43 @@ def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
         tf.identity(tf.cast(mlp.get_tensor_by_name("x:0"), tf.float64), name="wide")
         tf.identity(mlp.get_tensor_by_name("x:0"), name="narrow")
     editor = tgw.edit(mlp)
-    answers = Answers(editor)
+    answers = RequestHandler(editor)
     with pytest.raises(GraphEditError) as caught:
-        answers.to(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
+        answers.handle(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
     refused = answers.refused(caught.value)
     assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
     assert editor.lines == ()
-    reply = drawn(answers.to(p.Mend(refused.mends[0].line)))
+    reply = drawn(answers.handle(p.Mend(refused.mends[0].line)))
     assert reply.state.code == (refused.mends[0].line,)
     assert editor.graph.get_operation_by_name("narrow").inputs[0].op.type == "Cast"
     with pytest.raises(GraphEditError, match="try the edit again"):
-        answers.to(p.Mend("editor.remove()"))
+        answers.handle(p.Mend("editor.remove()"))
 
 
-def test_history_goes_to_and_fro(answers: Answers) -> None:
+def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
     for name in ("first", "second", "third"):
-        answers.to(p.Clone(("x:0",), ("net/logits:0",), name))
-    done = drawn(answers.to(p.Open())).state.code
-    reply = drawn(answers.to(p.Jump(1)))
+        answers.handle(p.Clone(("x:0",), ("net/logits:0",), name))
+    done = drawn(answers.handle(p.Open())).state.code
+    reply = drawn(answers.handle(p.Jump(1)))
     assert reply.state.code + reply.state.ahead == done
     assert reply.state.notice == "Now after edit 1 of 3."
-    assert drawn(answers.to(p.Jump(3))).state.code == done
+    assert drawn(answers.handle(p.Jump(3))).state.code == done
     with pytest.raises(GraphEditError, match="from 0 to 3"):
-        answers.to(p.Jump(4))
+        answers.handle(p.Jump(4))
 
 
-def test_targets_are_told_why_they_cannot_read_a_tensor(answers: Answers, editor: GraphEditor) -> None:
+def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler, editor: GraphEditor) -> None:
     editor.open("net/two")
     editor.close("net/one")
-    answers.to(p.Open())
-    told, _ = answers.to(p.Targets("net/logits"))
+    answers.handle(p.Open())
+    told, _ = answers.handle(p.Targets("net/logits"))
     assert isinstance(told, p.Targeted)
     assert told.outputs == ("net/logits:0",)
     refused = dict(told.refused)
     assert "depends on" in refused["net/two/out"]
     assert refused["x"] == "'x' reads nothing."
     assert all(not name.startswith("net/one/") for name in refused)
-    of_one, _ = answers.to(p.Targets("x:0", "net/two/add"))
+    of_one, _ = answers.handle(p.Targets("x:0", "net/two/add"))
     assert isinstance(of_one, p.Targeted)
     assert of_one.slots[0].tensor == "net/two/MatMul:0"
     assert of_one.refused == ()
@@ -245,61 +245,61 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: Answers, editor
     ],
     ids=lambda value: value.verb if isinstance(value, p.Change) else "",
 )
-def test_the_panel_s_forms_are_calls(answers: Answers, asked: p.Change, line: str) -> None:
-    reply = drawn(answers.to(asked))
+def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, line: str) -> None:
+    reply = drawn(answers.handle(asked))
     assert line in reply.state.code[0]
 
 
-def test_differences_are_painted_and_follow_edits(answers: Answers, editor: GraphEditor) -> None:
+def test_differences_are_painted_and_follow_edits(answers: RequestHandler, editor: GraphEditor) -> None:
     editor.open("net/two")
-    answers.to(p.Open())
-    reply, _ = answers.to(p.Compare(show=True))
+    answers.handle(p.Open())
+    reply, _ = answers.handle(p.Compare(show=True))
     assert isinstance(reply, p.Painted)
     assert (reply.state.comparing, reply.state.changes) == (True, ())
-    answers.to(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
-    compared = answers.to(p.Open())
+    answers.handle(p.Change("insert", ("net/two/out:0",), ("function",), ('"Identity"',)))
+    compared = answers.handle(p.Open())
     assert {group.kind: group.total for group in drawn(compared).state.changes} == {"added": 1, "changed": 1}
     differs = dict(zip(texts(arrays(compared), "name"), arrays(compared)["differs"].tolist(), strict=True))
     assert (differs["net/logits"], differs["x"]) == (2, 0)
     assert 1 in differs.values()
-    hidden, _ = shown = answers.to(p.Compare(show=False))
+    hidden, _ = shown = answers.handle(p.Compare(show=False))
     assert isinstance(hidden, p.Painted)
     assert not hidden.state.comparing
     assert not arrays(shown)["differs"].any()
 
 
-def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: Answers, editor: GraphEditor) -> None:
-    answers.to(p.Compare(show=True))
-    answers.to(p.Change("bypass", ("net/two/out",)))
+def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: RequestHandler, editor: GraphEditor) -> None:
+    answers.handle(p.Compare(show=True))
+    answers.handle(p.Change("bypass", ("net/two/out",)))
     editor.difference = mine = editor.diff()
-    answers.to(p.Change("bypass", ("net/one/out",)))
+    answers.handle(p.Change("bypass", ("net/one/out",)))
     assert editor.difference is mine
 
 
-def test_what_an_op_gives_is_looked_at_in_a_run(answers: Answers, editor: GraphEditor) -> None:
+def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor: GraphEditor) -> None:
     editor.open("net/two", "net/one")
     # Not behind a Relu: some processors' give 0 for a NaN.
     editor.probe(["net/one/MatMul", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
-    painted = arrays(answers.to(p.Open()))
+    painted = arrays(answers.handle(p.Open()))
     probed = dict(zip(texts(painted, "name"), painted["probed"].tolist(), strict=True))
     assert (probed["net/one/MatMul"], probed["x"]) == (2, 0)
-    told, _ = answers.to(p.Inspect("net/one/MatMul"))
+    told, _ = answers.handle(p.Inspect("net/one/MatMul"))
     assert isinstance(told, p.Inspected)
     seen = told.outputs[0].seen
     assert seen is not None
     assert (seen.shape, seen.nans) == ("(2, 4)", 4)
     assert "nan" in seen.value
     with pytest.raises(GraphEditError, match="feeds="):
-        answers.to(p.Probe("net/logits"))
-    answers.to(p.Probe("net/one/b"))
-    told, _ = answers.to(p.Inspect("net/one/b"))
+        answers.handle(p.Probe("net/logits"))
+    answers.handle(p.Probe("net/one/b"))
+    told, _ = answers.handle(p.Inspect("net/one/b"))
     assert isinstance(told, p.Inspected)
     assert told.outputs[0].seen is not None
 
 
-def test_the_script_is_the_editor_s(answers: Answers, editor: GraphEditor) -> None:
-    answers.to(p.Change("bypass", ("net/two/out",)))
-    assert answers.to(p.Script()) == (p.Scripted(editor.code()), [])
+def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:
+    answers.handle(p.Change("bypass", ("net/two/out",)))
+    assert answers.handle(p.Script()) == (p.Scripted(editor.code()), [])
 
 
 def test_messages_decode_to_the_requests_they_name() -> None:

@@ -49,7 +49,11 @@ def export(options: argparse.Namespace) -> int:
             editor.leave(0)  # of a SavedModel the whole, not the function where a signature's work is done
         tell("Writing")
         ends: dict[str, Any] = {"inputs": _names(options.inputs), "outputs": _names(options.outputs)}
-        if options.signature is not None and ends == {"inputs": None, "outputs": None} and not editor.in_function:
+        if (
+            options.signature is not None
+            and ends == {"inputs": None, "outputs": None}
+            and not editor.core.executor.in_function
+        ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
         written = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends)
@@ -106,7 +110,7 @@ def run_script(options: argparse.Namespace) -> int:
         _print_notes(editor)
         edits = format_count(len(editor.history.done), "edit")
         print_output(
-            f"{prefix}{edits}, {format_count(len(editor.outermost), 'op')}"
+            f"{prefix}{edits}, {format_count(len(editor.core.target.index), 'op')}"
             + (f" → {escape(str(written))}" if written else "")
         )
     return 0
@@ -157,7 +161,7 @@ def _check_outputs(
     editor: GraphEditor, options: argparse.Namespace, outputs: Any = None, signatures: Any = None, **_: Any
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
-    if outputs or signatures or editor.signatures or editor.outputs or editor.in_function:
+    if outputs or signatures or editor.signatures or editor.outputs or editor.core.executor.in_function:
         return
     if options.frozen:
         raise GraphEditError(f"A frozen graph is what its outputs need: give --outputs NAMES{_SEE_INFO}.")
@@ -177,7 +181,7 @@ def _save(editor: GraphEditor, out: str, **how: Any) -> Path:
 
 
 def _print_notes(editor: GraphEditor) -> None:
-    for sentence in editor._told:
+    for sentence in editor.core.save_notices:
         print_note(f"tfgraphwidget: note: {escape(sentence)}")
 
 

@@ -1,139 +1,54 @@
-"""Comparing: what edits have made of a graph, in names and in numbers. GraphEditor is one of these."""
+"""Analysis: the methods of GraphEditor that compare, probe and measure the graph, and that make functions of bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tfgraphwidget import argument_checks
-from tfgraphwidget.editor import evaluation, function_bodies, replay
-from tfgraphwidget.editor.evaluation import Tried
-from tfgraphwidget.editor.reducing import Reducing
-from tfgraphwidget.editor.state import Changing
-from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.serialization.json_format import written
-from tfgraphwidget.edits.serialization.python_source import Script, script
+from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.diff import Difference, difference
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.graph.diff import Difference
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.measure.comparison import Comparison
-from tfgraphwidget.sources import open_source
-
-if TYPE_CHECKING:
-    from tfgraphwidget.edits.history import History
-    from tfgraphwidget.sources import Source
+from tfgraphwidget.runtime.measure.profile import Cost, Measured
+from tfgraphwidget.sources import Signature
 
 
-class Comparing(Reducing):
-    """Differences, runs side by side, values looked at, the whole as a script."""
+class AnalysisAPI(Checked):
+    """Compares the graph before and after edits, runs it, and tells what ops cost."""
 
-    def __init__(self, source: Source, layout: Any = None) -> None:
-        self._difference: Difference | None = None
-        self._probed: tuple[tuple[str, ...], History, probing.Probe] | None = None
-        super().__init__(source, layout)
-        self._entrance = self.breadcrumb
+    _core: EditorCore
 
-    # The whole as a script
-
-    def code(self) -> str:
-        """A Python script that opens what was opened and does what was done so far; the graph it gives is equal.
-
-        What only this process has comes with it: functions as their source, arrays up to 1 MB as their bytes. Of larger
-        arrays, `script` gives those too. A live graph must be the default one where the script runs.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> print(editor.code())
-        import tensorflow as tf
-        import tfgraphwidget as tgw
-        <BLANKLINE>
-        editor = tgw.edit(
-            tf.compat.v1.get_default_graph(),  # the graph that was opened
-            session=tf.compat.v1.get_default_session(),  # the session that runs it
-        )
-        <BLANKLINE>
-        editor.bypass(what="net/hidden/Relu")
-        <BLANKLINE>
-        """
-        return self.script().text
-
-    def script(self, file: str = "values.npz") -> Script:
-        """The same, with the arrays over 1 MB, which it reads from the NumPy archive `file`.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> import numpy as np
-        >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
-        >>> {name: array.shape for name, array in editor.script("zeros.npz").arrays.items()}
-        {'x:0': (100000, 4)}
-        """
-        return script(self._source.said, self._entrance, self.history.done, file)
-
-    # The whole as data
-
-    def edits(self) -> list[dict[str, Any]]:
-        """What was done so far as data that JSON holds, one dict for each edit; `replay` does it again.
-
-        `editor.save("edits.json")` writes them to a file. Raises GraphEditError, naming the edit, for one that holds
-        what only this process has: a Python function, another graph. `code` writes those.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.rename("net/logits", "net/scores")
-        >>> editor.edits()
-        [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
-        """
-        return written(self.history.done)
-
-    def replay(self, edits: Any) -> int:
-        """Do edits that `edits()` gave, or those of a file, on the graph as it is now; how many they were.
-
-        All are done or none. One stands where the last was done then. Raises GraphEditError, naming the number and the
-        verb of the edit that cannot be read or done. No code is run; paths in it (a clone's checkpoint, a graph that is
-        added) are read.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.rename("net/logits", "net/scores")
-        >>> other = tgw.example()
-        >>> other.replay(editor.edits()), other.lines
-        (1, ('editor.rename(old="net/logits", new="net/scores")',))
-        """
-        return replay.replay(self, edits)
-
-    # In names
+    # Differences
 
     def diff(self, before: Any = None) -> Difference:
-        """What has become of `before` in the graph one stands in: `after.diff(before)` leads from `before` to `after`.
+        """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
-        `before` is another editor, or what `tgw.edit` opens: a graph, a file; without it, the graph as it was opened.
-        What is `added` is here and not there. Ops are matched by name, and where names differ by what is around them.
-        Prints as a list, below a line that says from what to what; `.table()` is a DataFrame, `.added`, `.removed`,
-        `.changed` and `.renamed` are names. `editor.difference = editor.diff()` colours it in the drawing.
+        Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
+        ops around them. Assign the result to `editor.difference` to color it in the drawing.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
-        >>> editor.diff()
-        as it was opened → as it is now:
-        1 op changed
-            net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
-        >>> editor.diff(before=tgw.example()).between
-        ('Graph (given)', 'Graph (this editor)')
+        Args:
+            before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
+
+        Returns:
+            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.table()` is a
+            DataFrame.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.connect("net/hidden/Add:0", "net/logits", 0)
+            >>> editor.diff()
+            as it was opened → as it is now:
+            1 op changed
+                net/logits: input 0 net/hidden/Relu:0 → net/hidden/Add:0
+            >>> editor.diff(before=tgw.example()).between
+            ('Graph (given)', 'Graph (this editor)')
         """
-        if before is not None:
-            there = self._tried(before)
-            here = " / ".join(self.breadcrumb)
-            given = before.breadcrumb if isinstance(before, Changing) else (there.source.title,)
-            between = f"{' / '.join(given)} (given)", f"{here} (this editor)"
-            return replace(difference(there.index, self.index), between=between)
-        names = {name: evaluation.was(name, (patch.renamed for patch in self._patches())) for name in self._renamed()}
-        found = difference(self.room.site.first, self.index, {old: new for new, old in names.items()})
-        return replace(found, between=("as it was opened", "as it is now"))
+        return self._core.evaluator.diff(before)
 
     @property
     def difference(self) -> Difference | None:
@@ -146,75 +61,80 @@ class Comparing(Reducing):
         >>> [changed.name for changed in editor.difference.changed][0]
         'net/logits'
         """
-        return self._difference
+        return self._core.evaluator.difference
 
     @difference.setter
     def difference(self, shown: Difference | None) -> None:
         if shown is not None and not isinstance(shown, Difference):
-            raise GraphEditError(f"{argument_checks.shown(shown)} is no difference; assign editor.diff(), or None.")
-        self._difference = shown
-        self.changed()
-
-    # In numbers
+            raise GraphEditError(
+                f"difference: {argument_checks.shown(shown)} is not a Difference; assign editor.diff(), or None."
+            )
+        self._core.evaluator.difference = shown
+        self._core.listeners.notify()
 
     def compare(self, feeds: Mapping[Any, Any] | None = None, outputs: Any = None, other: Any = None) -> Comparison:
-        """Run the graph as it was opened and as it is now on the same feeds; how far each output is apart.
+        """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
 
-        `feeds` maps tensors, or their names, to values. Both run aside, with the values that the variables have now (in
-        the session, the checkpoint, or the function's own), so nothing that anybody holds changes. `outputs` are
-        tensors; without them the chosen outputs, those of the signature or the function, or else all that is computed
-        from the feeds and read by no op. `other` is what is compared with instead of the graph as it was opened:
-        another editor, or what `tgw.edit` opens; it has the values of its own variables, if it has any.
+        Both run in separate sessions with the present values of the variables (from the session, the checkpoint or the
+        function), so that the graph and its session do not change.
 
-        Raises GraphEditError for outputs that only one has, SessionRefused when one of them cannot run.
+        Args:
+            feeds: {tensor: value}.
+            outputs: The tensors to compare; None for the marked outputs, those of the signature or function, or those
+                that are computed from the feeds and have no consumers.
+            other: What to compare with in place of the graph as it was opened: another editor, or what `tgw.edit`
+                opens. It has the values of its own variables, if it has any.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, "net/logits:0")
-        output        dtype    shape   max abs  max rel
-        net/logits:0  float32  (1, 3)  10.2     1.2
+        Returns:
+            For each output its dtype, shape, and the largest absolute and relative difference.
+
+        Raises:
+            GraphEditError: Only one of the graphs has an output.
+            SessionRefused: One of the graphs cannot run.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.bypass("net/hidden/Relu")
+            >>> editor.compare({"x:0": [[1, 2, 3, 4]]}, "net/logits:0")
+            output        dtype    shape   max abs  max rel
+            net/logits:0  float32  (1, 3)  10.2     1.2
         """
-        now, patches = self._now(), self._patches() if other is None else ()
-        before = Tried(now.source, now.body, self.room.site.first) if other is None else self._tried(other)
-        given = {self._fed(key): value for key, value in (feeds or {}).items()}
-        was = {name: evaluation.was(name, (patch.fed for patch in patches)) for name in given}
-        ends = now.ends(self._patches())
-        if outputs is not None or self.outputs or not ends:
-            chosen = self._read(self._fetched(self.outputs if outputs is None else outputs))
-            names = chosen or evaluation.ends(now.index, given)
-            ends = {name: evaluation.was(name, (patch.renamed for patch in patches)) for name in names}
-        return evaluation.compare((before, now), {**was, **ends}, tuple(ends), given, must=outputs is not None)
+        return self._core.evaluator.compare(feeds, outputs, other)
+
+    # Values
 
     def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None = None) -> probing.Probe:
-        """Run the graph, and see what tensors are: dtype, shape, least, mean, most, NaNs, a histogram, the value.
+        """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
-        Ops stand for their tensors, a variable for its value. The session that runs the graph runs it, what is fetched
-        and nothing more; a function's body runs aside, with copies of its variables. No op is added. The result is
-        kept in `probed`, for the drawing, until `unprobe()` or an edit; it belongs to no history and is never saved.
+        The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
+        its variables. No op is added. The drawing shows the result until `unprobe()` or an edit. It is not saved.
 
-        Raises GraphEditError for tensors inside a v1 while loop, SessionRefused when the graph cannot run.
+        Args:
+            tensors: Tensors; an op stands for its outputs, a variable for its value.
+            feeds: {tensor: value}.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> found = editor.probe(["net/hidden/Relu", "net/w"], {"x:0": [[1, 2, 3, 4]]})
-        >>> found
-        tensor             dtype    shape   min     mean    max
-        net/hidden/Relu:0  float32  (1, 8)  0       0.8136  4.775    █ ▂  ▂             ▂
-        net/w:0            float32  (8, 3)  -1.288  0.2789  1.96     █  ▂▂▄ ▂ ▂▅▂▄   ▅▂▂▄
+        Returns:
+            For each tensor its dtype, shape, minimum, mean, maximum, NaNs, histogram and value.
+
+        Raises:
+            GraphEditError: A tensor is inside a TF 1 while loop.
+            SessionRefused: The graph cannot run.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> found = editor.probe(["net/hidden/Relu", "net/w"], {"x:0": [[1, 2, 3, 4]]})
+            >>> found
+            tensor             dtype    shape   min     mean    max
+            net/hidden/Relu:0  float32  (1, 8)  0       0.8136  4.775    █ ▂  ▂             ▂
+            net/w:0            float32  (8, 3)  -1.288  0.2789  1.96     █  ▂▂▄ ▂ ▂▅▂▄   ▅▂▂▄
         """
-        given = {self._fed(key): value for key, value in (feeds or {}).items()}
-        wanted = self._fetched(tensors)
-        with self._live.attempt():
-            run = None if self.in_function else probing.running(self._live.graph(), self._source.session, given)
-            found = evaluation.probe(self._now(), wanted, given, run)
-        self._probed = self.breadcrumb, self.history, found
-        self.changed()
-        return found
+        return self._core.evaluator.probe(tensors, feeds)
 
     @property
     def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
-        """What the last probe found, by op; nothing once the graph was edited, or where one did not probe.
+        """What the last `probe` of the current graph found, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -222,72 +142,174 @@ class Comparing(Reducing):
         >>> [stats.shape for stats in editor.probed["net/hidden/Relu"]]
         [(1, 8)]
         """
-        if self._probed is None or self._probed[0] != self.breadcrumb or self._probed[1] is not self.history:
-            return {}
-        return self._probed[2].by_op
+        return self._core.evaluator.probed
 
     def unprobe(self) -> None:
-        """Forget what was probed.
+        """Remove the result of `probe` from the drawing.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
+            >>> editor.unprobe()
+            >>> editor.probed
+            {}
+        """
+        self._core.evaluator.forget_probe()
+
+    # Costs
+
+    def cost(self, batch: int = 1) -> Any:
+        """List what each op costs.
+
+        FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a conditional those of
+        its most expensive branch, a loop those of one iteration.
+
+        Args:
+            batch: The size that unknown dimensions count as.
+
+        Returns:
+            A pandas DataFrame with a row for each op, in graph order: name, type, parameters, output_bytes and flops
+            (None where they are unknown); after `measure` also time (µs) and memory (bytes).
+
+        Raises:
+            GraphEditError: `batch` is not a positive integer.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> costs = editor.cost(batch=32).set_index("name")
+            >>> costs.loc["net/hidden/MatMul", ["output_bytes", "flops"]].tolist()
+            [1024.0, 2048.0]
+        """
+        return self._core.coloring.cost_table(batch)
+
+    def measure(
+        self, fetches: Any = None, feeds: Mapping[Any, Any] | None = None, runs: int = 1, *, metadata: Any = None
+    ) -> Measured:
+        """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
+
+        Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow runs as one, such as a
+        product and its activation, are listed as the op that does the work. The result is kept, for
+        `color_by("time")` and `cost()`, until an edit.
+
+        Args:
+            fetches: Tensors; None for the marked outputs, those of the signature, or those without consumers.
+            feeds: {tensor: value}.
+            runs: The number of runs, of which the median is taken, after one that does not count.
+            metadata: A RunMetadata of a run that was traced elsewhere, or a folder that tf.profiler wrote, instead of
+                a run.
+
+        Returns:
+            The cost of each op.
+
+        Raises:
+            GraphEditError: A tensor cannot be measured.
+            SessionRefused: The graph cannot run.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> measured = editor.measure("net/logits:0", {"x:0": [[1, 2, 3, 4]]})
+            >>> measured["net/hidden/MatMul"].time > 0, "net/logits" in editor.measured
+            (True, True)
+        """
+        return self._core.evaluator.measure(fetches, feeds, runs, metadata)
+
+    @property
+    def measured(self) -> Mapping[str, Cost]:
+        """What the last `measure` of the current graph found, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
-        >>> editor.unprobe()
-        >>> editor.probed
+        >>> editor.measured
         {}
         """
-        self._probed = None
-        self.changed()
+        return self._core.evaluator.costs
 
-    def _patches(self) -> tuple[Patch, ...]:
-        """The edits of the graph one stands in, oldest first."""
-        return tuple(step.patch for step in self.history.done if step.place is self.room.site)
+    def table(self) -> Any:
+        """List the ops.
 
-    def _renamed(self) -> set[str]:
-        """The ops that edits have given other names, by these."""
-        return {new for patch in self._patches() for _, new in patch.renamed if new in self.index.ids}
+        Returns:
+            A pandas DataFrame with a row for each op, in graph order, and the columns of `graph.table.COLUMNS`.
 
-    def _now(self) -> Tried:
-        """The graph one stands in; a function's body with what edits have made of those that it calls."""
-        index = self.index
-        if self.in_function:
-            index = function_bodies.taken_along(self._rooms, self.breadcrumb, index)
-        return Tried(self._source, self.room.body, index)
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.table().set_index("name").loc["net/logits", ["type", "outputs"]].tolist()
+            ['MatMul', ('float32 (None, 3)',)]
+        """
+        from tfgraphwidget.graph import table
 
-    def _tried(self, other: Any) -> Tried:
-        """The graph that was meant beside this one: where another editor stands, or would stand."""
-        if isinstance(other, GraphIndex):
-            return Tried(self._source, self.room.body, other)
-        there = other if isinstance(other, Changing) else Changing(open_source(other))
-        if not isinstance(other, Changing) and len(self.breadcrumb) == 1:
-            there.leave(0)
-        return Tried(there._source, there.room.body, there.index)
+        return table.table(self._core.index)
 
-    def _fetched(self, given: Any) -> tuple[str, ...]:
-        """The tensors that were meant; an op stands for all of its own, if it has any."""
-        found: dict[str, None] = {}
-        for name in self._names(given):
-            ports = range(len(self.index.dtypes(self.index.op(name)))) if name in self.index.ids else ()
-            found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in self.index.ids else [name])
-        return tuple(found)
+    # Signatures and functions
 
-    def _read(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
-        """The tensors, with what reads a variable in the place of its handle; raises for what Python cannot hold."""
-        found = tuple(probing.fetched(self.index, name) for name in tensors)
-        for name, at in zip(tensors, found, strict=True):
-            if not at:
-                raise GraphEditError(
-                    f"{name!r} refers to a resource and has no value in Python; name a tensor that is read from it.",
-                    [split_tensor(name)[0]],
-                )
-        return found
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of a SavedModel or MetaGraphDef after the edits.
 
-    def _fed(self, given: Any) -> str:
-        name = self._one(given)
-        name = name if split_tensor(name)[1] is not None and name not in self.index.ids else f"{name}:0"
-        if probing.fetched(self.index, name) != name:
-            raise GraphEditError(
-                f"{name!r} refers to a resource, which nobody can feed; feed the tensors that are read from it.",
-                [split_tensor(name)[0]],
-            )
-        return name
+        `tgw.edit(path, signature=name)` opens one.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tempfile
+        >>> path = editor.save(tempfile.mkdtemp() + "/saved/", "x:0", "net/logits:0")
+        >>> tgw.edit(path).signatures
+        (Signature(name='serving_default', inputs=(('x', 'x:0'),), outputs=(('logits', 'net/logits:0'),)),)
+        """
+        return self._core.executor.signatures
+
+    def module(self, name: str = "edited") -> Any:
+        """Make a tf.Module of the current function as edited.
+
+        It takes the function's arguments, in their order or by name, and returns its results; `.signature` returns
+        them as a dict. It shares the function's variables; variables of a file get the values of its checkpoint. It
+        can be trained, and saved by `tf.saved_model.save`. The function itself does not change.
+
+        Args:
+            name: The name of the module.
+
+        Returns:
+            An `runtime.functions.module_clone.ModuleCopy`, a tf.Module.
+
+        Raises:
+            GraphEditError: The current graph is not a function, or cannot run alone.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+            >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+            >>> report = editor.bypass("Relu")
+            >>> module = editor.module()
+            >>> module, module(tf.constant([-1.0, 3.0])).numpy().tolist()
+            (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
+        """
+        return function_bodies.edited_module(self._core.executor, name)
+
+    def function(self, name: str = "edited") -> Any:
+        """Make a `tf.function` of the current function as edited; it keeps its variables alive.
+
+        Args:
+            name: The name of its module; see `module`.
+
+        Returns:
+            The `tf.function`.
+
+        Raises:
+            GraphEditError: The current graph is not a function, or cannot run alone.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
+            >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
+            >>> report = editor.bypass("Relu")
+            >>> edited = editor.function()
+            >>> edited(tf.constant([-1.0, 3.0])).numpy().tolist()
+            [-2.0, 6.0]
+        """
+        module = self.module(name)
+        module.run.module = module
+        return module.run

@@ -1,87 +1,288 @@
-"""Asking: the call of a clone as a value, names for whatever a person gave. GraphEditor is one of these."""
+"""Arguments of the public methods as names of the graph: ops, tensors, scopes and selections are accepted alike."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypedDict, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.argument_checks import check, fits, shown
-from tfgraphwidget.editor.graph_view import Names
-from tfgraphwidget.editor.state import Changing
+from tfgraphwidget.editor.executor import target_of
+from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.edits.clone.command import Clone, Mode
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.edits.freeze.commands import results
+from tfgraphwidget.edits.rewire.operands import is_scope, outputs_of
+from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
+from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
+from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import free_name, identifier, listed, split_tensor
+from tfgraphwidget.runtime.measure import probe
 
 if TYPE_CHECKING:
-    from typing import Unpack  # Python 3.10 has none
+    from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.editor.graph_view import GraphView
+    from tfgraphwidget.editor.navigator import Navigator
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.sources import Source
 
-Asked = ParamSpec("Asked")
-Given = TypeVar("Given")
-
-
-class Options(TypedDict, total=False):
-    """What `clone` and `preview` take beside the part and the scope; see `edits.clone.command.Clone`."""
-
-    variables: Any
-    init: str | PathLike[str] | Mapping[Any, Any]
-    replace: Mapping[Any, Any]
-    placeholders: bool
-    reseed: bool
-    times: int
-    device: str | Mapping[str, str] | None
-    devices: str | Iterable[str]
-    src_scope: str
-    graph: Any
-    session: Any
+CLONE_OPTIONS = {
+    "device": "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
+    "devices": "a list of devices' names, one for each copy",
+    "src_scope": "the name of a scope around the part",
+}
+"""What these options of `clone` and `preview` take, in words."""
 
 
-class Asking(Changing):
-    """Turns what a person says into a command."""
+class ArgumentResolver:
+    """Turns what a user gives for ops, tensors, variables and scopes into names of the current graph.
 
-    def command(
-        self,
-        /,
-        inputs: Names | None = None,
-        outputs: Names | None = None,
-        into: Any = None,  # any that is no name scope is refused where the graph is known
-        **options: Unpack[Options],
-    ) -> Clone:
-        """The call of `clone` as a value.
+    Everything raises UnknownName for what is not in that graph.
+    """
 
-        A call that names neither inputs nor outputs takes the chosen boundary or the chosen ops, whole, and the command
-        holds their names. One that names either takes nothing from what is chosen, so it means the same each time.
+    def __init__(self, source: Source, navigator: Navigator, executor: EditExecutor) -> None:
+        self._source, self._navigator, self._executor = source, navigator, executor
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> command = editor.command("x:0", "net/logits:0", init="initial")
-        >>> command.into, command.init
-        ('copy', 'initial')
+    @property
+    def _view(self) -> GraphView:
+        return self._navigator.here
+
+    @property
+    def _index(self) -> GraphIndex:
+        return self._view.index
+
+    # Names
+
+    def names(self, given: Any) -> tuple[str, ...]:
+        """The names of ops and tensors."""
+        return self._view.names(given)
+
+    def name(self, given: Any) -> str:
+        """The name of one op or tensor."""
+        names = self.names(given)
+        if len(names) != 1:
+            raise UnknownName(f"{len(names)} ops were given where one is meant; name it: 'scope/op'.")
+        return names[0]
+
+    def op(self, given: Any) -> str:
+        """The name of one op; a tensor stands for the op that computes it."""
+        return self._index.names[self._index.op(self.name(given))]
+
+    def ops(self, given: Any) -> tuple[str, ...]:
+        """The names of ops; a tensor stands for the op that computes it."""
+        index = self._index
+        return tuple(dict.fromkeys(index.names[index.op(name)] for name in self.names(given)))
+
+    def items(self, given: Names) -> tuple[str, ...]:
+        """The names of items of the drawing: those of scopes and groups unchanged, those of ops checked."""
+        if isinstance(given, str) and self._view.is_container(given):
+            return (given,)
+        if isinstance(given, Selection):
+            return given.on(self._index).ops
+        return self.names(given)
+
+    def boundary(self, inputs: Names | None, outputs: Names | None) -> Boundary:
+        """The boundary that a call means: the one that it names, or the marked one if it names none at all.
+
+        A side that is left out beside the other is empty. Were it the marked one, the same line of Python would mean
+        something else after each click, and after each clone.
         """
-        _check(options)
+        if inputs is None and outputs is None:
+            return self._view.boundary
+        named = [() if side is None else self.names(side) for side in (inputs, outputs)]
+        return named[0], named[1]
+
+    def selection(self, chosen: Any) -> Selection | None:
+        """A selection, of the ops that were given if it is not one already."""
+        if chosen is None or isinstance(chosen, Selection):
+            return chosen
+        return selectors.ops(self._index, *self.names(chosen))
+
+    # Arguments of edits
+
+    def endpoints(self, given: Any) -> str | tuple[str, ...]:
+        """Names of tensors, ops, scopes and control edges: one, or several."""
+        if isinstance(given, Selection):
+            return tuple(map(self.endpoint, given.on(self._index).outputs))
+        return self.endpoint(given) if is_single(given) else tuple(map(self.endpoint, each(given)))
+
+    def endpoint(self, given: Any) -> str:
+        """The name of a tensor, an op, a scope, or "^op" for the control edges of an op."""
+        if isinstance(given, str) and given[:1] == "^" and given not in self._index.ids:
+            return f"^{self.op(given[1:])}"
+        return given if isinstance(given, str) and is_scope(self._index, given) else self.name(given)
+
+    def part(self, given: Any, *, ops: bool = False) -> Any:
+        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op."""
+        if isinstance(given, Selection):
+            return given.on(self._index)
+        if not is_single(given):
+            return selectors.ops(self._index, *(self.ops(given) if ops else self.names(given)))
+        name = self.endpoint(given)
+        return self.op(name) if ops and split_tensor(name)[1] is not None else name
+
+    def replacement(self, given: Any) -> Any:
+        """The ops that replace others: a selection, or a list of one op's name."""
+        part = self.part(given, ops=True)
+        if isinstance(part, str) and is_scope(self._index, part):
+            part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
+        return part if isinstance(part, Selection) else (part,)
+
+    def consumers(self, given: Any) -> Any:
+        """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
+        if isinstance(given, Selection):
+            return given.on(self._index)
+        index = self._index
+        found: list[str] = []
+        for item in each(given):
+            if isinstance(item, str) and is_scope(index, item):
+                found.append(item)
+            else:
+                found += self.ops(item)
+        return tuple(dict.fromkeys(found))
+
+    def tensor(self, given: Any) -> str:
+        """The name of one tensor; an op stands for its only one."""
+        return self.output(self.name(given))
+
+    def output(self, given: Any) -> str:
+        """The name of one tensor: itself, or the only output of an op, a name scope or a selection."""
+        index, part = self._index, self.part(given)
+        if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
+            return part
+        outputs = outputs_of(index, part)
+        if len(outputs) > 1 and part not in index.ids:  # of an op with several, only those that have consumers
+            selection = part if isinstance(part, Selection) else selectors.scope(index, part)
+            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
+        if len(outputs) != 1:
+            raise GraphEditError(
+                f"{str(part)!r} has {len(outputs)} output tensors{f' ({listed(outputs)})' if outputs else ''}, and one "
+                "is needed; name it.",
+                [part] if isinstance(part, str) and part in index.ids else [],
+            )
+        return outputs[0]
+
+    def bypass_inputs(self, by: Any) -> Any:
+        """What `bypass` connects consumers to: pairs of tensors, one tensor, or () for the only input that fits."""
+        if isinstance(by, Mapping):
+            return tuple((self.name(output), self.name(tensor)) for output, tensor in by.items())
+        return () if by is None or (isinstance(by, tuple | list) and not by) else self.name(by)
+
+    def variable_handles(self, which: Iterable[Any]) -> tuple[str, ...]:
+        """The handle ops of variables, in graph order; raises GraphEditError for what has none."""
+        index = self._index
+        handles: dict[str, None] = {}
+        for item in which:
+            if isinstance(item, str) and item.rstrip("/") in index.scopes.ids:
+                part = selectors.scope(index, item)
+            elif isinstance(item, Selection):
+                part = item
+            else:
+                part = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
+            if not part.variables:
+                raise GraphEditError(f"{item!r} contains no variable to train; name variables or their scopes.")
+            handles |= dict.fromkeys(variable.handle for variable in part.variables)
+        return tuple(sorted(handles, key=index.op))
+
+    def free_scope_for(self, function: Any) -> str:
+        """A free name scope for the ops that a function makes, named after it."""
+        name = function if isinstance(function, str) else getattr(function, "__name__", "")
+        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
+        return self._executor.free_scope(wanted or "inserted")
+
+    def renaming(self, old: Any, new: str) -> Rename | RenameKey:
+        """The command of `rename`: an op or a scope of that name goes before an input or output of a signature."""
+        index = self._index
+        name = old if isinstance(old, str) else self.op(old)
+        known = name in index.ids or name.rstrip("/") in index.scopes.ids
+        title, _, key = name.partition(":")
+        signature = next((s for s in self._executor.signatures if s.name == title and not known), None)
+        if signature is None or not key:
+            return Rename(name, new)
+        sides = [[known_key for known_key, _ in side] for side in (signature.inputs, signature.outputs)]
+        if not any(key in side for side in sides):
+            keys = listed([*sides[0], *sides[1]])
+            raise GraphEditError(f"Signature {title!r} has no input or output {key!r}; it has {keys}.")
+        taken = next(side for side in sides if key in side)
+        if not new or new in taken:
+            free = free_name(new or key, {known_key.lower() for known_key in taken})
+            raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
+        return RenameKey(title, key, new)
+
+    def outputs(self, given: Names | None, *, chosen: bool = True) -> tuple[str, ...]:
+        """The outputs that are wanted of the graph: as given, as marked, of the signature, or those without consumers.
+
+        Without `chosen` the marked ones do not count; see `boundary`.
+        """
+        if given is not None:
+            return self.names(given)
+        body, signature, index = self._view.body, self._source.signature, self._index
+        names = (self._view.boundary[1] if chosen else ()) or tuple(body.returns.values())
+        if not names and signature is not None and body is self._source.body:
+            names = tuple(name for _, name in signature.outputs)
+        return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)
+
+    # Arguments of runs
+
+    def fetches(self, given: Any) -> tuple[str, ...]:
+        """The names of tensors; an op stands for all of its outputs, if it has any."""
+        index = self._index
+        found: dict[str, None] = {}
+        for name in self.names(given):
+            ports = range(len(index.dtypes(index.op(name)))) if name in index.ids else ()
+            found |= dict.fromkeys([f"{name}:{port}" for port in ports] if name in index.ids else [name])
+        return tuple(found)
+
+    def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
+        """The tensors, with one that reads a variable in place of its handle; raises for those without a value."""
+        found = tuple(probe.fetched(self._index, name) for name in tensors)
+        for name, tensor in zip(tensors, found, strict=True):
+            if not tensor:
+                raise GraphEditError(
+                    f"{name!r} refers to a resource and has no value in Python; name a tensor that is read from it.",
+                    [split_tensor(name)[0]],
+                )
+        return found
+
+    def feeds(self, given: Mapping[Any, Any] | None) -> dict[str, Any]:
+        """Feeds by the name of the tensor."""
+        return {self._fed(key): value for key, value in (given or {}).items()}
+
+    def _fed(self, given: Any) -> str:
+        name = self.name(given)
+        name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
+        if probe.fetched(self._index, name) != name:
+            raise GraphEditError(
+                f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read from it.",
+                [split_tensor(name)[0]],
+            )
+        return name
+
+    # Clones
+
+    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> Clone:
+        """The command of a call of `clone`; see `EditAPI.command`."""
         selection = None
-        if inputs is None and outputs is None and self.selection is None and self.room.selection_notice:
-            raise NothingTo(self.room.selection_notice)
+        view = self._view
+        if inputs is None and outputs is None and view.selection is None and view.selection_notice:
+            raise NothingTo(view.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs = inputs, ()
-        elif inputs is None and outputs is None and not any(self.room.boundary):
-            selection = self.selection
-        ends = self._boundary(inputs, outputs)
-        graph, device = self._other(options), options.get("device")
-        variables: Any = options.get("variables", "own")  # what is no mode is refused when it is planned
+        elif inputs is None and outputs is None and not any(view.boundary):
+            selection = view.selection
+        boundary = self.boundary(inputs, outputs)
+        graph, device = self._other_graph(options), options.get("device")
+        variables: Any = options.get("variables", "own")  # an unknown mode is refused when the clone is planned
         init = options.get("init", "current")
-        devices = (given,) if isinstance(given := options.get("devices", ()), str) else tuple(given)
+        devices = options.get("devices", ())
+        devices = (devices,) if isinstance(devices, str) else tuple(devices)
         return Clone(
-            inputs=ends[0],
-            outputs=ends[1],
-            into=self._free(options.get("times"), devices) if into is None else into,
+            inputs=boundary[0],
+            outputs=boundary[1],
+            into=self._free_scope(options.get("times"), devices) if into is None else into,
             variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
-            init=self._values(init) if isinstance(init, Mapping) else _path(init),
+            init=self._initial_values(init) if isinstance(init, Mapping) else _path(init),
             selection=selection,
-            replace=self._pairs(options.get("replace", {}), elsewhere=graph is not None),
+            replace=self._replacements(options.get("replace") or {}, elsewhere=graph is not None),
             placeholders=options.get("placeholders", False),
             reseed=options.get("reseed", False),
             times=options.get("times"),
@@ -92,82 +293,50 @@ class Asking(Changing):
             session=options.get("session"),
         )
 
-    def _free(self, times: Any, devices: Any) -> str:
-        """A scope that nobody has taken, nor one of its numbered ones where several copies are asked for."""
-        scope, number = self.free_scope(), 0
+    def _free_scope(self, times: Any, devices: Any) -> str:
+        """A free scope name, of which the numbered ones are free too if several copies are wanted."""
+        free_scope = self._executor.free_scope
+        scope, number = free_scope(), 0
         while times is not None or devices:
-            if self.free_scope(f"{scope}_0") == f"{scope}_0":
+            if free_scope(f"{scope}_0") == f"{scope}_0":
                 break
             number += 1
-            scope = self.free_scope(f"copy{number}")
+            scope = free_scope(f"copy{number}")
         return scope
 
-    def _other(self, options: Options) -> Any:
-        """The other graph that is meant, or None; this graph, also by way of another editor of it, is no other."""
-        given, session = options.get("graph"), options.get("session")
-        held = given._source.graph if isinstance(given, Changing) else given
-        if given is self or (held is not None and held is self._source.graph):
-            given = None
-        if session is not None and (given is None or isinstance(given, Changing)):
+    def _other_graph(self, options: Mapping[str, Any]) -> Any:
+        """The other graph that the copies go into, or None; this graph, also of another editor, is not another."""
+        graph, session = options.get("graph"), options.get("session")
+        target, own = target_of(graph), self._executor.target
+        held = graph if target is None else target.source.graph
+        if target is own or (held is not None and held is self._source.graph):
+            graph = None
+        if session is not None and (graph is None or target is not None):
             raise GraphEditError(
-                "session= goes with graph=, a tf.Graph that is no editor's; copies in an editor's graph are filled in "
-                "the editor's session."
+                "clone(session=...) needs graph=, a tf.Graph without an editor; copies in an editor's graph are "
+                "initialized in the session of that editor."
             )
-        return given
+        return graph
 
     def _modes(self, given: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
-        scopes = self.index.scopes.ids
+        scopes = self._index.scopes.ids
         found: dict[str, Mode] = {}
         for key, mode in given.items():
             if isinstance(key, Selection):
-                found.update((v.handle, mode) for v in key.on(self.index).variables)
+                found.update((v.handle, mode) for v in key.on(self._index).variables)
             else:
-                is_scope = isinstance(key, str) and key.rstrip("/") in scopes
-                found[key.rstrip("/") if is_scope else self._names(key)[0].partition(":")[0]] = mode
+                is_scope_name = isinstance(key, str) and key.rstrip("/") in scopes
+                found[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
         return tuple(found.items())
 
-    def _values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
-        return tuple((self._names(key)[0], value) for key, value in given.items())
+    def _initial_values(self, given: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+        return tuple((self.names(key)[0], value) for key, value in given.items())
 
-    def _pairs(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
+    def _replacements(self, given: Mapping[Any, Any], *, elsewhere: bool) -> tuple[tuple[str, str], ...]:
         def named(new: Any) -> str:
-            return str(getattr(new, "name", new)) if elsewhere else self._names(new)[0]
+            return str(getattr(new, "name", new)) if elsewhere else self.names(new)[0]
 
-        return tuple((self._names(old)[0], named(new)) for old, new in given.items())
-
-
-def asks(
-    command: Callable[Concatenate[Any, Asked], Clone],
-) -> Callable[[Callable[[Any, Clone], Given]], Callable[Concatenate[Any, Asked], Given]]:
-    """Let a method that takes a command be called as `command` is."""
-
-    def called_alike(method: Callable[[Any, Clone], Given]) -> Callable[Concatenate[Any, Asked], Given]:
-        @functools.wraps(method)
-        def call(self: Any, /, *given: Asked.args, **options: Asked.kwargs) -> Given:
-            return method(self, command(self, *given, **options))
-
-        call.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
-        return call
-
-    return called_alike
-
-
-def _check(options: Options) -> None:
-    """Raise for an option that there is not, or for one that is no such thing."""
-    hints = get_type_hints(Options)
-    for name, value in options.items():
-        if name not in hints:
-            raise GraphEditError(f"clone has no option {name!r}.{did_you_mean(name, hints)}")
-        if name in _MEANT and not fits(value, hints[name]):
-            raise GraphEditError(f"{name}={shown(value)} is not what clone takes; give {_MEANT[name]}.")
-        check("clone", name, value, hints[name])
-
-
-_MEANT = {
-    "device": "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
-    "devices": "a list of devices' names, one for each copy",
-    "src_scope": "the name of a scope around the part",
-}
+        return tuple((self.names(old)[0], named(new)) for old, new in given.items())
 
 
 def _path(init: Any) -> Any:

@@ -24,7 +24,7 @@ from tfgraphwidget.sources import Checkpoint, checkpoint_keys, variable_slice
 
 
 @dataclass(frozen=True)
-class Place:
+class GraphSession:
     """A graph with its session; `index` is the graph before the clone."""
 
     index: GraphIndex
@@ -32,7 +32,7 @@ class Place:
     session: Any
 
 
-def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Callable[[], None]:
+def prepared(command: Clone, patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
     """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
     if command.init == "none":
         return lambda: None
@@ -69,14 +69,14 @@ def prepared(command: Clone, patch: Patch, origin: Place, target: Place) -> Call
     return fill
 
 
-def keys(patch: Patch, origin: Place) -> dict[str, str]:
+def keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
     """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
     paired = pairs(patch, origin)
     told = checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: told[original.handle] for original, copy in paired}
 
 
-def pairs(patch: Patch, origin: Place) -> tuple[tuple[VariableDef, VariableDef], ...]:
+def pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
     """Each original variable with its copy."""
     known, index = {copy: original for original, copy in patch.add.copies}, origin.index
     handles = [index.ids[known[v.handle]] for v in patch.add.variables]
@@ -110,7 +110,7 @@ class _Found:
     """The values of one clone's variables."""
 
     def __init__(
-        self, command: Clone, patch: Patch, origin: Place, target: Place, originals: Mapping[str, str]
+        self, command: Clone, patch: Patch, origin: GraphSession, target: GraphSession, originals: Mapping[str, str]
     ) -> None:
         self.command, self.patch, self.origin, self.target = command, patch, origin, target
         self.originals = originals

@@ -1,31 +1,344 @@
-"""Rewiring: the edits that change which op reads which tensor. GraphEditor is one of these."""
+"""Edits: the methods of GraphEditor that change the graph, and those that undo and redo it."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any, Literal
 
-from tfgraphwidget.editor.executor import Editing, Renew
-from tfgraphwidget.editor.graph_view import each, is_single
-from tfgraphwidget.edits.command import Edits
+from tfgraphwidget.argument_checks import Checked, in_words
+from tfgraphwidget.editor.arguments import CLONE_OPTIONS
+from tfgraphwidget.editor.executor import Copies, Renew
+from tfgraphwidget.editor.graph_view import Names
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.editor.traced_growth import Grow, Grown
+from tfgraphwidget.edits.clone.command import Add, Clone
+from tfgraphwidget.edits.command import Command, Edits
+from tfgraphwidget.edits.freeze.commands import StripTraining
+from tfgraphwidget.edits.history import History
+from tfgraphwidget.edits.patch import Preview
 from tfgraphwidget.edits.rewire.adapters import Mend
 from tfgraphwidget.edits.rewire.bypass import Bypass, Detach
-from tfgraphwidget.edits.rewire.operands import is_scope, outputs_of
 from tfgraphwidget.edits.rewire.reroute import AddControlInputs, Connect, RemoveControlInputs, Reroute, Side, Swap
+from tfgraphwidget.edits.rewrite.attributes import Place, SetAttr, SetConstant, Trainable
+from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
+from tfgraphwidget.edits.rewrite.insert import Insert
+from tfgraphwidget.edits.rewrite.remove import Remove
+from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
+from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.naming import identifier, listed, split_tensor
+from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime.live.clone_result import Copy
+
+_SAME = "same"
 
 
-class Rewiring(Editing):
-    """Reroutes, swaps, connects, bypasses and detaches.
+class EditAPI(Checked):
+    """Changes the current graph: each call is one edit, which can be undone.
 
-    All give an `Edits`, which says what was changed, and raise a GraphEditError that names both ends and what does not
-    fit (dtypes, static shapes, a cycle, a loop); nothing has changed then. `error.mends` are commands that would do:
-    `editor.edit(error.mends[0])`. `renew` is that of `edit`, `mend` an op to put between where the ends do not fit:
-    "Cast", "Reshape" or "Transpose". `names` are those of ops that are added.
+    Most methods return an `Edits`, which lists what was changed. All raise a GraphEditError if the edit cannot be
+    right, and then nothing has changed; `error.mends` are suggested fixes: `editor.edit(error.mends[0])`. `renew` says
+    whether a session that runs the graph is renewed to see the edit: "always", or "never".
     """
+
+    _core: EditorCore
+
+    # Cloning
+
+    @in_words(**CLONE_OPTIONS)
+    def clone(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: Any = None,
+        *,
+        variables: Any = "own",
+        init: str | PathLike[str] | Mapping[Any, Any] = "current",
+        replace: Mapping[Any, Any] | None = None,
+        placeholders: bool = False,
+        reseed: bool = False,
+        times: int | None = None,
+        device: str | Mapping[str, str] | None = None,
+        devices: str | Iterable[str] = (),
+        src_scope: str = "",
+        graph: Any = None,
+        session: Any = None,
+    ) -> Any:
+        """Copy the ops between two boundaries into a name scope, with separate variables.
+
+        Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With `outputs` alone,
+        everything that they depend on is copied. An input that the outputs do not use is left out;
+        `report.dropped` of the copy says so. In a function's body the clone is a tf.Module.
+
+        Args:
+            inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
+            outputs: Tensors or ops that leave the part.
+            into: The name scope of the copy; None for a free one.
+            variables: "own": the copy has its own variables, tables and other state; "shared": it uses those of the
+                original; or a dict {variable, scope or selection: "own" or "shared"}.
+            init: What the copy's own variables contain: "current" values of the originals, "initial" ones computed
+                anew, "none", the path of a checkpoint, or a dict {variable: array, or one of these}.
+            replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
+            placeholders: Make the inputs of the copy placeholders.
+            reseed: Draw new seeds for random ops, so that initial values and noise differ from the original's.
+            times: The number of copies; their scopes are `into_0`, `into_1`, and so on.
+            device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
+            devices: One device for each copy; there are as many copies.
+            src_scope: A name scope around the part that the names of the copies leave out.
+            graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one.
+            session: The session of `graph`, to initialize the copies in, if that is a `tf.Graph`.
+
+        Returns:
+            A `Copy`; with `times` or `devices` a list of them.
+
+        Raises:
+            GraphEditError: The clone cannot be right; NameTaken, NotClonable, SessionRefused and others say why.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.clone("x:0", "net/logits:0", into="copy")
+            <Copy 'copy': 22 ops, 3 variables of its own>
+            >>> editor.clone("x:0", "net/logits:0", into="twin", variables={"net/hidden": "shared"})
+            <Copy 'twin': 12 ops, 1 variables of its own>
+            >>> [copy.scope for copy in editor.clone("x:0", "net/logits:0", into="member", times=2)]
+            ['member_0', 'member_1']
+        """
+        options = {"variables": variables, "init": init, "replace": replace, "placeholders": placeholders}
+        options |= {"reseed": reseed, "times": times, "device": device, "devices": devices, "src_scope": src_scope}
+        command = self._core.arguments.clone(inputs, outputs, into, {**options, "graph": graph, "session": session})
+        return self._core.executor.clone(command)
+
+    @in_words(**CLONE_OPTIONS)
+    def preview(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: Any = None,
+        *,
+        variables: Any = "own",
+        init: str | PathLike[str] | Mapping[Any, Any] = "current",
+        replace: Mapping[Any, Any] | None = None,
+        placeholders: bool = False,
+        reseed: bool = False,
+        times: int | None = None,
+        device: str | Mapping[str, str] | None = None,
+        devices: str | Iterable[str] = (),
+        src_scope: str = "",
+        graph: Any = None,
+        session: Any = None,
+    ) -> Preview:
+        """Show what `clone` with the same arguments would do; nothing changes.
+
+        Args:
+            inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
+            outputs: Tensors or ops that leave the part.
+            into: The name scope of the copy; None for a free one.
+            variables: "own", "shared", or a dict {variable, scope or selection: "own" or "shared"}.
+            init: "current", "initial", "none", the path of a checkpoint, or a dict {variable: array, or one of these}.
+            replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
+            placeholders: Make the inputs of the copy placeholders.
+            reseed: Draw new seeds for random ops.
+            times: The number of copies.
+            device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
+            devices: One device for each copy.
+            src_scope: A name scope around the part that the names of the copies leave out.
+            graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one.
+            session: The session of `graph`.
+
+        Returns:
+            A `Preview`: the ops, new and shared state, inputs from outside.
+
+        Raises:
+            GraphEditError: What `clone` would raise for the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> preview = editor.preview("x:0", "net/logits:0", into="copy", variables={"net/hidden": "shared"})
+            >>> preview, [state.name for state in preview.shared]
+            (<Preview: 12 ops into 'copy', 1 new, 2 shared>, ['net/hidden/w', 'net/hidden/b'])
+        """
+        options = {"variables": variables, "init": init, "replace": replace, "placeholders": placeholders}
+        options |= {"reseed": reseed, "times": times, "device": device, "devices": devices, "src_scope": src_scope}
+        command = self._core.arguments.clone(inputs, outputs, into, {**options, "graph": graph, "session": session})
+        return self._core.executor.preview(command)
+
+    @in_words(**CLONE_OPTIONS)
+    def command(
+        self,
+        inputs: Names | None = None,
+        outputs: Names | None = None,
+        into: Any = None,
+        *,
+        variables: Any = "own",
+        init: str | PathLike[str] | Mapping[Any, Any] = "current",
+        replace: Mapping[Any, Any] | None = None,
+        placeholders: bool = False,
+        reseed: bool = False,
+        times: int | None = None,
+        device: str | Mapping[str, str] | None = None,
+        devices: str | Iterable[str] = (),
+        src_scope: str = "",
+        graph: Any = None,
+        session: Any = None,
+    ) -> Clone:
+        """Make the command of a call of `clone`, a value that `edit` applies.
+
+        A call without `inputs` and `outputs` takes the marked boundary or the selected ops, and the command contains
+        their names. A call with either does not depend on what is selected.
+
+        Args:
+            inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
+            outputs: Tensors or ops that leave the part.
+            into: The name scope of the copy; None for a free one.
+            variables: "own", "shared", or a dict {variable, scope or selection: "own" or "shared"}.
+            init: "current", "initial", "none", the path of a checkpoint, or a dict {variable: array, or one of these}.
+            replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
+            placeholders: Make the inputs of the copy placeholders.
+            reseed: Draw new seeds for random ops.
+            times: The number of copies.
+            device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
+            devices: One device for each copy.
+            src_scope: A name scope around the part that the names of the copies leave out.
+            graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one.
+            session: The session of `graph`.
+
+        Returns:
+            The command.
+
+        Raises:
+            NothingTo: Nothing is given, marked or selected.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> command = editor.command("x:0", "net/logits:0", init="initial")
+            >>> command.into, command.init
+            ('copy', 'initial')
+        """
+        options = {"variables": variables, "init": init, "replace": replace, "placeholders": placeholders}
+        options |= {"reseed": reseed, "times": times, "device": device, "devices": devices, "src_scope": src_scope}
+        return self._core.arguments.clone(inputs, outputs, into, {**options, "graph": graph, "session": session})
+
+    def add(
+        self,
+        source: Any,
+        into: str,
+        connect: Mapping[Any, Any] | None = None,
+        *,
+        clear_devices: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
+        tags: Any = None,
+        session: Any = None,
+    ) -> Copy:
+        """Copy another graph into this one, whole, with the values of its variables.
+
+        The graph itself is the current one then, not a function's body.
+
+        Args:
+            source: What `tgw.edit` opens: a graph, a file.
+            into: The name scope of its ops.
+            connect: {tensor of the source: tensor of this graph, which its consumers read instead}; the first may be
+                named "x:0" or "into/x:0".
+            clear_devices: Remove the devices of its ops.
+            checkpoint: The checkpoint of the source, as for `tgw.edit`.
+            tags: The tags of a SavedModel, as for `tgw.edit`.
+            session: The session of the source, as for `tgw.edit`.
+
+        Returns:
+            A `Copy`: `added["x:0"]` by the names of the source. `added.saver()` restores its old checkpoints.
+
+        Raises:
+            GraphEditError: The edit cannot be right; nothing has changed.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> other = tgw.example()
+            >>> added = editor.add(other.graph, into="second", connect={"x:0": "x:0"}, session=other.session)
+            >>> added["net/logits:0"].name, added.variables[0].name
+            ('second/net/logits:0', 'second/net/hidden/w:0')
+        """
+        names = self._core.navigator.outermost.names
+        connected = tuple((str(getattr(a, "name", a)), names(b)[0]) for a, b in (connect or {}).items())
+        path = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
+        saved = None if checkpoint is None else fspath(checkpoint)
+        return self._core.executor.add(Add(path or source, into, connected, clear_devices, saved, tags, session))
+
+    def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
+        """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
+
+        Args:
+            at: The tensors, in the order of the function's parameters.
+            function: A function of `tf.Tensor`s.
+            into: The name scope of the ops that it makes. They are in the live graph's own collections.
+
+        Returns:
+            A `Grown`: what the function returned, the new variables, the names of the new ops.
+
+        Raises:
+            GraphEditError: The function or an initializer fails; the graph shows nothing of it.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tensorflow as tf
+            >>> head = editor.grow("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
+            >>> head, head.outputs.shape
+            (<Grown 'head': 2 ops, 0 variables>, TensorShape([None]))
+        """
+        self._core.executor.check_editable()
+        tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
+        return self._core.executor.grow(Grow(tensors, function, into))
+
+    def set_trainable(self, *which: Any) -> Selection:
+        """Make variables the only trainable ones; optimizers use these by default.
+
+        Args:
+            which: Variables, their names, name scopes or selections.
+
+        Returns:
+            The trainable variables. Their collection has them in graph order.
+
+        Raises:
+            GraphEditError: One of them contains no variable.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.set_trainable("net/w").ops
+            ('net/w',)
+        """
+        self._core.executor.check_editable()
+        self._core.executor.set_trainable(Trainable(self._core.arguments.variable_handles(which)))
+        return self._trainable()
+
+    def trainable(self, *which: Any) -> Selection:
+        """Select the trainable variables, see `trainable_variables`; with arguments set them, see `set_trainable`.
+
+        Args:
+            which: Variables, their names, name scopes or selections; none to select only.
+
+        Returns:
+            The trainable variables.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.trainable("net/w").ops, editor.trainable().ops
+            (('net/w',), ('net/w',))
+        """
+        return self.set_trainable(*which) if which else self._trainable()
+
+    def _trainable(self) -> Selection:
+        from tfgraphwidget.graph import selectors
+
+        return selectors.trainable(self._core.index)
+
+    # Connecting ops
 
     def reroute(
         self,
@@ -38,20 +351,33 @@ class Rewiring(Editing):
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
-        """Let whoever reads `old` read `to` instead: `editor.reroute("dropout/mul:0", to="dense/BiasAdd:0")`.
+        """Connect the consumers of one tensor to another: `editor.reroute("dropout/mul:0", to="dense/BiasAdd:0")`.
 
-        Both are tensors, or lists of as many, taken pair by pair and all at once. An op stands for its tensors, "^op"
-        for its control edges: whoever waits for the one op waits for the other then. `only` and `never` are the ops
-        that may and may not be changed: ops, name scopes, selections.
+        Args:
+            old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its outputs, "^op" for
+                its control edges.
+            to: The tensor, or list of as many, that the consumers read instead.
+            only: The ops, name scopes or selection that may be changed; () for all.
+            never: The ops, name scopes or selection that may not be changed.
+            mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+            names: The names of the ops that are inserted.
+            renew: Whether the session is renewed to see the edit; see `edit`.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.reroute("net/hidden/Relu:0", to="net/hidden/Add:0", only="net/logits").changed
-        ('net/logits',)
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.reroute("net/hidden/Relu:0", to="net/hidden/Add:0", only="net/logits").changed
+            ('net/logits',)
         """
-        command = Reroute(
-            self._ends(old), self._ends(to), self._consumers(only), self._consumers(never), mend, tuple(names)
-        )
+        arguments = self._core.arguments
+        consumers = arguments.consumers(only), arguments.consumers(never)
+        command = Reroute(arguments.endpoints(old), arguments.endpoints(to), *consumers, mend, tuple(names))
         return self._rewire(command, renew)
 
     def swap(
@@ -66,20 +392,36 @@ class Rewiring(Editing):
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
-        """Let two tensors exchange their readers, or two ops, name scopes or selections their ends.
+        """Exchange the consumers of two tensors, or the connections of two ops, name scopes or selections.
 
-        Of these, `what` says which: "outputs" (those that read them from outside), "inputs" (what they read), or
-        "both". They go pairwise, in their order.
+        Args:
+            a: A tensor, op, name scope or selection.
+            b: Another one.
+            what: Of ops, scopes and selections: "outputs" (their consumers), "inputs" (what they read), or "both".
+                They are exchanged pairwise, in their order.
+            only: The ops, name scopes or selection that may be changed; () for all.
+            never: The ops, name scopes or selection that may not be changed.
+            mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+            names: The names of the ops that are inserted.
+            renew: Whether the session is renewed to see the edit; see `edit`.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
-        >>> report = editor.swap("net/logits:0", copy["net/logits:0"])
-        >>> "copy/net/logits" in editor.path("x", "loss")
-        True
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+            >>> report = editor.swap("net/logits:0", copy["net/logits:0"])
+            >>> "copy/net/logits" in editor.path("x", "loss")
+            True
         """
-        ends = self._part(a), self._part(b)
-        return self._rewire(Swap(*ends, what, self._consumers(only), self._consumers(never), mend, tuple(names)), renew)
+        arguments = self._core.arguments
+        consumers = arguments.consumers(only), arguments.consumers(never)
+        return self._rewire(Swap(arguments.part(a), arguments.part(b), what, *consumers, mend, tuple(names)), renew)
 
     def connect(
         self,
@@ -91,18 +433,32 @@ class Rewiring(Editing):
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
-        """Let an op read a tensor at its input `k`, or a selection what another one gives.
+        """Connect a tensor to an input of an op, or the outputs of one selection to the inputs of another.
 
-        `source` is a tensor, several, or an op, a name scope or a selection for all that it gives. Without `k`, they
-        go to the inputs of `target` one by one, where they are equally many, or a tensor to the only one that fits.
+        Args:
+            source: A tensor, several, or an op, name scope or selection for all of its outputs.
+            target: The op, name scope or selection that reads them.
+            k: The number of the input. Without it, the tensors go to the inputs one by one if they are equally many,
+                or one tensor to the only input that fits.
+            mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+            names: The names of the ops that are inserted.
+            renew: Whether the session is renewed to see the edit; see `edit`.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.connect("net/hidden/Add:0", "net/logits", 0)
-        <Edits: 1 op changed>
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.connect("net/hidden/Add:0", "net/logits", 0)
+            <Edits: 1 op changed>
         """
-        given = self._part(source) if isinstance(source, Selection) else self._ends(source)
-        return self._rewire(Connect(given, self._part(target), k, mend, tuple(names)), renew)
+        arguments = self._core.arguments
+        tensors = arguments.part(source) if isinstance(source, Selection) else arguments.endpoints(source)
+        return self._rewire(Connect(tensors, arguments.part(target), k, mend, tuple(names)), renew)
 
     def bypass(
         self,
@@ -113,25 +469,34 @@ class Rewiring(Editing):
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
-        """Let who reads what an op, a name scope or a selection gives read what comes into it: past a dropout, say.
+        """Connect the consumers of an op, scope or selection to its input, for example to skip dropout.
 
-        Where several tensors come in, the only one of the same dtype and static shape is taken. `by` says which else,
-        or maps tensors that go out to tensors to read instead, for these alone. The ops stay, and nobody reads them.
+        The ops stay in the graph, without consumers.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> editor.path("net/hidden/Add", "net/logits").ops
-        ('net/hidden/Add', 'net/logits')
+        Args:
+            what: The op, name scope or selection.
+            by: The input to connect to, if several have the dtype and static shape of the output; or a dict
+                {output: tensor to read instead}, for these outputs alone.
+            mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+            names: The names of the ops that are inserted.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: No input fits, or several do.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.bypass("net/hidden/Relu")
+            >>> editor.path("net/hidden/Add", "net/logits").ops
+            ('net/hidden/Add', 'net/logits')
         """
-        ways = (
-            tuple((self._one(out), self._one(way)) for out, way in by.items())
-            if isinstance(by, Mapping)
-            else ()
-            if by is None or (isinstance(by, tuple | list) and not by)
-            else self._one(by)
-        )
-        return self._rewire(Bypass(self._part(what, ops=True), ways, mend, tuple(names)), renew)
+        arguments = self._core.arguments
+        tensors = arguments.bypass_inputs(by)
+        return self._rewire(Bypass(arguments.part(what, ops=True), tensors, mend, tuple(names)), renew)
 
     def detach(
         self,
@@ -143,111 +508,610 @@ class Rewiring(Editing):
         names: Iterable[str] = (),
         renew: Renew = "always",
     ) -> Edits:
-        """Cut an op, a name scope or a selection off: it reads new placeholders, and so do those that read it.
+        """Disconnect an op, a name scope or a selection: it reads new placeholders, and so do its consumers.
 
-        `inputs` and `outputs` say which of the two, `control` whether control edges across are removed too.
+        Args:
+            what: The op, name scope or selection.
+            inputs: Disconnect its inputs.
+            outputs: Disconnect its consumers.
+            control: Remove control edges across the boundary too.
+            names: The names of the placeholders.
+            renew: Whether the session is renewed to see the edit; see `edit`.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.detach("net/hidden/Relu").added
-        ('net/hidden/Add_placeholder', 'net/hidden/Relu_placeholder')
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The part cannot be disconnected.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.detach("net/hidden/Relu").added
+            ('net/hidden/Add_placeholder', 'net/hidden/Relu_placeholder')
         """
-        return self._rewire(Detach(self._part(what, ops=True), inputs, outputs, control, tuple(names)), renew)
+        part = self._core.arguments.part(what, ops=True)
+        return self._rewire(Detach(part, inputs, outputs, control, tuple(names)), renew)
 
     def add_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
-        """Let `op` wait for `ops` too: they run before it, whenever it runs.
+        """Add control inputs to an op, which then runs after them.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.add_control_inputs("loss", ["net/hidden/Relu"])
-        >>> editor.ops("loss").control_inputs
-        ('^net/hidden/Relu',)
+        Args:
+            op: The op.
+            ops: The ops that must run before it.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The edge would close a cycle, or cross the border of a loop.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.add_control_inputs("loss", ["net/hidden/Relu"])
+            >>> editor.ops("loss").control_inputs
+            ('^net/hidden/Relu',)
         """
-        return self.edit(AddControlInputs(self._op(op), self._each(ops)), renew=renew)
+        arguments = self._core.arguments
+        return self.edit(AddControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
 
     def remove_control_inputs(self, op: Any, ops: Any, *, renew: Renew = "always") -> Edits:
-        """Let `op` no longer wait for `ops`.
+        """Remove control inputs of an op.
+
+        Args:
+            op: The op.
+            ops: The ops that it need no longer run after.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: One of them is not a control input.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.remove_control_inputs("train", "train/update_net/w/ResourceApplyGradientDescent")
+            >>> len(editor.ops("train").control_inputs)
+            2
+        """
+        arguments = self._core.arguments
+        return self.edit(RemoveControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
+
+    # Inserting, replacing, removing
+
+    def insert(
+        self,
+        /,
+        at: Any,
+        function: Any,
+        into: str | None = None,
+        *,
+        only: Any = (),
+        never: Any = (),
+        spec: Any = None,
+        options: Mapping[str, Any] | None = None,
+        renew: Renew = "always",
+        **more: Any,
+    ) -> Edits:
+        """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
+
+        Args:
+            at: The tensor, or an op, name scope or selection with one output.
+            function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type:
+                "Identity", "Cast", "Reshape", "CheckNumerics", "Print". A function without an output tensor (tf.print)
+                runs before the tensor is read.
+            into: The name scope of the new ops; None for one named after the function.
+            only: The consumers that are changed: ops, name scopes, a selection; () for all.
+            never: The consumers that are not changed.
+            spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
+            options: Options of the op type, or keyword arguments of the function.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+            more: The same as `options`: `editor.insert("x:0", "Cast", dtype=tf.float16)`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The function fails, or its output does not fit the consumers.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tensorflow as tf
+            >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit")
+            <Edits: 7 ops added, 3 ops changed>
+            >>> editor.path("net/hidden/Relu", "net/logits").ops
+            ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
+        """
+        arguments = self._core.arguments
+        command = Insert(
+            at=arguments.output(at),
+            function=function,
+            into=arguments.free_scope_for(function) if into is None else into,
+            only=arguments.consumers(only),
+            never=arguments.consumers(never),
+            spec=None if spec is None else traced_ops.spec(spec),
+            options=tuple((key, traced_ops.plain(value)) for key, value in {**(options or {}), **more}.items()),
+        )
+        return self.edit(command, renew=renew)
+
+    def replace(
+        self,
+        what: Any,
+        by: Any,
+        into: str | None = None,
+        *,
+        ends: Mapping[Any, Any] | None = None,
+        remove: bool = False,
+        renew: Renew = "always",
+    ) -> Edits:
+        """Connect the consumers of an op, a name scope or a selection to other ops.
+
+        Args:
+            what: The op, name scope or selection to replace.
+            by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
+                tensor for each output; or another selection or name scope, whose outputs take the place of the old
+                ones in their order.
+            into: The name scope of the function's ops; None for one named after the function.
+            ends: {old tensor: new tensor} in place of the order.
+            remove: Remove the old ops, and what only they needed.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The function fails, or the new outputs do not fit the consumers.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tensorflow as tf
+            >>> editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
+            <Edits: 1 op added, 1 op removed, 3 ops changed>
+            >>> editor.of_type("Elu").ops
+            ('body/Elu',)
+        """
+        arguments = self._core.arguments
+        is_function = callable(by) and not isinstance(by, Selection)
+        if not is_function:
+            by = arguments.replacement(by)
+        scope = arguments.free_scope_for(by) if is_function else ""
+        pairs = tuple((arguments.tensor(old), arguments.tensor(new)) for old, new in (ends or {}).items())
+        part = arguments.part(what, ops=True)
+        return self.edit(Replace(part, by, scope if into is None else into, pairs, remove), renew=renew)
+
+    def remove(self, what: Any, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
+        """Remove ops, name scopes or a selection, and what only they needed.
+
+        Args:
+            what: The ops, name scope or selection.
+            prune: Remove what only they needed too; see `edits.rewrite.remove.Remove` for what is never pruned.
+            readers: Remove all ops that depend on them too; else they must have no consumers that stay.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was removed.
+
+        Raises:
+            GraphEditError: An op that stays reads one of them.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.remove("loss", readers=True).removed
+            ('loss',)
+        """
+        return self.edit(Remove(self._core.arguments.part(what, ops=True), prune, readers), renew=renew)
+
+    # Changing ops
+
+    def rename(self, old: Any, new: str, *, renew: Renew = "always") -> Edits:
+        """Rename an op, a name scope ("a/"), or an input or output of a signature ("serving_default:output_0").
+
+        The ops of a variable that are named after it are renamed too. It keeps its value.
+
+        Args:
+            old: The op, or the present name.
+            new: The new name.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The name is taken, or cannot be a name.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/hidden/", "body")
+            >>> editor.path("x", "net/logits").ops
+            ('x', 'net/logits', 'body/MatMul', 'body/Add', 'body/Relu')
+        """
+        return self.edit(self._core.arguments.renaming(old, new), renew=renew)
+
+    def place(self, what: Any, device: str | None, *, renew: Renew = "always") -> Edits:
+        """Set the device of ops, and of ops that are colocated with them.
+
+        Args:
+            what: Ops, a name scope or a selection.
+            device: "/device:GPU:0"; "" or None for TensorFlow's choice.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The device is not a device's name, or the session could not place an op there.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.place(editor.scope("net/hidden"), "/device:CPU:0")
+            >>> len(editor.find("device:CPU"))
+            17
+        """
+        return self.edit(Place(self._core.arguments.part(what, ops=True), device or ""), renew=renew)
+
+    def set_attr(self, op: Any, name: str, value: Any, *, renew: Renew = "always") -> Edits:
+        """Set an attribute of an op: `editor.set_attr("conv1", "padding", "SAME")`.
+
+        Args:
+            op: The op.
+            name: The attribute.
+            value: The new value. A dtype may be a tf.DType or its name, a shape a tf.TensorShape or a list.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The op has no such attribute, or it cannot have that value.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> with tf.Graph().as_default() as graph:
+            ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+            >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
+            (1, 6, 6, 4)
+        """
+        return self.edit(SetAttr(self._core.arguments.op(op), name, traced_ops.plain(value)), renew=renew)
+
+    def set_constant(self, tensor: Any, value: Any, *, renew: Renew = "always") -> Edits:
+        """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
+
+        The consumers of the placeholder read a new constant. The placeholder stays, so that it can still be fed.
+
+        Args:
+            tensor: The tensor, or the op.
+            value: The value, an array or what numpy makes one of.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The value does not have the dtype or static shape of the tensor.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.set_constant("labels:0", [2])
+            >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
+            ()
+        """
+        return self.edit(SetConstant(self._core.arguments.tensor(tensor), traced_ops.plain(value)), renew=renew)
+
+    def replace_input(
+        self,
+        tensor: Any,
+        spec: Any = None,
+        *,
+        shape: Any = _SAME,
+        dtype: Any = "",
+        fix: bool = False,
+        mend: Literal["", "Cast"] = "",
+        renew: Renew = "always",
+    ) -> Edits:
+        """Change the shape or dtype of a placeholder: `editor.replace_input("x:0", tf.TensorSpec([None, 320, 3]))`.
+
+        The placeholder keeps its name, except that another dtype in a live graph needs a new placeholder.
+
+        Args:
+            tensor: The placeholder.
+            spec: A tf.TensorSpec, a shape or a dtype; or use `shape` and `dtype`.
+            shape: The new shape.
+            dtype: The new dtype.
+            fix: Rewrite constants that contain the old size, as the shape of a Reshape may. Without it, `constants` of
+                the result lists them.
+            mend: "Cast" casts another dtype back for the consumers.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed, with the new shapes.
+
+        Raises:
+            GraphEditError: A consumer cannot take the new shape or dtype.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.replace_input("x:0", [16, 4])
+            >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
+            'net/logits'
+        """
+        new_shape, new_dtype = traced_ops.shape_and_dtype(spec, shape, dtype)
+        command = ReplaceInput(self._core.arguments.tensor(tensor), new_shape, new_dtype, fix, mend)
+        return self.edit(command, renew=renew)
+
+    # Reducing the graph
+
+    def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: Renew = "always") -> Edits:
+        """Replace the variables that `outputs` need by constants with their values, and remove the rest of the graph.
+
+        Loops and conditionals stay what they are. On a live graph the removed ops are hidden, and undo shows them.
+
+        Args:
+            outputs: Ops or tensors; None for the marked ones (if `inputs` are not given), those of the signature, or
+                those without consumers.
+            inputs: Tensors that are fed from then on; they become placeholders. One that the outputs do not use is
+                left out.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            SessionRefused: A variable has no value.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.freeze("net/logits:0")
+            >>> len(report.removed), editor.of_type("Const").ops
+            (69, ('net/hidden/w_1', 'net/hidden/b_1', 'net/w_1'))
+        """
+        arguments = self._core.arguments
+        fed = arguments.names(inputs)
+        return self._core.executor.freeze(arguments.outputs(outputs, chosen=not fed), fed, renew=renew)
+
+    def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
+        """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.
+
+        Variables that are needed stay, with their initializers.
+
+        Args:
+            outputs: Ops or tensors; None for the marked ones, those of the signature, or those without consumers.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was removed.
+
+        Raises:
+            UnknownName: An output is not in the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.strip_training("net/logits:0")
+            <Edits: 51 ops removed>
+        """
+        return self.edit(StripTraining(self._core.arguments.outputs(outputs)), renew=renew)
+
+    def fold_batch_norm(self, what: Any = (), *, renew: Renew = "always") -> Edits:
+        """Fold batch normalizations into the weights of the convolutions before them.
+
+        Args:
+            what: The normalization ops; () for all. Their parameters must be constants (see `freeze`), and they must
+                be in inference mode.
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: A named op cannot be folded.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> with tf.Graph().as_default() as graph:
+            ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+            ...     four = [tf.ones([4])] * 4
+            ...     _ = tf.compat.v1.nn.fused_batch_norm(y, *four, is_training=False, name="norm")
+            >>> editor = tgw.edit(graph)
+            >>> report = editor.fold_batch_norm()
+            >>> report.changed, "norm" in report.removed
+            (('conv',), True)
+        """
+        return self._core.executor.fold_batch_norm(() if what is None else what, renew=renew)
+
+    # Commands
+
+    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
+        """Apply a command, and record it in the history.
+
+        A session caches the graph that it has run, so it is renewed in place if ops change that it may have run: the
+        session object sees the edit, and keeps the values of its variables.
+
+        Args:
+            command: The command: one of `error.mends`, or of `command(...)`.
+            renew: "never" leaves the session alone.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The edit cannot be right; nothing has changed.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tensorflow as tf
+            >>> wide = editor.grow("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
+            >>> try:
+            ...     editor.connect("wide/Cast:0", "net/logits", 0)
+            ... except tgw.GraphEditError as error:
+            ...     report = editor.edit(error.mends[0])
+            >>> editor.lines[-1]
+            'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
+        """
+        return self._core.executor.edit(command, renew=renew)
+
+    def _rewire(self, command: Any, renew: Renew) -> Edits:
+        with contextlib.suppress(GraphEditError):  # `edit` raises it again, with suggested fixes
+            command = command.settled(self._core.index)
+        return self.edit(command, renew=renew)
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Reserve names, in any case, so that ops of later edits do not take them.
+
+        The names of ops that were undone in a live graph are reserved like that, because TensorFlow cannot remove the
+        ops. Where names in `code()` depend on it, it has this line, so that it makes a graph with the same names.
+
+        Args:
+            names: Names of ops.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.reserve(["net/hidden/relu_placeholder"])
+            >>> editor.detach("net/hidden/Relu", inputs=False).added
+            ('net/hidden/Relu_placeholder_1',)
+        """
+        self._core.target.reserve(str(name).lower() for name in ([names] if isinstance(names, str) else names))
+
+    def free_scope(self, wanted: str = "copy") -> str:
+        """Find a name scope that is not taken.
+
+        Args:
+            wanted: The name to begin with.
+
+        Returns:
+            `wanted`, or with a number appended.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.free_scope("net"), editor.free_scope("twin")
+            ('net_1', 'twin')
+        """
+        return self._core.executor.free_scope(wanted)
+
+    # The history
+
+    def undo(self) -> str:
+        """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove them.
+
+        Returns:
+            The line of code of the edit.
+
+        Raises:
+            NothingTo: There is no edit to undo.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("loss", "mean_loss")
+            >>> editor.undo()
+            'editor.rename(old="loss", new="mean_loss")'
+            >>> editor.diff()
+            No difference.
+        """
+        return self._core.executor.undo()
+
+    def redo(self) -> str:
+        """Redo the edit that was undone last; the same ops and variables come back, with their values.
+
+        Returns:
+            The line of code of the edit.
+
+        Raises:
+            NothingTo: There is no edit to redo.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("loss", "mean_loss")
+            >>> editor.undo() == editor.redo()
+            True
+            >>> editor.ops("mean_loss").ops
+            ('mean_loss',)
+        """
+        return self._core.executor.redo()
+
+    def jump(self, to: Any) -> str:
+        """Undo or redo several edits; if one of them fails or is interrupted, none are.
+
+        Args:
+            to: The number of edits of the history that are done afterwards.
+
+        Returns:
+            The line of code of the last edit that was undone or redone, or "".
+
+        Raises:
+            NothingTo: There are not so many edits.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("loss", "mean_loss"), editor.bypass("net/hidden/Relu")
+            >>> editor.jump(1)
+            'editor.bypass(what="net/hidden/Relu")'
+        """
+        return self._core.executor.jump(to)
+
+    @property
+    def history(self) -> History:
+        """The edits that are done and undone.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.remove_control_inputs("train", "train/update_net/w/ResourceApplyGradientDescent")
-        >>> len(editor.ops("train").control_inputs)
-        2
+        >>> report = editor.rename("loss", "mean_loss")
+        >>> editor.history
+          0  as it was opened
+        ▸ 1  editor.rename(old="loss", new="mean_loss")
         """
-        return self.edit(RemoveControlInputs(self._op(op), self._each(ops)), renew=renew)
+        return self._core.executor.history
 
-    def _rewire(self, command: Any, renew: Renew) -> Edits:
-        with contextlib.suppress(GraphEditError):  # `edit` says more
-            command = command.settled(self.index)
-        return self.edit(command, renew=renew)
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What the session could not keep over the last edit, undo or redo: one sentence each.
 
-    # What was given, as commands hold it
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.lost
+        ()
+        """
+        return self._core.executor.lost
 
-    def _ends(self, given: Any) -> str | tuple[str, ...]:
-        """Names of tensors, ops, scopes and control edges: one, or several."""
-        if isinstance(given, Selection):
-            return tuple(map(self._end, given.on(self.index).outputs))
-        return self._end(given) if is_single(given) else tuple(map(self._end, each(given)))
+    @property
+    def copies(self) -> Copies:
+        """What edits have made, by name scope: after a click on Clone, `editor.copies["copy"]`.
 
-    def _end(self, given: Any) -> str:
-        if isinstance(given, str) and given[:1] == "^" and given not in self.index.ids:
-            return f"^{self._op(given[1:])}"
-        return given if isinstance(given, str) and is_scope(self.index, given) else self._one(given)
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.copies
+        {'copy': <Copy 'copy': 22 ops, 3 variables of its own>}
+        """
+        return self._core.executor.copies
 
-    def _op(self, given: Any) -> str:
-        """The name of an op; a tensor stands for it."""
-        return self.index.names[self.index.op(self._one(given))]
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The Python lines of the edits that are done, one for each; `editor` is this editor.
 
-    def _each(self, given: Any) -> tuple[str, ...]:
-        """Names of ops."""
-        index = self.index
-        return tuple(dict.fromkeys(index.names[index.op(name)] for name in self._names(given)))
-
-    def _part(self, given: Any, *, ops: bool = False) -> Any:
-        """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op."""
-        if isinstance(given, Selection):
-            return given.on(self.index)
-        if not is_single(given):
-            return self.ops(*(self._each(given) if ops else self._names(given)))
-        name = self._end(given)
-        return self._op(name) if ops and split_tensor(name)[1] is not None else name
-
-    def _consumers(self, given: Any) -> Any:
-        """Ops and name scopes by name, or a selection; several selections are taken as their ops."""
-        if isinstance(given, Selection):
-            return given.on(self.index)
-        index = self.index
-        found: list[str] = []
-        for item in each(given):
-            if isinstance(item, str) and is_scope(index, item):
-                found.append(item)
-            else:
-                found += self._each(item)
-        return tuple(dict.fromkeys(found))
-
-    def _tensor(self, given: Any) -> str:
-        """The name of a tensor; an op stands for its only one."""
-        return self._given_by(self._one(given))
-
-    def _given_by(self, given: Any) -> str:
-        """The tensor that is meant: itself, or the only one that an op, a name scope or a selection gives."""
-        part = self._part(given)
-        if isinstance(part, str) and part not in self.index.ids and split_tensor(part)[1] is not None:
-            return part
-        outputs = outputs_of(self.index, part)
-        if len(outputs) > 1 and part not in self.index.ids:  # less what nobody reads of an op that gives more
-            selection = part if isinstance(part, Selection) else self.scope(part)
-            outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
-        if len(outputs) != 1:
-            raise GraphEditError(
-                f"{str(part)!r} gives {len(outputs)} tensors{f' ({listed(outputs)})' if outputs else ''}, and one is "
-                "wanted; name it.",
-                [part] if isinstance(part, str) and part in self.index.ids else [],
-            )
-        return outputs[0]
-
-    def _scope_for(self, function: Any) -> str:
-        """A free name scope for what a function makes, named after it."""
-        name = function if isinstance(function, str) else getattr(function, "__name__", "")
-        wanted = identifier(name).strip("_") if name.isascii() and name != "<lambda>" else ""
-        return self.free_scope(wanted or "inserted")
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.lines
+        ('editor.bypass(what="net/hidden/Relu")',)
+        """
+        return python_source.lines(step.command for step in self._core.executor.history.done)

@@ -1,4 +1,4 @@
-"""Trying: graphs run on some feeds, to see what comes out, or what lies between."""
+"""Evaluation: graphs run on feeds, to compare, to probe and to measure them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.signature_tracking import ends_now, follow
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.control_flow import inside_control_flow
-from tfgraphwidget.graph.diff import difference
+from tfgraphwidget.graph.diff import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.resources import key_of
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import forward, mask_of
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure import probe as probing
+from tfgraphwidget.runtime.measure import profile
 from tfgraphwidget.runtime.measure.comparison import Comparison, compared
+from tfgraphwidget.runtime.measure.function_profile import measured_aside
+from tfgraphwidget.runtime.measure.profile import Cost, Measured
 from tfgraphwidget.runtime.sandbox import evaluation
 from tfgraphwidget.runtime.session.edit_values import present
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value
-from tfgraphwidget.sources import Body, Source, captured_state
+from tfgraphwidget.sources import Body, Source, captured_state, open_source
 
 if TYPE_CHECKING:
+    from tfgraphwidget.editor.arguments import ArgumentResolver
+    from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.edits.history import History
     from tfgraphwidget.graph.captured_state import Held
     from tfgraphwidget.graph.index import VariableDef
 
@@ -34,12 +42,13 @@ _EMPTY = "no value in this session"
 _OPAQUE = ("resource", "variant", "")
 Values = Mapping[Any, Any]
 Feeds = Mapping[str, Any]
-Asked = tuple[Sequence[str], Feeds]
-Moved = Iterable[tuple[str, str]]
+Fetch = tuple[Sequence[str], Feeds]
+"""Names of outputs, and feeds."""
+Renames = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Tried:
+class GraphRun:
     """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found."""
 
     source: Source
@@ -51,7 +60,7 @@ class Tried:
         """Whether it is a function's."""
         return self.body is not self.source.body or bool(self.source.refusal)
 
-    def ends(self, patches: Iterable[Patch]) -> dict[str, str]:
+    def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
         """What the function or the chosen signature gives: tensors after some edits -> before them."""
         signature = self.source.signature
         told = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
@@ -99,14 +108,173 @@ class Tried:
         return key_of(self.index, self.index.ids[variable.handle])
 
 
-def was(name: str, moved: Iterable[Moved]) -> str:
+class Evaluator:
+    """Runs the current graph on feeds, and keeps what was found until the next edit.
+
+    `difference` is the Difference that the drawing shows, or None.
+    """
+
+    def __init__(self, executor: EditExecutor, arguments: ArgumentResolver) -> None:
+        self._executor, self._arguments = executor, arguments
+        self.difference: Difference | None = None
+        self._probed: tuple[tuple[str, ...], History, probing.Probe] | None = None
+        self._measured: tuple[tuple[str, ...], History, Measured] | None = None
+
+    @property
+    def _state(self) -> tuple[tuple[str, ...], History]:
+        """The current graph and its history, in which a result is valid."""
+        return self._executor.navigator.path, self._executor.history
+
+    def _is_valid(self, result: tuple[tuple[str, ...], History, Any]) -> bool:
+        path, history = self._state
+        return result[0] == path and result[1] is history
+
+    # Graphs to run
+
+    def current_run(self) -> GraphRun:
+        """The current graph; for a function's body, with the edits of the functions that it calls."""
+        navigator, view = self._executor.navigator, self._executor.view
+        index = view.index
+        if self._executor.in_function:
+            index = function_bodies.with_edited_calls(navigator, navigator.path, index)
+        return GraphRun(self._executor.source, view.body, index)
+
+    def _other_run(self, other: Any) -> GraphRun:
+        """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""
+        if isinstance(other, GraphIndex):
+            return GraphRun(self._executor.source, self._executor.view.body, other)
+        known = navigator_of(other)
+        if known is not None:
+            source, navigator = other.core.source, known
+        else:
+            source = open_source(other)
+            navigator = opened_navigator(source)
+            if len(self._executor.navigator.path) == 1:
+                navigator.leave(0)
+        return GraphRun(source, navigator.here.body, navigator.here.index)
+
+    # Differences
+
+    def diff(self, before: Any) -> Difference:
+        """See `AnalysisAPI.diff`."""
+        executor = self._executor
+        index = executor.index
+        if before is not None:
+            other = self._other_run(before)
+            navigator = navigator_of(before)
+            path = (other.source.title,) if navigator is None else navigator.path
+            between = f"{' / '.join(path)} (given)", f"{' / '.join(executor.navigator.path)} (this editor)"
+            return replace(difference(other.index, index), between=between)
+        patches = executor.patches()
+        renamed = {new for patch in patches for _, new in patch.renamed if new in index.ids}
+        originals = {original_name(name, (patch.renamed for patch in patches)): name for name in renamed}
+        found = difference(executor.view.target.first, index, originals)
+        return replace(found, between=("as it was opened", "as it is now"))
+
+    def compare(self, feeds: Mapping[Any, Any] | None, outputs: Any, other: Any) -> Comparison:
+        """See `AnalysisAPI.compare`."""
+        executor, arguments = self._executor, self._arguments
+        now, patches = self.current_run(), executor.patches() if other is None else ()
+        first = executor.view.target.first
+        before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
+        fed = arguments.feeds(feeds)
+        originals = {name: original_name(name, (patch.fed for patch in patches)) for name in fed}
+        ends = now.outputs(executor.patches())
+        marked = executor.view.boundary[1]
+        if outputs is not None or marked or not ends:
+            chosen = arguments.readable(arguments.fetches(marked if outputs is None else outputs))
+            names = chosen or default_outputs(now.index, fed)
+            ends = {name: original_name(name, (patch.renamed for patch in patches)) for name in names}
+        return _compared((before, now), {**originals, **ends}, tuple(ends), fed, must=outputs is not None)
+
+    # Values
+
+    def probe(self, tensors: Any, feeds: Mapping[Any, Any] | None) -> probing.Probe:
+        """See `AnalysisAPI.probe`."""
+        executor = self._executor
+        fed = self._arguments.feeds(feeds)
+        fetches = self._arguments.fetches(tensors)
+        with executor.transaction():
+            run = None
+            if not executor.in_function:
+                run = probing.running(executor.target.graph(), executor.source.session, fed)
+            found = _probed(self.current_run(), fetches, fed, run)
+            self._probed = (*self._state, found)
+            executor.listeners.notify()
+        return found
+
+    @property
+    def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
+        """What the last probe of the current graph found, by op; empty after an edit."""
+        return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
+
+    def forget_probe(self) -> None:
+        """Drop what was probed."""
+        self._probed = None
+        self._executor.listeners.notify()
+
+    # Costs
+
+    def measure(self, fetches: Any, feeds: Mapping[Any, Any] | None, runs: int, metadata: Any) -> Measured:
+        """See `AnalysisAPI.measure`."""
+        executor = self._executor
+        with executor.transaction():
+            if metadata is not None:
+                found = profile.given(metadata, executor.index)
+            else:
+                fed = self._arguments.feeds(feeds)
+                found = self._run_traced(self._measurable(fetches, fed), fed, runs)
+            self._measured = (*self._state, found)
+            executor.listeners.notify()
+        return found
+
+    @property
+    def measured(self) -> Measured | None:
+        """What was measured in the current graph since the last edit."""
+        return self._measured[2] if self._measured is not None and self._is_valid(self._measured) else None
+
+    @property
+    def costs(self) -> Mapping[str, Cost]:
+        """What was measured, by op."""
+        return self.measured or {}
+
+    def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, Any], runs: int) -> Measured:
+        now = self.current_run()
+        probing.check_fetchable(now.index, fetches)
+        now.check_fed(fetches, feeds)
+        if now.is_body:
+            return measured_aside(now.index, now.held, fetches, feeds, runs)
+        run = profile.tracing(self._executor.target.graph(), self._executor.source.session, feeds)
+        return profile.measured(now.index, fetches, feeds, run, runs)
+
+    def _measurable(self, fetches: Any, feeds: Mapping[str, Any]) -> tuple[str, ...]:
+        """The tensors to compute: those given, selected, of the signature, or those without consumers."""
+        view = self._executor.view
+        if fetches is None:
+            fetches = view.boundary[1] or (view.selection.outputs if view.selection else ())
+        tensors = self._arguments.readable(self._arguments.fetches(fetches))
+        if not tensors:
+            outputs = tuple(self.current_run().outputs(self._executor.patches()))
+            tensors = outputs or tuple(default_outputs(view.index, feeds))
+        if not tensors:
+            raise GraphEditError("These give no tensors that could be fetched; name some: editor.measure(['loss:0']).")
+        return tensors
+
+
+def navigator_of(model: Any) -> Navigator | None:
+    """The navigator of an editor; None for what is not an editor."""
+    navigator = getattr(getattr(model, "core", None), "navigator", None)
+    return navigator if isinstance(navigator, Navigator) else None
+
+
+def original_name(name: str, moved: Iterable[Renames]) -> str:
     """What a tensor or an op was called before some edits, of which each says (old, new) names; oldest first."""
     for names in reversed(list(moved)):
         name = follow(name, {new: old for old, new in names if new})
     return name
 
 
-def ends(index: GraphIndex, feeds: Feeds) -> list[str]:
+def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     """The tensors of ops that nobody reads, that do nothing else, and that depend on the feeds, if there are any."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
@@ -119,14 +287,14 @@ def ends(index: GraphIndex, feeds: Feeds) -> list[str]:
     return found
 
 
-def compare(
-    tried: tuple[Tried, Tried], names: Mapping[str, str], wanted: Sequence[str], feeds: Feeds, *, must: bool
+def _compared(
+    runs: tuple[GraphRun, GraphRun], names: Mapping[str, str], wanted: Sequence[str], feeds: Feeds, *, must: bool
 ) -> Comparison:
     """How far the outputs of two graphs are apart; `names` are of tensors now -> before.
 
     With `must`, an output that the graph before lacks is refused, else it is told of.
     """
-    before, now = tried
+    before, now = runs
     there = _names(before.index, now.index, {name: names.get(name, name) for name in (*wanted, *feeds)})
     missing = tuple(name for name in wanted if name not in there)
     if missing and (must or len(missing) == len(wanted)):
@@ -144,7 +312,7 @@ def compare(
     return replace(ran, missing=missing)
 
 
-def _values(before: Tried, now: Tried, theirs: Asked, ours: Asked) -> tuple[Values, Values]:
+def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tuple[Values, Values]:
     """The values of both graphs' variables; what another graph has none for is taken from this one."""
     if before.source is now.source:
         shared = before.values(*theirs, {})
@@ -171,7 +339,7 @@ def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dic
     return found
 
 
-def probe(now: Tried, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
+def _probed(now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
     """What some tensors are; without `run` they are run aside."""
     probing.check_fetchable(now.index, tensors)
     now.check_fed(tensors, feeds)

@@ -1,32 +1,61 @@
-"""Editing: the edits that change a graph, as calls and as commands. GraphEditor is one of these.
-
-Each call makes a command, a frozen value, and hands it to `edit`. Where one stands says what is edited: the graph
-itself, or a function's body, of which `function` and `module` then make something to call.
-"""
+"""The executor: plans the commands of edits, applies them in transactions, and keeps the history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from tfgraphwidget.cancellation import held_back
-from tfgraphwidget.editor.cloning import Cloning
-from tfgraphwidget.editor.state import How
-from tfgraphwidget.editor.traced_growth import Grow
+import numpy as np
+
+from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.traced_growth import Grow, Grown
+from tfgraphwidget.editor.transaction import Snapshot, Transaction
+from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits.clone.command import Add, Clone
+from tfgraphwidget.edits.clone.scopes import taken_names
 from tfgraphwidget.edits.command import Command, Edits, settled
+from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
+from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
+from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch, reserved
-from tfgraphwidget.edits.rewrite.attributes import Trainable
+from tfgraphwidget.edits.rewire.bypass import Bypass
+from tfgraphwidget.edits.rewrite.attributes import SetConstant, Trainable
+from tfgraphwidget.edits.rewrite.consumers import tensor
+from tfgraphwidget.edits.rewrite.graft import Made
+from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
+from tfgraphwidget.edits.rewrite.insert import Insert
+from tfgraphwidget.edits.rewrite.remove import Remove
+from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
 from tfgraphwidget.edits.serialization import python_source
-from tfgraphwidget.edits.signature_tracking import Ends, ends_now, renamed_keys
-from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.naming import tried_before
+from tfgraphwidget.edits.signature_tracking import Ends, check_called, ends_now, renamed_keys
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, NotRunnable, UnknownName
+from tfgraphwidget.graph.boundary import needed
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.naming import did_you_mean, free_name, tried_before
+from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
+from tfgraphwidget.runtime.session import edit_values
+from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.sync.sync import Model
+from tfgraphwidget.sources import open_source
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_view import Site
-    from tfgraphwidget.sources import Signature
+    from typing import Unpack  # Python 3.10 has none
+
+    from tfgraphwidget.editor.graph_view import EditTarget, GraphView
+    from tfgraphwidget.editor.navigator import Navigator
+    from tfgraphwidget.editor.transaction import Listeners
+    from tfgraphwidget.edits.patch import Preview
+    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.sources import Signature, Source
 
 Renew = Literal["always", "never"]
 _STALE = (
@@ -36,140 +65,443 @@ _STALE = (
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
 
 
-class Editing(Cloning):
-    """Changes a graph in place, with undo and redo."""
+class _StepOptions(TypedDict, total=False):
+    """What a step of the history depends on beside its command; see `edits.history.Step`."""
 
-    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
-        """Plan a command, carry it out, and remember it; what it did. A `Clone` is done as `clone` does it.
+    renewed: bool
+    reserved: tuple[str, ...]
+    imported: bool
 
-        A session goes on running what it has run, so it is renewed in place when ops change that may be among that:
-        the caller's own session object then sees the edit, and keeps its values. `renew="never"` leaves it alone.
-        Raises GraphEditError, and everything is as it was, when the edit cannot be right.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> import tensorflow as tf
-        >>> wide = editor.grow("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
-        >>> try:
-        ...     editor.connect("wide/Cast:0", "net/logits", 0)
-        ... except tgw.GraphEditError as error:
-        ...     report = editor.edit(error.mends[0])
-        >>> editor.lines[-1]
-        'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
-        """
-        if isinstance(command, Clone):  # which has values to fill in, too
-            self.do(command)
-            return Edits.of(self._history.done[-1].patch)
-        _check_planned(command)
-        site = self.room.site
-        command = settled(command, site.index)
-        plan = planned(command, site.index)
-        patch = site.fitted(plan)
-        history, fresh = self._history, self.fresh
-        how: How = {
-            "renewed": renew != "never",
-            "reserved": self._reserved(patch),
-            "imported": patch is not plan and self._source.revive is not None,
-        }
+class Copies(dict[str, Any]):
+    """What an editor has made, by name scope; a scope that is not there raises UnknownName."""
 
-        def remember() -> None:
-            self._remember(command, patch, site, (), **how)
+    def __getitem__(self, scope: object) -> Any:
+        if isinstance(scope, str) and scope in self:
+            return super().__getitem__(scope)
+        near = did_you_mean(scope, self) if isinstance(scope, str) else ""
+        raise UnknownName(f"This editor has no copy {shown(scope)}, or it was undone.{near}")
 
-        with held_back():
-            try:
-                lost = self._carry_out(command, patch, site, remember, renew != "never")
-            except BaseException:
-                self._history, self.fresh = history, fresh
-                raise
-            self.room.follow(patch.renamed)
-            self.lost = lost
-            self.changed()
-        return Edits.of(patch, lost, self._notes(patch, renew))
 
-    def _reserved(self, patch: Patch) -> tuple[str, ...]:
-        """The names that new ops of a patch have not since hidden ops have them, and not by a step that is done."""
-        site = self.room.site
-        taken = site.index.reserved if site is self._live and self._source.graph is not None else frozenset()
-        functions = [function.signature.name for function in patch.add.functions]
-        new = [node.name for node in patch.add.nodes]
-        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
-        found = {name for made in new for name in tried_before(made) if name in taken}
-        if not found:
-            return ()
-        gone = {node.name for step in self._history.done if step.place is site for node in step.patch.remove.nodes}
-        return tuple(sorted(found - reserved({*gone, *(node.name for node in patch.remove.nodes)})))
+class EditExecutor:
+    """Plans, applies, records and undoes the edits of one editor.
 
-    def reserve(self, names: Iterable[str]) -> None:
-        """Let ops that edits add from now on take none of these names, in whatever case.
+    `history` has the steps that are done and undone. `latest_ops` are the names of the ops that the last step added or
+    changed in the current graph. `lost` are sentences on what the session could not keep over the last step.
+    """
 
-        So it is with the names of ops that were undone in a live graph: TensorFlow cannot remove them. Where names in
-        `code()` hang on that, it has this line before the edit, and the graph it gives has the same names.
+    def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
+        self.source, self.target, self.navigator, self.listeners = source, target, navigator, listeners
+        self.history = History()
+        self.latest_ops: frozenset[str] = frozenset()
+        self.lost: tuple[str, ...] = ()
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.reserve(["net/hidden/relu_placeholder"])
-        >>> editor.detach("net/hidden/Relu", inputs=False).added
-        ('net/hidden/Relu_placeholder_1',)
-        """
-        self._live.reserve(str(name).lower() for name in ([names] if isinstance(names, str) else names))
+    # What edits depend on
 
-    def _carry_out(
-        self,
-        command: Command,  # noqa: ARG002
-        patch: Patch,
-        site: Site,
-        then: Callable[[], None],
-        renew: bool,
-    ) -> tuple[str, ...]:
-        """Carry a patch out; a sentence for each thing that was lost by it. What has new state begins it too."""
-        return site.carry_out(patch, then, renew=renew)
+    @property
+    def view(self) -> GraphView:
+        """The view of the current graph."""
+        return self.navigator.here
 
-    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
-        """What TensorFlow cannot follow."""
-        if self.room.site is not self._live or self._source.graph is None:
-            return ()
-        stale = patch.known_shapes
-        notes = [_STALE.format(len(stale))] if stale else []
-        if patch.changed and (renew == "never" or self._source.session is None):
-            some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
-            notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
-        return tuple(notes)
+    @property
+    def index(self) -> GraphIndex:
+        """The current graph: the source's own, or the body of a function that was entered."""
+        return self.view.index
 
-    # Who names tensors of the graph from outside
+    @property
+    def in_function(self) -> bool:
+        """Whether the current graph is a function's body, whose clones are modules."""
+        return len(self.navigator.path) > 1 or bool(self.source.refusal)
+
+    def read_only(self) -> str:
+        """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
+        if len(self.navigator.path) > 1:
+            return (
+                f"{self.view.title!r} is a function that the graph calls: edits here make a new function "
+                "(editor.module()); leave it (editor.leave(0)) for the graph itself."
+            )
+        # A library of ops may have been loaded since: an edit tries again, and says why not.
+        return self.source.refusal or ("" if self.source.graph is not None else self.source.stopped)
+
+    def check_editable(self) -> None:
+        """Raise NotRunnable in a function's body."""
+        if self.in_function:
+            raise NotRunnable(self.read_only())
+
+    def default_init(self) -> Literal["current", "initial", "none"]:
+        """What the variables of a clone can be given: "current" values where the session or a checkpoint has them."""
+        if self.source.graph is None or self.source.session is not None:
+            return "current" if self.target.has_values() else "initial"
+        return "none"
+
+    def free_scope(self, wanted: str = "copy") -> str:
+        """`wanted`, or with a number appended: a scope name that is not taken."""
+        copies = {scope.lower() for scope in self.copies}  # modules are in no graph
+        return free_name(wanted, taken_names(self.index, wanted) | self.target.left() | copies)
+
+    @property
+    def copies(self) -> Copies:
+        """What the steps that are done have made, by name scope."""
+        return Copies((copy.scope, copy) for step in self.history.done for copy in step.made)
+
+    def patches(self) -> tuple[Patch, ...]:
+        """The patches of the edits of the current graph, oldest first."""
+        return tuple(step.patch for step in self.history.done if step.place is self.view.target)
 
     @property
     def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef as edits have left them.
+        """The signatures of a SavedModel or MetaGraphDef after the edits."""
+        steps = ((step.patch, step.place is self.target) for step in self.history.done)
+        patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
+        return tuple(renamed_keys(self.source.signatures, patches))
 
-        `tgw.edit(path, signature=name)` opens one.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> import tempfile
-        >>> path = editor.save(tempfile.mkdtemp() + "/saved/", "x:0", "net/logits:0")
-        >>> tgw.edit(path).signatures
-        (Signature(name='serving_default', inputs=(('x', 'x:0'),), outputs=(('logits', 'net/logits:0'),)),)
-        """
-        done = ((step.patch, step.place is self._live) for step in self._history.done)
-        patches = (patch if here else Patch(keys=patch.keys) for patch, here in done)
-        return tuple(renamed_keys(self._source.signatures, patches))
+    def function_ends(self) -> Ends:
+        """The arguments and results of the current function after the edits."""
+        body = self.view.body
+        return ends_now(body.arguments, body.returns, self.patches())
 
     def _called_for(self) -> tuple[str, ...]:
-        """The tensors that those who call this graph name: ends of signatures, arguments and results of functions."""
+        """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
         if self.in_function:
-            arguments, returns = self._function_ends()
+            arguments, returns = self.function_ends()
             return tuple(dict.fromkeys((*arguments, *returns.values())))
         ends = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
         return tuple(dict.fromkeys(name for pairs in ends for _, name in pairs))
 
-    def _function_ends(self) -> Ends:
-        """The arguments and results of the function one stands in, as edits have left them."""
-        site, body = self.room.site, self.room.body
-        patches = (step.patch for step in self._history.done if step.place is site)
-        return ends_now(body.arguments, body.returns, patches)
+    # Transactions
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Make several steps as one: listeners hear of them once, and a failure undoes them all.
+
+        What an edit moves is put back: which graph is current, what is selected, hidden and pinned in it. A file that
+        is imported inside is a file again. The history is put back by the step that records in it.
+        """
+        own = Snapshot(self, without=("history",))
+        views = Snapshot(self.navigator, *self.navigator.known, without=("known",))
+        with self.listeners.collected(), transaction_of_steps() as steps:
+            steps.on_failure(own.restore)
+            steps.on_failure(views.restore)
+            steps.on_failure(self.target.file_restorer())
+            yield steps
+
+    def _set_history(self, steps: Transaction, history: History) -> None:
+        steps.on_failure(setattr, self, "history", self.history)
+        self.history = history
+
+    def _record(
+        self,
+        steps: Transaction,
+        command: Any,
+        patch: Patch,
+        target: EditTarget | None,
+        made: tuple[Any, ...],
+        **options: Unpack[_StepOptions],
+    ) -> None:
+        """Push a step that was applied to `target`; its ops are the latest ones."""
+        step = Step(command, patch, target, made, self.navigator.path, **options)
+        self._set_history(steps, self.history.pushed(step))
+        self._set_latest(step)
+
+    def _set_latest(self, step: Step) -> None:
+        names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
+        self.latest_ops = frozenset(names) if step.place is self.view.target else frozenset()
+
+    # Edits that a patch describes
+
+    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
+        """Plan a command, apply and record it; see `EditAPI.edit`."""
+        if isinstance(command, Clone):  # which has values to load, too
+            self.clone(command)
+            return Edits.of(self.history.done[-1].patch)
+        _check_can_be_planned(command)
+        with self.transaction() as steps:
+            target = self.view.target
+            command = settled(self._completed(command), target.index)
+            planned_patch = planned(command, target.index)
+            patch = target.fitted(planned_patch)
+            reserved_names = self._reserved(patch)
+            is_imported = patch is not planned_patch and self.source.revive is not None
+            with steps.uninterrupted():
+                lost = self._apply(command, patch, target, steps, renew=renew != "never")
+                options: _StepOptions = {
+                    "renewed": renew != "never",
+                    "reserved": reserved_names,
+                    "imported": is_imported,
+                }
+                self._record(steps, command, patch, target, (), **options)
+                self.view.follow(patch.renamed)
+                self.lost = lost
+                self.listeners.notify()
+        return Edits.of(patch, lost, self._notes(patch, renew))
+
+    def _completed(self, command: Any) -> Any:
+        """The command with all that its plan needs and that its line of code leaves out."""
+        index = self.index
+        if isinstance(command, Insert):
+            op, port = tensor(index, command.at)
+            shape, dtype = (index.shape(op, port), index.dtypes(op)[port]) if command.spec is None else command.spec
+            return replace(command, made=self._traced(command.function, [(dtype, shape)], command.options))
+        if isinstance(command, Replace):
+            if callable(command.by) and not isinstance(command.by, Selection):
+                ends = (tensor(index, name) for name in command.part(index).inputs)
+                specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
+                command = replace(command, made=self._traced(command.by, specs))
+            return replace(command, results=self._called_for())
+        if isinstance(command, Remove | Bypass):
+            return replace(command, ends=self._called_for())
+        if isinstance(command, Freeze | StripTraining) and self.in_function:
+            return replace(command, arguments=self.function_ends()[0])
+        if isinstance(command, SetConstant):
+            op, port = tensor(index, command.tensor)
+            return replace(
+                command, proto=traced_ops.constant(command.value, index.dtypes(op)[port], index.shape(op, port))
+            )
+        if isinstance(command, ReplaceInput):
+            return replace(command, infer=shaped)
+        return command
+
+    def _traced(self, function: Any, specs: list[tuple[str, Shape]], options: Iterable[tuple[str, Any]] = ()) -> Made:
+        """The ops that a function makes; for variables there must be a graph that can hold their values."""
+        traced = traced_ops.traced(function, specs, dict(options))
+        if traced.has_state:
+            if self.in_function:
+                first = [*(v.handle for v in traced.index.variable_defs), *traced.index.names][0]
+                raise GraphEditError(
+                    f"The function makes the variable {first!r}, and a function's body can have none of its own; let "
+                    "it compute with constants, or edit the graph that calls the function."
+                )
+            self.target.graph()
+        return traced
+
+    def _apply(
+        self, command: Command, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool
+    ) -> tuple[str, ...]:
+        """Apply a patch; variables and tables that a function made get their first values."""
+        if self.in_function:
+            check_called(target.index, self.function_ends(), patch)
+        traced, session = getattr(command, "made", None), self.source.session
+        if not isinstance(traced, Made) or target is not self.target or self.source.graph is None:
+            return target.apply(patch, steps, renew=renew)
+        if session is not None and traced.has_state:
+            traced_ops.rehearse(session, traced)
+
+        def initialize() -> None:
+            traced_ops.keep_alive(self.source.graph, traced)
+            if session is not None and traced.has_state:
+                traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
+
+        return self.target.apply(patch, steps, load=initialize, renew=renew)
+
+    def _reserved(self, patch: Patch) -> tuple[str, ...]:
+        """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
+        target = self.view.target
+        taken = target.index.reserved if target is self.target and self.source.graph is not None else frozenset()
+        functions = [function.signature.name for function in patch.add.functions]
+        new = [node.name for node in patch.add.nodes]
+        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
+        found = {tried for name in new for tried in tried_before(name) if tried in taken}
+        if not found:
+            return ()
+        removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
+        return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
+
+    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
+        """What TensorFlow cannot follow."""
+        if self.view.target is not self.target or self.source.graph is None:
+            return ()
+        stale = patch.known_shapes
+        notes = [_STALE.format(len(stale))] if stale else []
+        if patch.changed and (renew == "never" or self.source.session is None):
+            some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
+            notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
+        return tuple(notes)
+
+    def freeze(self, outputs: tuple[str, ...], inputs: tuple[str, ...], *, renew: Renew = "always") -> Edits:
+        """Make constants of the variables that the outputs need, with their present values."""
+        index = self.index
+        need = np.flatnonzero(needed(index, inputs, outputs)).tolist()
+        variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
+        values = edit_values.present(self.source, self.view.body, variables) if variables else {}
+        dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
+        tensors = {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+        return self.edit(Freeze(outputs, inputs, tensors), renew=renew)
+
+    def fold_batch_norm(self, what: Any, *, renew: Renew = "always") -> Edits:
+        """Fold batch normalizations into the weights of the convolutions before them."""
+        index = self.index
+        ops = tuple(dict.fromkeys(index.names[index.op(name)] for name in self.view.names(what)))
+        return self.edit(
+            FoldBatchNorm(ops, partial(edit_values.numbers, self.index), edit_values.constant), renew=renew
+        )
+
+    # Edits that bring ops in
+
+    def preview(self, command: Clone) -> Preview:
+        """What `clone` will do with this command; raises what it would raise for the graph, and changes nothing."""
+        if self.in_function:
+            return function_bodies.preview(command, self.source, self.view)
+        target = self._target(command)
+        patch = command.trial(self.index, self.index if target is self.target else target.index)
+        target.check_placed(patch, self.target)
+        return _with_notices(patch, target)
+
+    def clone(self, command: Clone) -> Any:
+        """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
+
+        In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
+        """
+        command = settled(command, self.index)
+        if self.in_function:
+            return self._clone_function(command)
+        self.view.names((*command.inputs, *command.outputs))
+        if self.source.graph is None:
+            self.preview(command)  # what is refused is refused before a file is imported
+        target = self._target(command)
+        with self.transaction() as steps:
+            steps.on_failure(target.file_restorer())
+            copies = self._copy(command, command, self.target, target, steps)
+        return copies[0] if command.times is None and not command.devices else list(copies)
+
+    def _clone_function(self, command: Clone) -> Any:
+        scope: Any = command.into  # one that is no name is refused when it is planned
+        if isinstance(scope, str) and scope in self.copies:
+            raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
+        module = function_bodies.cloned(command, self.source, self.view)
+        with self.transaction() as steps, steps.uninterrupted():
+            path = " / ".join(self.navigator.path[1:])
+            self._record(steps, replace(command, where=path), Patch(), None, (module,))
+            self.listeners.notify()
+        return module
+
+    def _target(self, command: Clone) -> LiveTarget:
+        """The graph that the copies go into."""
+        if command.graph is None:
+            return self.target
+        return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
+
+    def _copy(
+        self, command: Clone | Add, clone: Clone, source: LiveTarget, target: LiveTarget, steps: Transaction
+    ) -> tuple[Copy, ...]:
+        """Apply a clone, from one graph to another or the same, and record the command that it came from."""
+        origin, patch, load = _planned_copy(clone, source, target)
+        with steps.uninterrupted():
+            target.apply(patch, steps, load=load, origin=origin.graph)
+            copies = tuple(_copies(clone, patch, origin, target))
+            self._record(steps, command, patch, target, copies)
+            if clone.outputs and command is clone:
+                self.view.choice = (clone.inputs, clone.outputs), None
+            self.listeners.notify()
+        return copies
+
+    def copy_out(self, command: Clone) -> None:
+        """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
+        command = settled(command, self.index)
+        if self.source.graph is None:
+            self.preview(command)  # what is refused is refused before a file is imported
+        target = self._target(command)
+        with self.transaction() as steps:
+            origin, patch, load = _planned_copy(command, self.target, target)
+            with steps.uninterrupted():
+                target.apply(patch, steps, load=load, origin=origin.graph)
+
+    def add(self, command: Add) -> Copy:
+        """Bring another graph in, whole; the graph itself is current then."""
+        with self.transaction() as steps:
+            self.navigator.leave(0)
+            self.check_editable()
+            opened = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+            other = LiveTarget(opened)
+            other.graph()
+            clone = command.clone(other.index, self.target.graph(), "current" if opened.has_values else "initial")
+            return self._copy(command, clone, other, self.target, steps)[0]
+
+    def grow(self, command: Grow) -> Grown:
+        """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
+        self.check_editable()
+        with self.transaction() as steps:
+            self.target.graph()
+            patch, outputs = traced_growth.grow(self.target, command, steps)
+            with steps.uninterrupted():
+                ops = tuple(node.name for node in patch.add.nodes)
+                grown = Grown(command.into, outputs, self.target.variables(patch), ops)
+                self._record(steps, command, patch, self.target, (grown,))
+                self.listeners.notify()
+        return grown
+
+    def set_trainable(self, command: Trainable) -> None:
+        """Make some variables the only trainable ones."""
+        self.check_editable()
+        with self.transaction() as steps:
+            self.target.graph()
+            patch = command.plan(self.index)
+            with steps.uninterrupted():
+                self.target.apply(patch, steps)
+                self._record(steps, command, patch, self.target, ())
+                self.listeners.notify()
+
+    # The history
+
+    def undo(self) -> str:
+        """Undo the last step; the line of code that it was. Raises NothingTo."""
+        with self.transaction() as steps, steps.uninterrupted():
+            step, lost = self.history.last(), tuple[str, ...]()
+            inverse = step.patch.inverse()  # of a module: the graph is unchanged
+            if step.place is not None:
+                inverse, lost = step.place.revert(step.patch, steps, renew=step.renewed)
+            self._set_history(steps, self.history.after_undo(inverse))
+            return self._moved_to(replace(step, patch=Patch()), lost, inverse)
+
+    def redo(self) -> str:
+        """Apply again the step that was undone last; its line of code. Raises NothingTo."""
+        with self.transaction() as steps, steps.uninterrupted():
+            step, lost = self.history.next(), tuple[str, ...]()
+            if step.place is not None:
+                present_ops = step.place.index.ids
+                if any(node.name in present_ops for node in step.patch.add.nodes):
+                    raise NothingTo(f"Another editor has done this again already: {python_source.line(step.command)}.")
+                lost = step.place.apply(step.patch, steps, renew=step.renewed)
+            self._set_history(steps, self.history.after_redo())
+            return self._moved_to(step, lost, step.patch)
+
+    def _moved_to(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
+        """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
+        self.navigator.go(step.path)
+        if step.place is self.view.target:
+            self.view.follow(patch.renamed)
+        self._set_latest(step)
+        self.lost = lost
+        self.listeners.notify()
+        return python_source.line(step.command)
+
+    def jump(self, to: Any) -> str:
+        """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
+        edits, done = len(self.history.done) + len(self.history.undone), len(self.history.done)
+        if type(to) is not int or not 0 <= to <= edits:
+            raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
+        with self.transaction() as steps:
+            steps.on_failure(self._step_to, done)
+            return self._step_to(to)
+
+    def _step_to(self, number: int) -> str:
+        """Undo or redo until so many steps are done; the line of the last one."""
+        line = ""
+        lost: dict[str, None] = {}
+        while len(self.history.done) != number:
+            line = self.undo() if len(self.history.done) > number else self.redo()
+            lost |= dict.fromkeys(self.lost)
+        if line:
+            self.lost = tuple(lost)
+        return line
 
 
-def _check_planned(command: object) -> None:
+def target_of(model: Any) -> LiveTarget | None:
+    """The target of an editor; None for what is not an editor."""
+    target = getattr(getattr(model, "core", None), "target", None)
+    return target if isinstance(target, LiveTarget) else None
+
+
+def _check_can_be_planned(command: object) -> None:
     if hasattr(command, "plan"):
         return
     known = isinstance(command, Add | Grow | Trainable)
@@ -180,14 +512,14 @@ def _check_planned(command: object) -> None:
 def planned(command: Command, index: GraphIndex) -> Patch:
     """The patch of a command, with the static shapes that follow.
 
-    Raises GraphEditError; of what the refusal or the command proposes instead it carries, as `mends`, what would do,
-    and the sentence ends with the first of it.
+    Raises GraphEditError; its `mends` are those of the suggested fixes that would work, and the sentence ends with the
+    first of them.
     """
     try:
         return shaped(index, command.plan(index))
     except GraphEditError as error:
         offered = error.mends or (command.mends(index) if hasattr(command, "mends") else ())
-        error.mends = tuple(mend for mend in offered if _would_do(mend, index))
+        error.mends = tuple(mend for mend in offered if _can_be_planned(mend, index))
         if error.mends:
             kind, call = getattr(error.mends[0], "mend", ""), python_source.line(error.mends[0])
             way_out = f"or insert a {kind}: {call}." if kind else f"such as {call}."
@@ -196,9 +528,52 @@ def planned(command: Command, index: GraphIndex) -> Patch:
         raise
 
 
-def _would_do(command: Command, index: GraphIndex) -> bool:
+def _can_be_planned(command: Command, index: GraphIndex) -> bool:
     try:
         shaped(index, command.plan(index))
     except GraphEditError:
         return False
     return True
+
+
+def _planned_copy(
+    clone: Clone, source: LiveTarget, target: LiveTarget
+) -> tuple[clone_values.GraphSession, Patch, Callable[[], None]]:
+    """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
+    origin, destination = source.graph_session(), target.graph_session()
+    patch = clone.plan(origin.index, destination.index)
+    patch = replace(patch, preview=_with_notices(patch, target))
+    return origin, patch, clone_values.prepared(clone, patch, origin, destination)
+
+
+def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
+    """The preview of a clone's patch, with a notice for each device that is missing."""
+    preview = patch.preview
+    assert preview is not None  # every clone has one
+    return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
+
+
+def _copies(command: Clone, patch: Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[Copy]:
+    """The Copy of each scope; all have equally many ops and variables."""
+    preview, variables, count = patch.preview, target.variables(patch), len(command.scopes)
+    assert preview is not None  # every clone has one
+
+    models = Model(origin.graph, origin.session), Model(target.graph(), target.source.session)
+
+    def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
+        return items[k * len(items) // count : (k + 1) * len(items) // count]
+
+    for k, scope in enumerate(command.scopes):
+        yield Copy(
+            scope=scope,
+            ops=tuple(node.name for node in share(patch.add.nodes, k)),
+            variables=share(variables, k),
+            outside=preview.inputs + preview.control_inputs,
+            shared=tuple(state.name for state in preview.shared),
+            report=preview,
+            graph=target.graph(),
+            _names=dict((*share(patch.add.copies, k), *command.replace)),
+            _keys=partial(clone_values.keys, patch, origin),
+            _pairs=partial(lambda k: share(clone_values.pairs(patch, origin), k), k),
+            _models=models,
+        )

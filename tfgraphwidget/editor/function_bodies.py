@@ -1,33 +1,36 @@
-"""Clones of a function's body: what a room's body is to `runtime.functions.module_clone`."""
+"""Clones and edited versions of a function's body, as tf.Modules; see `runtime.functions.module_clone`."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.editor.graph_view import Room
-from tfgraphwidget.editor.navigator import Rooms
-from tfgraphwidget.editor.targets import Draft
+from tfgraphwidget.editor.graph_view import GraphView
+from tfgraphwidget.editor.navigator import Navigator
+from tfgraphwidget.editor.targets import NodeDefTarget
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.patch import Patch, Preview
 from tfgraphwidget.edits.signature_tracking import Ends, ends_now
-from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph.boundary import between, left_out, unused
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, module_clone
 from tfgraphwidget.sources import Body, Source, captured_state
 
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.executor import EditExecutor
+
 _TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
 
 
-def cloned(command: Clone, source: Source, room: Room) -> module_clone.ModuleCopy:
-    """The tf.Module that a clone of a part of the room is. Raises GraphEditError."""
-    inputs, outputs, also, notices = _asked(command, room)
-    body = room.body
+def cloned(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:
+    """The tf.Module that is a clone of a part of a function's body. Raises GraphEditError."""
+    inputs, outputs, also, notices = _asked(command, view)
+    body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     module = module_clone.as_module(
-        *(room.index, captured_state(source, body), inputs, outputs, command.into),
+        *(view.index, captured_state(source, body), inputs, outputs, command.into),
         variables=variables,
         init=str(command.init),
         also=also,
@@ -38,19 +41,19 @@ def cloned(command: Clone, source: Source, room: Room) -> module_clone.ModuleCop
     return module
 
 
-def told(command: Clone, source: Source, room: Room) -> Preview:
-    """What `cloned` will do."""
-    inputs, outputs, also, notices = _asked(command, room)
-    body = room.body
+def preview(command: Clone, source: Source, view: GraphView) -> Preview:
+    """What `cloned` will do; nothing is made."""
+    inputs, outputs, also, notices = _asked(command, view)
+    body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    told = module_clone.told(
-        room.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
+    found = module_clone.told(
+        view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
     )
-    return _with(told, notices)
+    return _with(found, notices)
 
 
-def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
+def _edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
     `index` is the body as edits have left it.
@@ -68,32 +71,32 @@ def edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str)
     )
 
 
-def taken_along(rooms: Rooms, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:
-    """The graph of the room of that path with calls of the functions behind its ops as edits have left them."""
-    for title, room in rooms.inside(path).items():
-        inner, patches = taken_along(rooms, (*path, title), room.index), _patches(room)
-        if patches or inner is not room.index:
+def with_edited_calls(navigator: Navigator, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:
+    """The graph of that path, in which ops call the functions that were edited as they are now."""
+    for title, view in navigator.inside(path).items():
+        inner, patches = with_edited_calls(navigator, (*path, title), view.index), _patches(view)
+        if patches or inner is not view.index:
             op, _, label = title.partition(":")
-            ends = ends_now(room.body.arguments, room.body.returns, patches)
+            ends = ends_now(view.body.arguments, view.body.returns, patches)
             renamed: dict[str, str] = {}
             for patch in patches:
                 now = dict(patch.renamed)
                 renamed = {**now, **{old: now.get(name, name) for old, name in renamed.items()}}
             index = edited_function.taken_along(
-                index, op, label, edited_function.Edition(room.body, inner, ends, renamed)
+                index, op, label, edited_function.Edition(view.body, inner, ends, renamed)
             )
     return index
 
 
-def _patches(room: Room) -> tuple[Patch, ...]:
-    return room.site.patches if isinstance(room.site, Draft) else ()
+def _patches(view: GraphView) -> tuple[Patch, ...]:
+    return view.target.patches if isinstance(view.target, NodeDefTarget) else ()
 
 
 def _with(report: Preview, notices: tuple[str, ...]) -> Preview:
     return dataclasses.replace(report, dropped=(*notices, *report.dropped))
 
 
-def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
+def _asked(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
 
     Raises NoPath, and NotClonable for what a module has no use for.
@@ -108,9 +111,34 @@ def _asked(command: Clone, room: Room) -> tuple[tuple[str, ...], tuple[str, ...]
     if command.selection is None:
         lost: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
-            lost = unused(room.index, command.inputs, between(room.index, command.inputs, command.outputs).mask)
+            lost = unused(view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask)
         used = tuple(name for name in command.inputs if name not in lost)
         return used, command.outputs, (), left_out(lost, command.outputs)
-    selection = command.selection.on(room.index)
+    selection = command.selection.on(view.index)
     inputs, outputs = selection.ends
     return inputs, outputs, selection.ids, ()
+
+
+def edited_module(executor: EditExecutor, name: str) -> module_clone.ModuleCopy:
+    """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`."""
+    if not executor.in_function:
+        raise GraphEditError(
+            "module: the current graph is not a function; run it in its session, or take a part as a separate "
+            "graph: editor.extract(inputs, outputs)."
+        )
+    navigator = executor.navigator
+    arguments, returns = executor.function_ends()
+    index = with_edited_calls(navigator, navigator.path, executor.index)
+    ends = arguments, _by_key(executor, returns)
+    return _edited(executor.source, executor.view.body, index, ends, name)
+
+
+def _by_key(executor: EditExecutor, returns: dict[str, str]) -> dict[str, str]:
+    """The results by the keys of the signature, in the body that computes it."""
+    opened, entrance = executor.source.signature, executor.source.entrance
+    signature = next((s for s in executor.signatures if opened is not None and s.name == opened.name), None)
+    if signature is None or not entrance or executor.navigator.path[1:] != entrance:
+        return returns
+    ends = ((key, split_tensor(name)) for key, name in signature.outputs)
+    keys = {port: key for key, (op, port) in ends if op == entrance[0]}
+    return {keys.get(port, key): name for port, (key, name) in enumerate(returns.items())}

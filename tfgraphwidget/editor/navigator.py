@@ -1,13 +1,13 @@
-"""Rooms: the way from a graph into the functions that its ops call, and back."""
+"""The navigator: the path from a graph into the functions that its ops call, and back."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.editor.graph_view import Room
-from tfgraphwidget.editor.targets import Draft
+from tfgraphwidget.editor.graph_view import GraphView
+from tfgraphwidget.editor.targets import LiveTarget, NodeDefTarget
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph.called_functions import Door, doors
 from tfgraphwidget.graph.index import build
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
     from tfgraphwidget.sources import Body, Source
 
 
-class Rooms:
-    """The rooms from the outermost, a source's own graph, to the one that one stands in."""
+class Navigator:
+    """The stack of views: the source's own graph first, the current one last. `stack` is replaced, never changed."""
 
-    def __init__(self, first: Room) -> None:
-        self._way = [first]
-        self._known: dict[tuple[str, ...], Room] = {}
-
-    @property
-    def here(self) -> Room:
-        """The innermost room."""
-        return self._way[-1]
+    def __init__(self, first: GraphView) -> None:
+        self.stack: tuple[GraphView, ...] = (first,)
+        self._known: dict[tuple[str, ...], GraphView] = {}
 
     @property
-    def outermost(self) -> Room:
-        """The room of the graph itself."""
-        return self._way[0]
+    def here(self) -> GraphView:
+        """The view of the current graph."""
+        return self.stack[-1]
+
+    @property
+    def outermost(self) -> GraphView:
+        """The view of the source's own graph."""
+        return self.stack[0]
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The titles of the rooms, outermost first."""
-        return tuple(room.title for room in self._way)
+        """The titles of the views, outermost first."""
+        return tuple(view.title for view in self.stack)
 
     @property
     def function(self) -> str:
-        """The name in the library of the function that one stands in; "" in the outermost room, or after a rename."""
-        if len(self._way) < 2:
+        """The name in the library of the current function; "" in the graph itself, or after a rename."""
+        if len(self.stack) < 2:
             return ""
-        outer = self._way[-2].index
+        outer = self.stack[-2].index
         op, _, label = self.here.title.partition(":")
         if op not in outer.ids:
             return op if op in outer.functions else ""
@@ -52,12 +52,12 @@ class Rooms:
         return next((door.function for door in ways if label in ("", door.label)), "")
 
     def doors(self, name: str) -> tuple[Door, ...]:
-        """The functions that an op of this room calls."""
+        """The functions that an op of the current graph calls."""
         index = self.here.index
         return doors(index.nodes[index.op(name)], index.functions)
 
     def enter(self, name: str, label: str = "") -> None:
-        """Go into a function that an op calls, or into one of the library by its own name. Raises UnknownName."""
+        """Enter a function that an op calls, or one of the library by its own name. Raises UnknownName."""
         index, body = self.here.index, self.here.body
         if name not in index.ids and name in index.functions:
             self._go_in(name, lambda: open_function(name, body))
@@ -80,35 +80,45 @@ class Rooms:
         if path not in self._known:
             body = open_body()
             held = build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
-            self._known[path] = Room(title, lambda: body, Draft(held))
-        self._way.append(self._known[path])
+            self._known[path] = GraphView(title, lambda: body, NodeDefTarget(held), self.outermost.layout)
+        self.stack = (*self.stack, self._known[path])
 
     @property
-    def known(self) -> tuple[Room, ...]:
-        """Each room that one has been in."""
+    def known(self) -> tuple[GraphView, ...]:
+        """The view of each graph that was entered, the graph itself included."""
         return self.outermost, *self._known.values()
 
-    def inside(self, path: tuple[str, ...]) -> dict[str, Room]:
-        """The rooms right behind the one of that path that one has been in, by their titles."""
-        return {known[-1]: room for known, room in self._known.items() if known[:-1] == path}
+    def inside(self, path: tuple[str, ...]) -> dict[str, GraphView]:
+        """The views of functions that were entered from the graph of that path, by their titles."""
+        return {known[-1]: view for known, view in self._known.items() if known[:-1] == path}
 
     def go(self, path: tuple[str, ...]) -> None:
-        """Stand in the room of that path, in which one was before; in the outermost when there is none."""
+        """Make the graph of that path current, which was entered before; the graph itself if there is none."""
         known = [self._known[path[:depth]] for depth in range(2, len(path) + 1) if path[:depth] in self._known]
-        self._way[1:] = known if len(known) == len(path) - 1 else []
+        self.stack = (self.outermost, *(known if len(known) == len(path) - 1 else ()))
 
     def leave(self, depth: int | None = None) -> None:
-        """Go back one room, or to the room at this place of the path; NothingTo when there is none."""
-        to = len(self._way) - 2 if depth is None else depth
-        if not 0 <= to < len(self._way):
-            raise NothingTo(f"There is no room to leave for; the path here is {' / '.join(self.path)}.")
-        del self._way[to + 1 :]
+        """Return to the calling graph, or to that level of the path; raises NothingTo if there is none."""
+        to = len(self.stack) - 2 if depth is None else depth
+        if not 0 <= to < len(self.stack):
+            if depth is None:
+                raise NothingTo(f"leave: the current graph is the top level ({self.path[0]}).")
+            raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
+        self.stack = self.stack[: to + 1]
 
     def start(self, source: Source) -> None:
-        """Go where the chosen signature's work is done, or mark its ends when that is in the graph itself."""
+        """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself."""
         for op in source.entrance:
             self.enter(op)
         if source.signature is not None and not source.entrance:
             ends = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use
                 self.here.mark(*(tuple(name for _, name in side) for side in ends))
+
+
+def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Any = None) -> Navigator:
+    """The navigator of a source, where its chosen signature is computed."""
+    target = target or LiveTarget(source)
+    navigator = Navigator(GraphView(source.title, lambda: source.body, target, layout))
+    navigator.start(source)
+    return navigator

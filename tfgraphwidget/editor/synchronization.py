@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.graph_editor import GraphEditor
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.graph.variables import definitions, handles
@@ -26,7 +26,7 @@ def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tup
 def _told(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
     """Where a model's values are, its variables, and the scope that they stand in."""
     if isinstance(model, GraphEditor):
-        session, index = model.session, model.outermost
+        session, index = model.session, model.core.target.index
         return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""
     if isinstance(model, Copy):
         return model.model, tuple(map(variable_definition, model.variables)), model.scope

@@ -11,15 +11,15 @@ then: those between are made again from their edits, which takes less memory tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfgraphwidget.cancellation import let_in
-from tfgraphwidget.editor.clone_values import Place
+from tfgraphwidget.editor.clone_values import GraphSession
+from tfgraphwidget.editor.transaction import Transaction, transaction
 from tfgraphwidget.edits.op_replacement import exchanged
 from tfgraphwidget.edits.patch import Patch, check_unchanged, patched, reading, reserved, shown
 from tfgraphwidget.errors import NothingTo
@@ -46,11 +46,11 @@ _KEPT = 64
 """So many of the last states of a graph are kept, and of those before, one in so many."""
 
 
-def nothing() -> None:
+def _nothing() -> None:
     """Do nothing more."""
 
 
-class Draft:
+class NodeDefTarget:
     """An index that edits exchange for another; `patches` are the edits that made it what it is.
 
     `first` is the one before all of them.
@@ -61,9 +61,9 @@ class Draft:
         self._done: list[Patch] = []
         self._states: dict[int, GraphIndex] = {}  # by how many edits were done then
 
-    def copy(self) -> Draft:
+    def copy(self) -> NodeDefTarget:
         """The same, to be edited on its own."""
-        same = Draft(self.first)
+        same = NodeDefTarget(self.first)
         same.index, same._done, same._states = self.index, list(self._done), dict(self._states)
         return same
 
@@ -80,28 +80,43 @@ class Draft:
         """Let no op that is added from now on take these names, which are in lower case."""
         self.index = replace(self.index, reserved=self.index.reserved | set(names))
 
-    def carry_out(self, patch: Patch, then: Callable[[], None] = nothing, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
-        """Apply, and `then()`; if that fails, the graph is as before. No state is lost by it: none is kept here."""
-        before = self.index
+    def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:  # noqa: ARG002
+        """Apply a patch as a step of an edit. No state is lost by it: none is kept here."""
+        number, before = len(self._done), self.index
         self.index = patched(before, patch)
-        try:
-            then()
-        except BaseException:
-            self.index = before
-            raise
-        self._states[len(self._done)] = before
+        self._states[number] = before
         self._done.append(patch)
+        steps.on_failure(self._drop, before)
         old = len(self._done) - _KEPT
         if old % _KEPT:
             self._states.pop(old, None)
         return ()
 
-    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:  # noqa: ARG002
+    def _drop(self, before: GraphIndex) -> None:
+        """Forget the last edit; the graph is the one before it."""
+        self._done.pop()
+        self._states.pop(len(self._done), None)
+        self.index = before
+
+    def revert(
+        self,
+        patch: Patch,
+        steps: Transaction,
+        *,
+        renew: bool = True,  # noqa: ARG002
+    ) -> tuple[Patch, tuple[str, ...]]:
         """Undo the last edit; the patch that does it, and what was lost by it."""
-        last = self._done.pop()
-        assert last is patch  # a history is the only one that edits its draft
-        self.index = self._state(len(self._done))
+        assert self._done[-1] is patch  # a history is the only one that edits its draft
+        after, self.index = self.index, self._state(len(self._done) - 1)
+        self._done.pop()
+        steps.on_failure(self._put_back, patch, after)
         return patch.inverse(), ()
+
+    def _put_back(self, patch: Patch, after: GraphIndex) -> None:
+        """Let an edit that was undone be done again; the graph is the one after it."""
+        self._states[len(self._done)] = self.index
+        self._done.append(patch)
+        self.index = after
 
     def _state(self, number: int) -> GraphIndex:
         """The graph after so many edits."""
@@ -128,12 +143,12 @@ class _Reading:
     stamp: _Stamp
 
 
-class LiveGraph:
-    """A source with its index; the one place that carries patches out."""
+class LiveTarget:
+    """A source with its index; the one place that applies patches to a live graph."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._draft: Draft | None = None  # of a graph that TensorFlow does not hold, once it was edited
+        self._draft: NodeDefTarget | None = None  # of a graph that TensorFlow does not hold, once it was edited
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None and source.graph is not None:
             variable_values.check_session(source.session, source.graph)
@@ -174,9 +189,10 @@ class LiveGraph:
         return self.source.graph
 
     def _revive(self) -> None:
-        """Import a file, and do again in TensorFlow's graph what was edited before."""
+        """Import a file, and apply to TensorFlow's graph the edits that were made before."""
         source, draft, body = self.source, self._draft, self.source.body
-        with self.attempt():
+        with transaction() as steps:
+            steps.on_failure(self.file_restorer())
             source.live()
             self._draft = None
             self.reread()
@@ -185,37 +201,35 @@ class LiveGraph:
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
-                    self.carry_out(patch, renew=False)
+                    with transaction() as edit, edit.uninterrupted():
+                        self.apply(patch, edit, renew=False)
                 if renewal:
                     renewal.carry()
                 for planned, fitted in self._fitted.values():
                     source.notices += fitted.notes[len(planned.notes) :]
 
-    @contextmanager
-    def attempt(self, *, for_good: bool = True) -> Iterator[None]:
-        """A file that is imported in here stays imported only if all goes well; else it is again the file it was.
+    def file_restorer(self) -> Callable[[], None]:
+        """What makes a file that is imported from now on the file again that it is now.
 
-        So it is in any case if not `for_good`. TensorFlow's graph cannot make an op another one as a file's edits can,
-        so a new one has another name there.
+        TensorFlow's graph cannot make an op another one as a file's edits can, so a new one has another name there.
         """
         if self.source.graph is not None:
-            yield
-            return
+            return _nothing
         source, draft = self.source, self._draft
         opened = source.body, source.notices, source.has_values
-        held = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
-        done = False
-        try:
-            yield
-            done = for_good
-        finally:
-            if not done and source.graph is not None:
-                if source.session is not None:
-                    source.session.close()
-                source.graph = source.session = None
-                source.body, source.notices, source.has_values = opened
-                self._draft, self._reading, self._shapes, self._built_on_hidden = held
-                self._fitted, self._members, self._form = {}, {}, None
+        saved = None if draft is None else draft.copy(), self._reading, dict(self._shapes), set(self._built_on_hidden)
+
+        def restore() -> None:
+            if source.graph is None:
+                return
+            if source.session is not None:
+                source.session.close()
+            source.graph = source.session = None
+            source.body, source.notices, source.has_values = opened
+            self._draft, self._reading, self._shapes, self._built_on_hidden = saved
+            self._fitted, self._members, self._form = {}, {}, None
+
+        return restore
 
     def envelope(self) -> Any:
         """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
@@ -287,52 +301,45 @@ class LiveGraph:
         self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
-    def carry_out(
+    def apply(
         self,
         patch: Patch,
-        then: Callable[[], None] = nothing,
+        steps: Transaction,
         *,
-        fill: Callable[[], None] = nothing,
+        load: Callable[[], None] = _nothing,
         origin: Any = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
-        """Apply, `fill` variables, and `then()`; if any of it fails, the graph is as before.
+        """Apply a patch and `load` the values of new variables, as steps of an edit.
 
-        `origin` is the graph that holds the originals of what is copied, if it is another one. After changes in place
+        `origin` is the graph that has the originals of what is copied, if it is another one. After changes in place
         the session is renewed, unless `renew` is false: a sentence for each thing that was lost by that.
         """
         if self.source.graph is None:
-            self._draft = self._draft or Draft(self.index)
-            return self._draft.carry_out(patch, then)
-        with self._record().lock:
-            imported = self._record().imported
-            self.index  # noqa: B018 - what came since is read before the graph changes
-            before, shapes = self._reading, self._shapes
-            wanted, patch = patch, self._fit(patch)
-            renewal = self._renewal() if patch.changed and renew else None
-            generation = self._record().generation
+            self._draft = self._draft or NodeDefTarget(self.index)
+            return self._draft.apply(patch, steps)
+        steps.enter_context(self._record().lock)
+        imported = self._record().imported
+        self.index  # noqa: B018 - what came since is read before the graph changes
+        before, planned, patch = self._reading, patch, self._fit(patch)
+        renewal = self._renewal() if patch.changed and renew else None
+        generation = self._record().generation
+        steps.on_failure(setattr, self, "_shapes", self._shapes)
+        # After a failure the generation has grown, so that the index is read again when it is next asked for.
+        steps.enter_context(patch_application.applied_live(patch, self.graph(), origin, session=self.source.session))
+        let_in()
+        load()
+        let_in()
+        self._follow(before, patch, generation, imported)
+        if renewal:
+            let_in()  # not behind this: a session that was renewed is not put back
+            renewal.carry()
+        keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
+        members = {key: before.index.collections.get(key, ()) for key in keys}
+        self._members[id(planned)] = planned, members
+        return renewal.lost if renewal else ()
 
-            def keep_up() -> None:
-                self._follow(before, patch, generation, imported)
-
-            def follow() -> None:
-                for step in (fill, keep_up, renewal.carry if renewal else nothing):
-                    let_in()  # not behind the last: a session that was renewed is not taken back
-                    step()
-                then()
-
-            try:
-                # When it fails the generation has grown, so that the index is read anew when it is next asked for.
-                patch_application.apply_live(patch, self.graph(), origin, follow, session=self.source.session)
-            except BaseException:
-                self._shapes = shapes
-                raise
-            keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
-            members = {key: before.index.collections.get(key, ()) for key in keys}
-            self._members[id(wanted)] = wanted, members
-            return renewal.lost if renewal else ()
-
-    def check_placed(self, patch: Patch, origin: LiveGraph) -> None:
+    def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
 
         `origin` is the graph that it copies from.
@@ -407,20 +414,20 @@ class LiveGraph:
 
         return all(is_right(key) for key in {*then, *now}.difference(contexts))
 
-    def take_back(self, patch: Patch, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit; the patch that does it, and what was lost by it. On a live graph what it added is hidden."""
         if self._draft is not None:
-            return self._draft.take_back(patch)
-        index, asked = self.index, id(patch)
-        _, patch = self._fitted.get(asked, (None, patch))
+            return self._draft.revert(patch, steps)
+        index, planned = self.index, id(patch)
+        _, patch = self._fitted.get(planned, (None, patch))
         if any(node.name not in index.ids for node in patch.add.nodes):
             raise NothingTo("Another editor has undone this already; redo it there first.")
         inverse = patch.inverse().with_dependents(index)
-        lost = self.carry_out(inverse, renew=renew)
+        lost = self.apply(inverse, steps, renew=renew)
         self._members.pop(id(inverse), None)
-        self._fitted.pop(asked, None)
+        self._fitted.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
-        if patch_application.put_in_order(self.graph(), self._members.pop(asked, (None, {}))[1]):
+        if patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
             self.reread()
         return inverse, lost
 
@@ -428,15 +435,15 @@ class LiveGraph:
         """Let no op that is added from now on take these names, which are in lower case."""
         self._reserved |= set(names)
         if self.source.graph is None:
-            self._draft = self._draft or Draft(self.index)
+            self._draft = self._draft or NodeDefTarget(self.index)
             self._draft.reserve(self._reserved)
         else:
             self.reread()
 
-    def place(self) -> Place:
+    def graph_session(self) -> GraphSession:
         """The graph, imported now if it is a file's, with its index and session."""
         graph = self.graph()
-        return Place(self.index, graph, self.source.session)
+        return GraphSession(self.index, graph, self.source.session)
 
     def left(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""

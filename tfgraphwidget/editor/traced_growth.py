@@ -1,4 +1,4 @@
-"""Growing: ops that a person's Python function makes in a graph, as an edit that can be taken back."""
+"""Ops that a user's Python function adds to a graph, as an edit that can be undone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tfgraphwidget.editor.targets import LiveGraph
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits.clone.scopes import check_free
 from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError
@@ -41,43 +42,50 @@ class Grown:
         return f"<Grown {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
 
 
-def grow(live: LiveGraph, command: Grow) -> tuple[Patch, Any]:
-    """What came to the graph, and what the function gave; only the new variables and tables are initialised.
+def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, Any]:
+    """What was added to the graph, and what the function returned; only the new variables and tables are initialized.
 
-    Raises GraphEditError, and then the graph shows nothing of it.
+    Raises GraphEditError; when the edit fails, the graph shows nothing of it.
     """
-    graph, before = live.graph(), live.index
+    graph, before = target.graph(), target.index
     check_still(graph)
     patch_application.check_open(graph)
     check_free(before, command.into)
-    session = live.source.session
+    session = target.source.session
     if session is not None:
         variable_values.check_session(session, graph)
-    held = patch_application.collections_of(graph)
-    own: set[str] = set()
+    collections = patch_application.collections_of(graph)
     try:
-        with growing(graph, command.into) as own, placement.only_with_kernels(session, graph):
+        with growing(graph, command.into) as added, placement.only_with_kernels(session, graph):
+            steps.on_failure(_withdraw, target, before, collections, command.into, added)
             result = traced_ops.called(graph, command.into, command.function, command.at)
-        patch = grown_between(before, live.index, command.into, own)
+        patch = grown_between(before, target.index, command.into, added)
         placement.check_placed(session, graph, patch)
         if session is not None:
             tables = [member.name for key, member in patch.add.members if key == traced_ops.TABLES]
             traced_ops.initialise(Answered(session), patch.add.variables, tables)
-    except BaseException as error:
-        patch_application.put_back(graph, held, patch_application.made_with(own))
-        traced_ops.forget(graph, command.into, own)
-        patch_application.hide_failed(graph, *_left(live, before, own))
-        patch_application.record_of(graph).ungrown |= own
-        live.reread()
-        placement.keep_running(session, graph, own)
-        if isinstance(error, GraphEditError) or not isinstance(error, Exception):
-            raise
+    except GraphEditError:
+        raise
+    except Exception as error:
         called = getattr(command.function, "__name__", "The function")
         what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
             f"{called} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
+
+
+def _withdraw(
+    target: LiveTarget, before: GraphIndex, collections: dict[str, list[Any]], scope: str, added: set[str]
+) -> None:
+    """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
+    graph = target.graph()
+    patch_application.put_back(graph, collections, patch_application.made_with(added))
+    traced_ops.forget(graph, scope, added)
+    patch_application.hide_failed(graph, *_left(target, before, added))
+    patch_application.record_of(graph).ungrown |= added
+    target.reread()
+    placement.keep_running(target.source.session, graph, added)
 
 
 def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collection[str]) -> Patch:
@@ -108,8 +116,8 @@ def _functions(library: GraphIndex, nodes: Iterable[Any], before: GraphIndex) ->
     return tuple(library.beside.function(name) for name in called if name not in before.functions)
 
 
-def _left(live: LiveGraph, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
+def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
-    graph, body = live.graph(), live.source.body
+    graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]
     return nodes, calls(body.functions(), body, nodes).keys() - before.functions

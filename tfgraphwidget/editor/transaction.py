@@ -22,8 +22,8 @@ class Listeners(list[Callable[[], None]]):
         self._is_due = False
 
     def notify(self) -> None:
-        """Call every listener; inside `collected`, when that ends. The change is made, so their errors are only
-        logged.""" if self._is_collecting:
+        """Call every listener; inside `collected`, when that ends. Their errors are logged: the change is made."""
+        if self._is_collecting:
             self._is_due = True
             return
         for listener in tuple(self):
@@ -84,6 +84,18 @@ class Transaction(ExitStack):
                 self.roll_back()
                 raise
             self.close()
+
+
+@contextmanager
+def transaction() -> Iterator[Transaction]:
+    """Make several steps as one: when one fails, all are undone before an interrupt comes in."""
+    steps = Transaction()
+    try:
+        yield steps
+    except BaseException:
+        steps.roll_back()
+        raise
+    steps.close()
 
 
 class Snapshot:

@@ -1,146 +1,265 @@
-"""Seeing: what of a graph is drawn, and where. Nothing here changes the graph."""
+"""The view: the methods of GraphEditor that say which graph is current, and what is drawn of it, where and how."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.editor.graph_view import Names, Room
-from tfgraphwidget.editor.looking import Looking
+from tfgraphwidget.argument_checks import Checked, shown
+from tfgraphwidget.editor.graph_view import Names
+from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.graph.called_functions import Door
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.prefetch import foreseen, likely
+from tfgraphwidget.scene.coloring.scales import Legend
 from tfgraphwidget.visible.view_spec import Direction
 
-if TYPE_CHECKING:
-    from tfgraphwidget.sources import Source
 
+class ViewAPI(Checked):
+    """Enters functions, and opens, hides, pins, colors and draws the items of the current graph."""
 
-class Seeing(Looking):
-    """What a person sees of a graph: what is open, hidden, put somewhere by hand; GraphEditor is one of these.
+    _core: EditorCore
 
-    `layout` is any networkx layout: a callable that takes a graph and returns {node: (x, y)}.
-    """
+    # The current graph
 
-    def __init__(self, first: Room, source: Source, layout: Any) -> None:
-        self._layout = layout
-        super().__init__(first, source)
+    @property
+    def breadcrumb(self) -> tuple[str, ...]:
+        """The path to the current graph: the source's title, then each op that was entered.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.breadcrumb
+        ('Graph',)
+        """
+        return self._core.navigator.path
+
+    def called_functions(self, op: Any) -> tuple[Door, ...]:
+        """List the functions that an op calls.
+
+        Args:
+            op: The op.
+
+        Returns:
+            For each function what the op uses it as, its `label` ("body", "cond", "f"), and its name, `function`.
+
+        Raises:
+            UnknownName: The op is not in the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+            >>> [function.label for function in editor.called_functions("while")]
+            ['body', 'cond']
+        """
+        return self._core.navigator.doors(self._core.arguments.name(op))
+
+    def enter(self, op: Any, label: str = "") -> None:
+        """Make the body of a function that an op calls the current graph.
+
+        Args:
+            op: The op, or the name of a function in the graph's library.
+            label: Which of its functions: "body", "cond"; "" for the first.
+
+        Raises:
+            UnknownName: The op is not in the graph, or calls no such function.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+            >>> editor.enter("while", "body")
+            >>> editor.breadcrumb
+            ("tf.function '<lambda>'", 'while:body')
+        """
+        core = self._core
+        is_function = isinstance(op, str) and op in core.index.functions
+        core.navigator.enter(op if is_function else core.arguments.name(op), str(label))
+        core.listeners.notify()
+
+    def leave(self, depth: int | None = None) -> None:
+        """Return to the calling graph.
+
+        Args:
+            depth: The level of `breadcrumb` to return to instead; 0 is the top level.
+
+        Raises:
+            NothingTo: There is no such level.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
+            >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
+            >>> editor.enter("while", "body")
+            >>> editor.leave()
+            >>> editor.breadcrumb
+            ("tf.function '<lambda>'",)
+        """
+        self._core.navigator.leave(depth)
+        self._core.listeners.notify()
+
+    # Open and closed scopes
 
     @property
     def opened(self) -> frozenset[str]:
-        """The scopes and groups that are open in the drawing.
+        """The names of the scopes and groups that are open in the drawing.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> sorted(editor.opened)
         ['cross_entropy', 'net', 'net/hidden']
         """
-        return self.room.opened
+        return self._core.view.opened
 
     def open(self, *scopes: str, deep: bool = False) -> None:
-        """Open name scopes or groups in the drawing, and those around them; `deep`: and all inside. Raises UnknownName.
+        """Open name scopes or groups in the drawing, and the scopes around them.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.open("net/hidden")
-        >>> "net/hidden/Relu" in editor.scene().names
-        True
+        Args:
+            scopes: Names of scopes or groups.
+            deep: Open everything inside them too.
+
+        Raises:
+            UnknownName: There is no such scope or group.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.open("net/hidden")
+            >>> "net/hidden/Relu" in editor.scene().names
+            True
         """
-        self.room.opened = self.room.with_open(scopes, deep=deep).opened
-        self.changed()
+        view = self._core.view
+        view.opened = view.with_open(scopes, deep=deep).opened
+        self._core.listeners.notify()
 
     def close(self, *scopes: str, deep: bool = False) -> None:
-        """Close name scopes or groups in the drawing; `deep`: and all inside. Raises UnknownName.
+        """Close name scopes or groups in the drawing.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.close("net", deep=True)
-        >>> "net" in editor.opened
-        False
+        Args:
+            scopes: Names of scopes or groups.
+            deep: Close everything inside them too.
+
+        Raises:
+            UnknownName: There is no such scope or group.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.close("net", deep=True)
+            >>> "net" in editor.opened
+            False
         """
-        self.room.close(scopes, deep=deep)
-        self.changed()
+        self._core.view.close(scopes, deep=deep)
+        self._core.listeners.notify()
 
     def open_all(self) -> None:
         """Open every name scope and group.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.open_all()
-        >>> {"net", "net/hidden"} <= editor.opened
-        True
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.open_all()
+            >>> {"net", "net/hidden"} <= editor.opened
+            True
         """
-        self.room.open_all()
-        self.changed()
+        self._core.view.open_all()
+        self._core.listeners.notify()
 
     def close_all(self) -> None:
         """Close every name scope and group.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.close_all()
-        >>> editor.opened
-        frozenset()
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.close_all()
+            >>> editor.opened
+            frozenset()
         """
-        self.room.close_all()
-        self.changed()
+        self._core.view.close_all()
+        self._core.listeners.notify()
 
     def reveal(self, name: str) -> str:
-        """Open the scopes around an op, a tensor or a scope; the name of the op or scope. What is hidden is shown.
+        """Open the scopes around an op, a tensor or a scope, and show it if it was hidden.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.close_all()
-        >>> editor.reveal("net/hidden/Relu:0"), sorted(editor.opened)
-        ('net/hidden/Relu', ['net', 'net/hidden'])
+        Args:
+            name: The name of the op, tensor or scope.
+
+        Returns:
+            The name of the op or scope.
+
+        Raises:
+            UnknownName: There is no such op, tensor or scope.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.close_all()
+            >>> editor.reveal("net/hidden/Relu:0"), sorted(editor.opened)
+            ('net/hidden/Relu', ['net', 'net/hidden'])
         """
-        before, found = self.room.shown, self.room.reveal(name)
-        if self.room.shown != before:
-            self.changed()
+        view = self._core.view
+        before, found = view.shown, view.reveal(name)
+        if view.shown != before:
+            self._core.listeners.notify()
         return found
 
-    def hide(self, *what: Names) -> None:
-        """Leave ops, scopes or selections out of the drawing. Raises UnknownName.
+    # Hidden items
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.hide("net/hidden", editor.ops("labels"))
-        >>> sorted(editor.hidden), editor.hidden_ops
-        (['labels', 'net/hidden'], 16)
+    def hide(self, *what: Names) -> None:
+        """Leave ops, scopes or selections out of the drawing.
+
+        Args:
+            what: Ops, scopes, groups or selections.
+
+        Raises:
+            UnknownName: One of them is not in the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.hide("net/hidden", editor.ops("labels"))
+            >>> sorted(editor.hidden), editor.hidden_ops
+            (['labels', 'net/hidden'], 16)
         """
-        self.room.hide(tuple(name for some in what for name in self._seen(some)))
-        self.changed()
+        items = self._core.arguments.items
+        self._core.view.hide(tuple(name for some in what for name in items(some)))
+        self._core.listeners.notify()
 
     def show_only(self, *what: Names) -> None:
-        """Draw only these ops, scopes or selections, and the scopes around them. Raises UnknownName.
+        """Draw only these ops, scopes or selections, and the scopes around them.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.show_only("net")
-        >>> len(editor.index) - editor.hidden_ops
-        22
+        Args:
+            what: Ops, scopes, groups or selections.
+
+        Raises:
+            UnknownName: One of them is not in the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.show_only("net")
+            >>> len(editor.index) - editor.hidden_ops
+            22
         """
-        self.room.show_only(tuple(name for some in what for name in self._seen(some)))
-        self.changed()
+        items = self._core.arguments.items
+        self._core.view.show_only(tuple(name for some in what for name in items(some)))
+        self._core.listeners.notify()
 
     def show_all(self) -> None:
-        """Draw again what was hidden.
+        """Draw hidden items again.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.hide("net")
-        >>> editor.show_all()
-        >>> editor.hidden_ops
-        0
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.hide("net")
+            >>> editor.show_all()
+            >>> editor.hidden_ops
+            0
         """
-        self.room.hidden = frozenset()
-        self.changed()
+        self._core.view.hidden = frozenset()
+        self._core.listeners.notify()
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -152,11 +271,11 @@ class Seeing(Looking):
         >>> editor.hidden
         frozenset({'net'})
         """
-        return self.room.hidden
+        return self._core.view.hidden
 
     @property
     def hidden_ops(self) -> int:
-        """How many ops are left out of the drawing.
+        """The number of ops that are left out of the drawing.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -164,11 +283,13 @@ class Seeing(Looking):
         >>> editor.hidden_ops
         22
         """
-        return self.room.hidden_ops
+        return self._core.view.hidden_ops
+
+    # Placement
 
     @property
     def direction(self) -> Direction:
-        """Where tensors flow in the drawing: "down" or "right". Assign to turn it.
+        """The direction in which tensors flow in the drawing: "down" or "right". Assign to change it.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -176,126 +297,168 @@ class Seeing(Looking):
         >>> editor.direction
         'right'
         """
-        return self.room.direction
+        return self._core.view.direction
 
     @direction.setter
     def direction(self, direction: Direction) -> None:
         if direction not in ("down", "right"):
-            raise GraphEditError(f"Tensors flow 'down' or 'right', not {shown(direction)}.")
-        self.room.direction = direction
-        self.changed()
+            raise GraphEditError(f"direction: Tensors flow 'down' or 'right', not {shown(direction)}.")
+        self._core.view.direction = direction
+        self._core.listeners.notify()
 
     def pin(self, name: str, x: float, y: float) -> None:
-        """Keep an op, scope or group of the drawing with its centre at (x, y), in pixels of `scene().box`, y down.
+        """Fix the position of an item of the drawing. It moves along with the scope around it.
 
-        It goes along with the scope around it. Raises UnknownName for what is not drawn.
+        Args:
+            name: An op, scope or group that is drawn.
+            x: The horizontal position of its center, in pixels of `scene().box`.
+            y: The vertical position of its center, in pixels, downward.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.pin("loss", 700, 300)
-        >>> scene = editor.scene()
-        >>> left, top, width, height = scene.box[scene.names.index("loss")].tolist()
-        >>> left + width / 2, top + height / 2
-        (700.0, 300.0)
+        Raises:
+            UnknownName: The item is not drawn.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.pin("loss", 700, 300)
+            >>> scene = editor.scene()
+            >>> left, top, width, height = scene.box[scene.names.index("loss")].tolist()
+            >>> left + width / 2, top + height / 2
+            (700.0, 300.0)
         """
-        self.room.pin(self.scene(), name, x, y)
-        self.changed()
+        view = self._core.view
+        view.pin(view.scene(), name, x, y)
+        self._core.listeners.notify()
 
     def unpin(self, name: str = "") -> None:
-        """Let the layout decide again where an item stands; without a name, where all do.
+        """Let the layout place an item again.
 
-        Then the drawing is as if what is open had been open from the start.
+        Args:
+            name: The item; "" for all of them, and then the drawing is laid out from scratch.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> before = editor.svg()
+            >>> editor.pin("loss", 700, 300)
+            >>> editor.unpin("loss")
+            >>> editor.svg() == before
+            True
+        """
+        self._core.view.unpin(name)
+        self._core.listeners.notify()
+
+    # Colors
+
+    def color_by(self, by: Any = "", *, batch: int = 1) -> None:
+        """Color the drawing by what is known of the ops.
+
+        Boxes that contain several ops show the sum of their costs, the mean of your own numbers, or the most frequent
+        category.
+
+        Args:
+            by: One of
+
+                * "" for the default colors, by families of op types
+                * "type", "device", "dtype" (of the first output), "scope" (the outermost ones), "structure" (equal
+                  structure, equal color), "trainable" (variables), "diff" (what edits have changed)
+                * "parameters", "output bytes" or "FLOPs"
+                * "time" or "memory", after `measure`, or if nothing needs to be fed
+                * a column of `table()`, by its name or itself
+                * {name of an op, tensor or scope: value}, or a function of an op (see `where`) that returns a value:
+                  numbers give a ramp, other values categories; None is no value
+            batch: The size that unknown dimensions count as.
+
+        Raises:
+            GraphEditError: `by` does not describe ops, or `batch` is not a positive integer.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.color_by({"net/hidden": 0.25, "net/logits": 1.0})
+            >>> editor.legend.low, editor.legend.high
+            ('0.25', '1')
+        """
+        self._core.coloring.color_by(by, batch)
+        self._core.listeners.notify()
+
+    @property
+    def colors(self) -> tuple[str, ...]:
+        """The names that `color_by` takes, those that you added last.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> before = editor.svg()
-        >>> editor.pin("loss", 700, 300)
-        >>> editor.unpin("loss")
-        >>> editor.svg() == before
-        True
+        >>> editor.colors[:5]
+        ('type', 'device', 'structure', 'dtype', 'scope')
         """
-        self.room.unpin(name)
-        self.changed()
+        return self._core.coloring.names
+
+    @property
+    def legend(self) -> Legend | None:
+        """What the colors of the drawing mean; None for the default colors.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.color_by("parameters")
+        >>> editor.legend
+        Legend(by='parameters', entries=(), low='8', high='64', notice='')
+        """
+        return self._core.coloring.legend
+
+    # The drawing
 
     def scene(self) -> scenes.Scene:
-        """The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.
+        """Lay out the drawing.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> scene = editor.scene()
-        >>> len(scene.names) == len(scene), scene.box.shape[1], scene.box.dtype
-        (True, 4, dtype('float32'))
+        Returns:
+            The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> scene = editor.scene()
+            >>> len(scene.names) == len(scene), scene.box.shape[1], scene.box.dtype
+            (True, 4, dtype('float32'))
         """
-        room = self.room
-        return scenes.build(room.index, room.shown, layout=self._layout, memo=room.memo)
-
-    def likely(self, scene: scenes.Scene) -> tuple[str, ...]:
-        """The closed scopes of the drawing worth foreseeing, since their insides take a while to lay out.
-
-        The largest first, of 60 to 1,200 boxes each; as many as can be told in 12,000 boxes.
-        """
-        return likely(scene, self.room.shown) if self._layout is None else ()
-
-    def foresee(self, scope: str) -> scenes.Scene | None:
-        """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
-
-        None where that takes a while: of more than 1,200 new boxes or 2,500 in all, or with a layout of one's own.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.close_all()
-        >>> "net/hidden" in editor.foresee("net").names, "net" in editor.opened
-        (True, False)
-        """
-        room = self.room
-        after = room.with_open([scope])
-        return foreseen(room.index, room.shown, after, room.memo) if self._layout is None else None
-
-    def paint(self, scene: scenes.Scene) -> scenes.Paint:
-        """The selection, the boundary and the last edit, per item of a scene."""
-        index, selection, boundary = scene.index, self.selection, self.room.boundary
-        fresh = traversal.mask_of(index, (index.ids[n] for n in self.fresh if n in index.ids))
-        # Another thread may have added ops since the scene was made: what is painted is what is drawn.
-        known = [[n for n in side if n in index.ids or split_tensor(n)[0] in index.ids] for side in boundary]
-        inputs, outputs = ([index.op(name) for name in side] for side in known)
-        chosen = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
-        painted, told = scenes.paint(scene, chosen, inputs, outputs, fresh), self.tints(scene)
-        return painted if told is None else scenes.coloured(painted, *told)
-
-    def tints(self, scene: scenes.Scene) -> tuple[npt.NDArray[np.uint8], list[str]] | None:  # noqa: ARG002
-        """A tint and a note for each item of a scene; None for the usual colours, by families of op types."""
-        return None
+        return self._core.view.scene()
 
     def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
-        """Draw the same picture with matplotlib, into the Axes `ax` or a new figure; the Axes, one unit per pixel.
+        """Draw with matplotlib.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> import tempfile
-        >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
+        Args:
+            ax: The Axes to draw into, one unit per pixel; None for a new figure.
+            dark: Use the colors of the dark theme.
+
+        Returns:
+            The Axes.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tempfile
+            >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
         """
         from tfgraphwidget.scene.rendering import matplotlib_axes
 
         scene = self.scene()
-        return matplotlib_axes.draw(scene, ax, paint=self.paint(scene), dark=dark)
+        return matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
 
     def svg(self, *, dark: bool = False) -> str:
-        """The same picture as the text of an SVG document, sizes in pixels.
+        """Draw as SVG.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.svg().startswith("<svg ")
-        True
+        Args:
+            dark: Use the colors of the dark theme.
+
+        Returns:
+            The text of an SVG document, with sizes in pixels.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.svg().startswith("<svg ")
+            True
         """
         from tfgraphwidget.scene.rendering.svg import svg
 
         scene = self.scene()
-        return svg(scene, paint=self.paint(scene), dark=dark)
-
-    def _seen(self, what: Names) -> tuple[str, ...]:
-        """The names of scopes and groups as they are, those of all else checked."""
-        if isinstance(what, str) and self.room.is_container(what):
-            return (what,)
-        if isinstance(what, Selection):
-            return what.on(self.index).ops
-        return self._names(what)
+        return svg(scene, paint=self._core.paint(scene), dark=dark)

@@ -21,7 +21,7 @@ from typing import Any
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import told_to
-from tfgraphwidget.widget.main_thread import in_turn
+from tfgraphwidget.widget.main_thread import run_on_main_thread
 
 Message = Mapping[str, Any]
 _SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
@@ -35,7 +35,7 @@ class CommHandler:
         self.is_open = True
         self._comm = comm
         self._follows: Any = None  # a namespace.Panel or a files.Document
-        comm.on_msg(lambda message: in_turn(lambda: self._receive(message)))
+        comm.on_msg(lambda message: run_on_main_thread(lambda: self._receive(message)))
         comm.on_close(lambda _: self._end())
 
     def close(self) -> None:

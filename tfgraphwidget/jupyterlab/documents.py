@@ -79,7 +79,7 @@ class Document:
     @property
     def is_new(self) -> bool:
         """Whether it has not been displayed yet."""
-        return self.editor._widget is None
+        return self.editor.core.widget is None
 
     @property
     def title(self) -> str:
@@ -95,7 +95,7 @@ class Document:
         if _DOCUMENTS.get(self.path) is self:
             del _DOCUMENTS[self.path]
         _DOCUMENTS[path] = self
-        source = self.editor._source
+        source = self.editor.core.source
         source.said = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title, self.path = _title(path), path
 
@@ -131,8 +131,8 @@ class Document:
         """Drop the followers and close the widget, which would keep the graph in memory."""
         self._followers.clear()
         self.editor.listeners.remove(self._follow)
-        if self.editor._widget is not None:
-            self.editor._widget.close()
+        if self.editor.core.widget is not None:
+            self.editor.core.widget.close()
 
     def changed(self) -> dict[str, Any]:
         """What a page shows and stores: `title`, `dirty`, the newest edit's `line`; `edits`, `stamp` and `saved`.

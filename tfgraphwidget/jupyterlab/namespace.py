@@ -157,7 +157,7 @@ def _existing_editor(thing: Any, variables: Namespace) -> GraphEditor | None:
             return editor()
     for value in list(variables.values()):
         if graph_kind(value) == "editor" and any(
-            thing is each for each in (value._source.graph, value._source.session)
+            thing is each for each in (value.core.source.graph, value.core.source.session)
         ):
             return value  # type: ignore[no-any-return]  # kind_of has looked
     return None

@@ -84,7 +84,7 @@ def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
     for kind in _ALL:
         why, mendable = _refusal(editor, kind)
         offered = replace(kind, name=f"{stem}_edited{kind.suffix}", refused=why)
-        if kind.kind == "meta" and editor._live.came_without_values():
+        if kind.kind == "meta" and editor.core.target.came_without_values():
             offered = replace(offered, about=_BARE)
         if not why:
             ready.append(offered)
@@ -96,12 +96,20 @@ def list_save_formats(editor: GraphEditor, path: Path) -> list[dict[str, Any]]:
 
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
     """Why a format cannot be written, or "", and whether the user can change that in the panel."""
-    if kind.kind in _RUNNABLE and (stopped := editor.read_only()) and not editor.in_function:
+    if (
+        kind.kind in _RUNNABLE
+        and (stopped := editor.core.executor.read_only())
+        and not editor.core.executor.in_function
+    ):
         return stopped, False
-    valueless = handles(editor.index) and editor.default_init() != "current"
-    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or editor.in_function):
+    valueless = handles(editor.index) and editor.core.executor.default_init() != "current"
+    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or editor.core.executor.in_function):
         return "the file has no checkpoint with the values of its variables", False
-    if kind.kind in _NEEDS_OUTPUTS and not editor.in_function and not (editor.outputs or editor.signatures):
+    if (
+        kind.kind in _NEEDS_OUTPUTS
+        and not editor.core.executor.in_function
+        and not (editor.outputs or editor.signatures)
+    ):
         return "choose its outputs in the drawing first", True
     if kind.kind in {"script", "edits"} and not editor.history.done:
         return "nothing was edited yet", False

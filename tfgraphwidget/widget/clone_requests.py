@@ -1,4 +1,4 @@
-"""Previews: what a clone that the panel asks for would do, told before the click; and in a sentence afterwards."""
+"""CloneRequests: what a clone that the panel asks for would do, told before the click; and in a sentence afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FOR_ONE_STEP = "stack"
 _VALUES = {"current": "with the present values", "initial": "initialised anew", "none": "not initialised"}
 
 
-class Previews:
+class CloneRequests:
     """Turns the panel's form into a command, and tells what that would do; the last plans are remembered."""
 
     def __init__(self, editor: GraphEditor) -> None:
@@ -97,7 +97,7 @@ class Previews:
         for known, asked, told in self._told:
             if known is index and asked == command:
                 return told
-        told = self._editor.told(command)
+        told = self._editor.core.executor.preview(command)
         self._told = [(index, command, told), *self._told][:_REMEMBERED]
         return told
 

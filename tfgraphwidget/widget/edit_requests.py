@@ -1,4 +1,4 @@
-"""Asked: the edits that the panel asks for by name, and what it asks beside: where a tensor may go, what differs."""
+"""Edits that the panel asks for by name, what they would be refused for, and which differences are shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WHOLE_GRAPH = frozenset({"freeze", "strip_training", "fold_batch_norm"})
 _TWO = frozenset({"swap", "connect"})
 
 
-class Asked:
+class EditRequests:
     """Edits as messages of a panel; remembers what refusals have offered, and which differences it shows."""
 
     def __init__(self, editor: GraphEditor) -> None:

@@ -1,4 +1,4 @@
-"""Examining: what the panel tells of an op beyond its wiring."""
+"""Inspector: what the panel tells of an op beyond its wiring."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.editor import evaluation
+from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.edits.signature_tracking import ends_now
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_tensor
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _MOST_LINES = 200  # of a signature: what a panel can show
 
 
-class Examining:
-    """Answers to Examine."""
+class Inspector:
+    """RequestHandler to Examine."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
@@ -43,7 +43,7 @@ class Examining:
             name = index.names[op]
             told = documentation(index.types[op], index.typing.definition(index.types[op]))
             created = self._created(name, index.types[op])
-        elif name.strip("/") and not self._editor.room.is_container(name):
+        elif name.strip("/") and not self._editor.core.view.is_container(name):
             index.op(name)  # says what is wrong with it
         return p.Examined(
             name=name,
@@ -68,10 +68,10 @@ class Examining:
     def _value(self, name: str) -> tuple[Stats | None, str]:
         """What a variable or constant holds, or why that cannot be told; neither for anything else."""
         editor, index = self._editor, self._editor.index
-        body, source = editor.room.body, editor._source
+        body, source = editor.core.view.body, editor.core.source
         fixed = body.constants.get(self._was(name))
         op = current_values.holder(index, name)
-        place = current_values.Place(source, editor._rooms.outermost.index, body)
+        place = current_values.Place(source, editor.core.target.index, body)
         if op is None and fixed is None:
             return None, ""
         try:
@@ -85,26 +85,26 @@ class Examining:
 
     def _was(self, name: str) -> str:
         """What an op was called before edits."""
-        return evaluation.was(name, (patch.renamed for patch in self._editor._patches()))
+        return original_name(name, (patch.renamed for patch in self._editor.core.executor.patches()))
 
     def _created(self, name: str, op_type: str) -> tuple[str, ...]:
         """Where in Python an op was made: as its graph says, or the file that it came from."""
-        source, body = self._editor._source, self._editor.room.body
-        function, old = self._editor._rooms.function, self._was(name)
+        source, body = self._editor.core.source, self._editor.core.view.body
+        function, old = self._editor.core.navigator.function, self._was(name)
         if source.stored is not None and (found := source.stored.created(old, function)):
             return found
         return live_origin(source.body, body, (old, op_type), function)
 
     def _signature(self, name: str) -> Iterator[tuple[str, str, str]]:
         """Of the functions that an op calls; of the one that one stands in, for its own arguments and results."""
-        editor, index, body = self._editor, self._editor.index, self._editor.room.body
-        ways = editor.doors(name) if name in index.ids else ()
+        editor, index, body = self._editor, self._editor.index, self._editor.core.view.body
+        ways = editor.called_functions(name) if name in index.ids else ()
         for door in ways:
             op = index.ids[name]
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, shown, text in definition_signature(body.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
-        arguments, returns = ends_now(body.arguments, body.returns, editor._patches())
+        arguments, returns = ends_now(body.arguments, body.returns, editor.core.executor.patches())
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if name in ends or (name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)

@@ -18,7 +18,7 @@ _SOON = 0.7  # seconds until whoever waits is told so
 _LOOK_EVERY = 0.5  # seconds between two looks whether the kernel is still there
 
 
-def in_turn(work: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> None:
+def run_on_main_thread(work: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> None:
     """Do `work`, at once or when its turn comes, and return when it is done; `waiting` is called if it has to wait.
 
     When the kernel ends before that, it is not done.

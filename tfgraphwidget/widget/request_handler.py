@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from tfgraphwidget.editor.keeping import Kept
+from tfgraphwidget.editor.state import EditorSnapshot
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import control_flow
@@ -17,10 +17,10 @@ from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import TensorFacts, describe_op
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.clone_requests import Previews, sentence
-from tfgraphwidget.widget.edit_requests import Asked
-from tfgraphwidget.widget.inspector import Examining
-from tfgraphwidget.widget.selection_requests import Choosing, found, gather
+from tfgraphwidget.widget.clone_requests import CloneRequests, sentence
+from tfgraphwidget.widget.edit_requests import EditRequests
+from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.selection_requests import SelectionRequests, found, gather
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -34,25 +34,25 @@ _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 Answer = tuple[p.Reply, list[bytes]]
 
 
-class Answers:
+class RequestHandler:
     """One view's worth of memory: the scene drawn last, so that a change of selection repaints it only."""
 
     def __init__(self, editor: GraphEditor) -> None:
-        self._editor = editor
+        self._editor, self._core = editor, editor.core
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
-        self._previews = Previews(editor)
-        self._asked = Asked(editor)
-        self._choosing = Choosing(editor)
-        self._examining = Examining(editor)
-        self.refused = self._asked.refused
+        self._clones = CloneRequests(editor)
+        self._edits = EditRequests(editor)
+        self._selections = SelectionRequests(editor)
+        self._inspector = Inspector(editor)
+        self.refused = self._edits.refused
         self.revision = 0
 
-    def kept(self) -> Kept:
-        """What is seen and chosen now, to be put back when a request is broken off."""
-        return Kept(self._editor, self._asked, self._choosing)
+    def snapshot(self) -> EditorSnapshot:
+        """What is shown and selected now, to be put back when a request is canceled."""
+        return EditorSnapshot(self._core, self._edits, self._selections)
 
-    def to(self, request: p.Request) -> Answer:
+    def handle(self, request: p.Request) -> Answer:
         """The reply and its buffers; raises GraphEditError for a refusal."""
         match request:
             case p.Inspect(name):
@@ -60,13 +60,13 @@ class Answers:
             case p.Search():
                 return found(self._editor, request), []
             case p.Preview():
-                return self._previews.answer(request), []
+                return self._clones.answer(request), []
             case p.Targets():
-                return self._asked.targets(request, self._scene or self._editor.scene()), []
+                return self._edits.targets(request, self._scene or self._editor.scene()), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
-                return self._examining.answer(name), []
+                return self._inspector.answer(name), []
             case p.Foresee() | p.Picture() | p.Ping():
                 return self._beside(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
@@ -89,24 +89,24 @@ class Answers:
     def _choose(self, request: p.Choose) -> None:
         match request:
             case p.Compare(show):
-                self._asked.compare(show=show)
+                self._edits.compare(show=show)
             case p.Probe(name):
-                self._asked.probe(name)
+                self._edits.probe(name)
             case p.Colour(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
             case p.Select(verb, ops, scopes):
-                self._choosing.select(verb, ops, scopes)
+                self._selections.select(verb, ops, scopes)
             case p.Derive(verb):
-                self._choosing.derive(verb)
+                self._selections.derive(verb)
 
     def _moved(self, request: p.Look) -> Answer:
         editor = self._editor
         match request:
             case p.Toggle(scope, deep, seen):
                 # Who has seen it open means to open it, also when another view was quicker.
-                (editor.close if scope in editor.room.opened and not seen else editor.open)(scope, deep=deep)
+                (editor.close if scope in editor.opened and not seen else editor.open)(scope, deep=deep)
                 return self._drawn(seen=seen)
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))
@@ -151,9 +151,9 @@ class Answers:
             case p.Clone():
                 return self._cloned(request)
             case p.Change():
-                return self._drawn(notice=self._asked.change(request))
+                return self._drawn(notice=self._edits.change(request))
             case p.Mend(line):
-                return self._drawn(notice=self._asked.mend(line))
+                return self._drawn(notice=self._edits.mend(line))
             case p.Undo():
                 notice = f"Undone: {editor.undo()}"
             case p.Redo():
@@ -165,7 +165,7 @@ class Answers:
         return self._drawn(notice=" ".join([notice, *editor.lost]))
 
     def _cloned(self, asked: p.Clone) -> Answer:
-        made = self._editor.do(self._previews.command(asked))
+        made = self._core.executor.clone(self._clones.command(asked))
         first = made[0] if isinstance(made, list) else made
         notice = sentence(first.report, asked.init)
         if isinstance(first, Copy):
@@ -174,7 +174,7 @@ class Answers:
         return self._drawn(notice=f'{notice} It can be called: editor.copies["{first.scope}"].')
 
     def _foreseen(self, scope: str) -> Answer:
-        scene = self._editor.foresee(scope)
+        scene = self._core.view.prefetch(scope)
         if scene is None:
             return p.Foreseen(), []
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
@@ -182,9 +182,9 @@ class Answers:
 
     def _drawn(self, focus: str = "", notice: str = "", seen: str = "") -> Answer:
         editor = self._editor
-        self._asked.follow()
+        self._edits.follow()
         self._scene = scene = editor.scene()
-        self._likely = editor.likely(scene)
+        self._likely = self._core.view.prefetch_candidates(scene)
         if seen and seen == _stamp(scene):
             return self._painted()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
@@ -197,18 +197,17 @@ class Answers:
         return p.Painted(self._state(""), _fields(fields)), [data]
 
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
-        return {**self._editor.paint(scene).arrays(), **self._asked.paint(scene)}
+        return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}
 
     def _state(self, notice: str) -> p.State:
-        # Over 30 lines: one for each field.
-        editor, index = self._editor, self._editor.index
+        editor, executor, index = self._editor, self._core.executor, self._editor.index
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
             path=editor.breadcrumb,
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if editor.in_function else editor.read_only(),
+            editable="" if executor.in_function else executor.read_only(),
             expression=_shown(selection),
             ops=len(index),
             variables=len(handles(index)),
@@ -216,27 +215,27 @@ class Answers:
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
             selected_variables=len(selection.variables) if selection else 0,
-            values=editor.default_init(),
+            values=executor.default_init(),
             proposal=editor.free_scope(),
             undo=python_source.line(history.done[-1].command) if history.done else "",
             redo=python_source.line(history.undone[-1].command) if history.undone else "",
             code=python_source.lines(step.command for step in history.done),
             ahead=python_source.lines(step.command for step in reversed(history.undone)),
             comparing=editor.difference is not None,
-            changes=self._asked.changes(),
-            colours=editor.colours,
-            legend=self._examining.legend(),
+            changes=self._edits.changes(),
+            colours=editor.colors,
+            legend=self._inspector.legend(),
             hidden=editor.hidden_ops,
             direction=editor.direction,
             likely=self._likely,
-            pinned=len(editor.room.pinned),
+            pinned=len(self._core.view.pinned),
             notice=notice,
         )
 
     def _inspected(self, name: str) -> p.Inspected:
         index = self._editor.index
         if split_tensor(name)[0] not in index.ids:
-            inside = self._editor.room.holding(name)
+            inside = self._core.view.holding(name)
             counts = (len(inside), len(inside.variables))
             inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
             return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
@@ -249,15 +248,15 @@ class Answers:
             ops=1,
             variables=int(index.types[op] in HANDLES),
             inputs=tuple(map(_tensor, facts.inputs)),
-            outputs=tuple(_tensor(facts, self._asked.seen(facts.name)) for facts in facts.outputs),
+            outputs=tuple(_tensor(facts, self._edits.seen(facts.name)) for facts in facts.outputs),
             control_inputs=facts.control_inputs[:_MOST_NAMES],
             attributes=facts.attributes,
-            doors=tuple(self._door(door) for door in self._editor.doors(index.names[op])),
+            doors=tuple(self._door(door) for door in self._editor.called_functions(index.names[op])),
             around=tuple(_around(frame) for frame in control_flow.around(index, op)),
         )
 
     def _door(self, door: Door) -> p.Door:
-        body = self._editor.room.body.function(door.function)
+        body = self._core.view.body.function(door.function)
         return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
 
 
@@ -306,7 +305,7 @@ def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
     area = None if asked.whole else (left, top, width, height)
     scene = editor.scene()
     file = io.BytesIO()
-    matplotlib_axes.write(scene, file, asked.suffix, paint=editor.paint(scene), dark=asked.dark, area=area)
+    matplotlib_axes.write(scene, file, asked.suffix, paint=editor.core.paint(scene), dark=asked.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
             f"This picture is larger than a browser takes; write it with editor.save('graph.{asked.suffix}')."

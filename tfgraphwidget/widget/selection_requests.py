@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.selection import Selection
 
 
-class Choosing:
+class SelectionRequests:
     """What is selected, from what a person has clicked."""
 
     def __init__(self, editor: GraphEditor) -> None:
@@ -27,7 +27,7 @@ class Choosing:
     def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        held = [editor.room.members_of(scope) for scope in scopes]  # of a group: what it stands for
+        held = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
         ops = (*ops, *(op for some, _ in held for op in some))
         scopes = tuple(scope for _, some in held for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])

@@ -17,9 +17,9 @@ from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import told_to
 from tfgraphwidget.widget import protocol
-from tfgraphwidget.widget.main_thread import in_turn
+from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
-from tfgraphwidget.widget.request_handler import Answer, Answers
+from tfgraphwidget.widget.request_handler import Answer, RequestHandler
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -53,7 +53,7 @@ class GraphWidget(anywidget.AnyWidget):
             )
         super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
         self._editor = editor
-        self._answers = Answers(editor)
+        self._handler = RequestHandler(editor)
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
@@ -71,7 +71,7 @@ class GraphWidget(anywidget.AnyWidget):
 
     def catch_up(self) -> None:
         """Take in what other cells or threads have added to the graph; views then ask for the new drawing."""
-        if self._editor.is_behind():
+        if self._editor.core.target.is_behind():
             self._follow()
 
     def _follow(self) -> None:
@@ -79,13 +79,13 @@ class GraphWidget(anywidget.AnyWidget):
         editor = self._editor
         self.inputs, self.outputs = editor.inputs, editor.outputs
         self.selection = editor.selection.ops if editor.selection is not None else ()
-        self.revision = self._answers.revision = self.revision + 1
+        self.revision = self._handler.revision = self.revision + 1
 
     def _receive(self, _: Any, message: Any, __: Any) -> None:
         """Answer one message of the browser with exactly one reply, when its turn comes."""
         given = message.get("id") if isinstance(message, dict) else None
         number = given if codec.is_whole(given) else -1
-        in_turn(
+        run_on_main_thread(
             lambda: self._answer(number, message),
             lambda: self.send(codec.encode(number, protocol.Working("", 0, 0))),
         )
@@ -105,7 +105,7 @@ class GraphWidget(anywidget.AnyWidget):
         try:
             return self._answered(cancelling, number, message)
         except GraphEditError as error:
-            return self._answers.refused(error), []
+            return self._handler.refused(error), []
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             self.log.exception("tfgraphwidget: a request failed")
@@ -114,13 +114,13 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _answered(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
         """The reply, or what is said when a person does not want to wait for it."""
-        kept = self._answers.kept()
+        snapshot = self._handler.snapshot()
         try:
             with cancelling.once(), told_to(self._telling(number)):
-                return self._answers.to(codec.decode(message)[1])
+                return self._handler.handle(codec.decode(message)[1])
         except KeyboardInterrupt:
-            unchanged = kept.put_back()
-            self._editor.changed()  # listeners may have been told of what is no more
+            unchanged = snapshot.restore()
+            self._editor.core.listeners.notify()  # listeners may have been told of what is no more
             return protocol.Refused(_CANCELLED if unchanged else _DONE, ()), []
 
     def _telling(self, number: int) -> Callable[[str, int, int], None]:

@@ -12,7 +12,8 @@ anything has changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +66,9 @@ def remove_runners(graph: tf.Graph, runners: Iterable[tuple[str, Any]]) -> None:
                     held.remove(item)
 
 
-__all__ = ["Record", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
+__all__ = ["Record", "applied_live", "apply_live", "check_open", "import_nodes", "record_of", "variables_of"]
 
 
-@wrap_tf_errors("carry the edit out")
 def apply_live(
     patch: Patch,
     graph: tf.Graph,
@@ -77,17 +77,28 @@ def apply_live(
     *,
     session: Any = None,
 ) -> None:
-    """Carry `patch` out, and `then()`; `origin` is the graph that the originals of copies are in, if it is another.
+    """Carry `patch` out, and `then()`; see `applied_live`."""
+    with applied_live(patch, graph, origin, session=session):
+        then()
+
+
+@contextmanager
+def applied_live(
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, *, session: Any = None
+) -> Iterator[None]:
+    """Carry `patch` out; `origin` is the graph that the originals of copies are in, if it is another.
 
     `session` is the one that has to go on running, the default session if none is given. Raises GraphFinalized,
     NameTaken, UnknownName, SessionRefused or GraphEditError before anything has changed. When anything fails later, it
     is taken back: collections are as before, and ops that TensorFlow has taken in by then are hidden.
     """
-    with record_of(graph).lock:
-        _apply(patch, graph, origin, then, tf.compat.v1.get_default_session() if session is None else session)
+    session = tf.compat.v1.get_default_session() if session is None else session
+    with wrap_tf_errors("carry the edit out"), record_of(graph).lock, _applied(patch, graph, origin, session):
+        yield
 
 
-def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callable[[], None], session: Any) -> None:
+@contextmanager
+def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Any) -> Iterator[None]:
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
@@ -102,7 +113,7 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, then: Callabl
         let_in()
         try:
             _change(patch, graph, origin or graph, record, proven)
-            then()
+            yield
         except BaseException:
             _take_back(patch, graph, record, before, new)
             keep_running(session, graph, [node.name for node in new])

@@ -1,0 +1,113 @@
+"""The editor is composed: flat, stateless bases over one core, whose parts others use by public names."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pydoc
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.editor.analysis_api import AnalysisAPI
+from tfgraphwidget.editor.edit_api import EditAPI
+from tfgraphwidget.editor.file_api import FileAPI
+from tfgraphwidget.editor.graph_editor import _DEPRECATED, GraphEditor
+from tfgraphwidget.editor.selection_api import SelectionAPI
+from tfgraphwidget.editor.view_api import ViewAPI
+
+ROOT = Path(__file__).parents[2]
+BASES = (SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI)
+OUTSIDE = [
+    path
+    for folder in ("tfgraphwidget", "tests")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if path.parent != ROOT / "tfgraphwidget" / "editor"
+]
+JUPYTER = {"_repr_mimebundle_"}  # a name of IPython's
+
+
+def test_the_bases_are_flat_and_without_state() -> None:
+    assert GraphEditor.__mro__ == (GraphEditor, *BASES, Checked, object)
+    for base in BASES:
+        assert base.__annotations__.keys() == {"_core"}
+        assert not {"__init__", "__new__", "__setattr__"} & vars(base).keys()
+    assert vars(tgw.example()).keys() == {"_core"}
+
+
+def test_no_method_overrides_another() -> None:
+    names = [name for cls in (GraphEditor, *BASES) for name in vars(cls) if not name.startswith("__")]
+    assert len(names) == len(set(names))
+
+
+def private_reads(text: str) -> list[str]:
+    """The private attributes that are read of something called an editor."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+            owner = ast.unparse(node.value)
+            if owner.split(".")[-1] in ("editor", "_editor") and node.attr not in JUPYTER:
+                found.append(f"{owner}.{node.attr}")
+    return found
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nobody_outside_reads_what_is_private_to_an_editor(path: Path) -> None:
+    assert private_reads(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_check_of_private_reads_notices() -> None:
+    assert private_reads("print(self._editor._core, editor._live.x)") == ["self._editor._core", "editor._live"]
+
+
+@pytest.mark.parametrize("name", sorted(_DEPRECATED))
+def test_old_names_go_on_working_and_say_the_new_ones(name: str) -> None:
+    editor = tgw.example()
+    with pytest.warns(DeprecationWarning, match=f"GraphEditor.{name} is now editor."):
+        assert getattr(editor, name) is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        new: Any = editor
+        for part in _DEPRECATED[name].split("."):
+            new = getattr(new, part)
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = tgw.example().nothing  # type: ignore[attr-defined]
+
+
+def test_help_shows_what_a_user_calls() -> None:
+    text = pydoc.render_doc(GraphEditor, renderer=pydoc.plaintext)
+    assert "variables: 'Any' = 'own'" in text
+    for name in ("paint(", "tints(", "foresee(", "likely(", "is_behind(", "default_init("):
+        assert f" {name}" not in text
+
+
+@pytest.mark.parametrize("name", ["clone", "preview", "command"])
+def test_every_option_of_clone_is_in_the_signature_and_the_docstring(name: str) -> None:
+    method = getattr(GraphEditor, name)
+    parameters = list(inspect.signature(method).parameters)[1:]
+    assert {"variables", "init", "times", "device", "graph"} <= set(parameters)
+    doc = inspect.getdoc(method) or ""
+    assert [option for option in parameters if f"\n    {option}: " not in doc] == []
+
+
+def public_methods() -> dict[str, Any]:
+    members = (item for base in BASES for item in vars(base).items())
+    return {name: member for name, member in members if inspect.isfunction(member) and not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", sorted(public_methods()))
+def test_every_parameter_of_a_public_method_is_documented(name: str) -> None:
+    method = public_methods()[name]
+    doc = inspect.getdoc(method) or ""
+    parameters = [p.name for p in inspect.signature(method).parameters.values() if p.name != "self"]
+    assert [parameter for parameter in parameters if f"\n    {parameter}: " not in doc] == []
+    returns = inspect.signature(method).return_annotation not in (None, "None")
+    assert returns == ("\nReturns:\n" in doc)
+    assert "\nExample:\n" in doc

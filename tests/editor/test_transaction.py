@@ -1,0 +1,237 @@
+"""Transactions: an edit that fails leaves graph, session, history, selection, view and listeners as they were."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.applying.test_patches import failing
+from tests.stress.functions import shifted
+from tests.stress.state import check_follows, differing, state_of
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.executor import EditExecutor
+from tfgraphwidget.editor.transaction import Listeners, Snapshot, transaction
+from tfgraphwidget.edits.history import History
+from tfgraphwidget.runtime.live import patch_application, traced_ops
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A call that is one edit, what comes before it, and a step of it that can fail."""
+
+    call: Callable[[GraphEditor], Any]
+    step: tuple[Any, str, int]
+    before: Callable[[GraphEditor], Any] = lambda _: None
+    notifications: int = 1
+    when_failed: int = 0
+
+
+def two_edits(editor: GraphEditor) -> None:
+    editor.clone("x:0", "net/logits:0", into="copy")
+    editor.bypass("net/hidden/Relu")
+
+
+def replayed(editor: GraphEditor) -> None:
+    edits = [
+        {"verb": "rename", "given": {"old": "net/logits", "new": "net/scores"}},
+        {"verb": "bypass", "given": {"what": "net/hidden/Relu"}},
+    ]
+    editor.replay(edits)
+
+
+VERBS = {
+    "clone": Verb(lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (History, "pushed", 1)),
+    "clone, its values": Verb(
+        lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (patch_application, "make_variable", 2)
+    ),
+    "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "pushed", 1)),
+    "grow": Verb(lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (History, "pushed", 1)),
+    "grow, its values": Verb(
+        lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialise", 1)
+    ),
+    "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "pushed", 1)),
+    "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "pushed", 1)),
+    "insert": Verb(lambda editor: editor.insert("net/hidden/Relu:0", shifted, into="head"), (History, "pushed", 1)),
+    "remove": Verb(lambda editor: editor.remove("loss", readers=True), (History, "pushed", 1)),
+    "freeze": Verb(lambda editor: editor.freeze("net/logits:0"), (History, "pushed", 1)),
+    "undo": Verb(lambda editor: editor.undo(), (History, "after_undo", 1), two_edits),
+    "redo": Verb(
+        lambda editor: editor.redo(), (History, "after_redo", 1), lambda editor: (two_edits(editor), editor.undo())
+    ),
+    "jump": Verb(lambda editor: editor.jump(0), (History, "after_undo", 2), two_edits, when_failed=1),
+    "replay": Verb(replayed, (History, "pushed", 2), when_failed=1),
+    "extract": Verb(
+        lambda editor: editor.extract("x:0", "net/logits:0"), (patch_application, "make_variable", 2), notifications=0
+    ),
+}
+
+
+def line() -> tf.Graph:
+    with tf.Graph().as_default() as graph:
+        tf.nn.relu(tf.compat.v1.placeholder(tf.float32, [None], name="a"), name="b")
+    return graph
+
+
+@pytest.fixture
+def editor() -> Iterator[GraphEditor]:
+    editor = tgw.example()
+    editor.mark("x:0", "net/hidden/Relu:0")
+    editor.hide("labels")
+    editor.pin("loss", 700, 300)
+    yield editor
+    editor.session.close()
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: GraphEditor) -> None:
+    verb = VERBS[name]
+    verb.before(editor)
+    heard: list[int] = []
+    editor.listeners.append(lambda: heard.append(len(editor.history.done)))
+    verb.call(editor)
+    assert heard == [len(editor.history.done)] * verb.notifications
+
+
+@pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
+@pytest.mark.parametrize("name", VERBS)
+def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseException, editor: GraphEditor) -> None:
+    verb = VERBS[name]
+    verb.before(editor)
+    heard: list[int] = []
+    editor.listeners.append(lambda: heard.append(len(editor.history.done)))
+    before, listeners = state_of(editor), list(editor.listeners)
+    with failing(*verb.step, error), pytest.raises((type(error), tgw.GraphEditError)):
+        verb.call(editor)
+    check_follows(editor)
+    keys = [key for key in before if key not in ("free scopes", "history")]  # objects of it are others each time
+    assert differing(before, state_of(editor), keys) == ""
+    assert list(editor.listeners) == listeners
+    assert heard == [len(editor.history.done)] * verb.when_failed
+    heard.clear()
+    editor.rename("loss", "mean_loss")
+    assert heard == [len(editor.history.done)], "they hear of the next edit, once"
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_is_a_transaction(name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor) -> None:
+    begun: list[EditExecutor] = []
+    works = EditExecutor.transaction
+
+    def counted(self: EditExecutor) -> Any:
+        begun.append(self)
+        return works(self)
+
+    VERBS[name].before(editor)
+    monkeypatch.setattr(EditExecutor, "transaction", counted)
+    VERBS[name].call(editor)
+    assert begun[0] is editor.core.executor
+
+
+def failing_steps(*steps_to_undo: Callable[[], object]) -> None:
+    """A transaction with these undo steps, of which a later step fails."""
+    with transaction() as steps:
+        for undo in steps_to_undo:
+            steps.on_failure(undo)
+        raise ZeroDivisionError
+
+
+def test_steps_are_undone_in_reverse_order_and_only_when_a_later_one_fails() -> None:
+    undone: list[str] = []
+    with transaction() as steps:
+        steps.on_failure(undone.append, "first")
+    assert undone == []
+    with pytest.raises(ZeroDivisionError):
+        failing_steps(lambda: undone.append("first"), lambda: undone.append("second"))
+    assert undone == ["second", "first"]
+
+
+def test_an_undo_that_fails_does_not_keep_the_others_from_it() -> None:
+    undone: list[str] = []
+    with pytest.raises(KeyError):
+        failing_steps(lambda: undone.append("first"), lambda: {}["missing"])
+    assert undone == ["first"]
+
+
+def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
+    undone: list[str] = []
+    done: list[str] = []
+
+    def interrupted() -> None:
+        with transaction() as steps:
+            with steps.uninterrupted():
+                steps.on_failure(undone.append, "first")
+                signal.raise_signal(signal.SIGINT)
+                done.append("second")
+            done.append("third")
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert (done, undone) == (["second"], [])
+
+
+def test_an_interrupt_while_steps_are_undone_waits_until_all_are() -> None:
+    undone: list[str] = []
+
+    def undo() -> None:
+        signal.raise_signal(signal.SIGINT)
+        undone.append("second")
+
+    with pytest.raises(KeyboardInterrupt):
+        failing_steps(lambda: undone.append("first"), undo)
+    assert undone == ["second", "first"]
+
+
+def test_a_context_manager_sees_the_error_of_a_later_step() -> None:
+    seen: list[type[BaseException] | None] = []
+
+    class Manager:
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+            seen.append(kind)
+
+    def entered(*, fails: bool) -> None:
+        with transaction() as steps, steps.uninterrupted():
+            steps.enter_context(Manager())
+            if fails:
+                raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        entered(fails=True)
+    entered(fails=False)
+    assert seen == [ZeroDivisionError, None]
+
+
+def test_collected_notifications_are_one_at_the_end_of_the_outermost() -> None:
+    heard: list[int] = []
+    listeners = Listeners([lambda: heard.append(1)])
+    with listeners.collected():
+        with listeners.collected():
+            listeners.notify()
+            listeners.notify()
+        assert heard == []
+    assert heard == [1]
+    with listeners.collected():
+        pass
+    assert heard == [1]
+    listeners.notify()
+    assert heard == [1, 1]
+
+
+def test_a_snapshot_puts_attributes_back() -> None:
+    class Holder:
+        def __init__(self) -> None:
+            self.kept, self.changed = 1, 2
+
+    holder = Holder()
+    snapshot = Snapshot(holder, without=("kept",))
+    holder.kept = holder.changed = 3
+    snapshot.restore()
+    assert (holder.kept, holder.changed) == (3, 2)

@@ -1,0 +1,329 @@
+"""Files: the methods of GraphEditor that give the graph, parts of it, and its edits to other code and to files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget import export
+from tfgraphwidget.argument_checks import Checked
+from tfgraphwidget.editor import replay, saving
+from tfgraphwidget.editor.graph_view import Names
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits.serialization.json_format import written
+from tfgraphwidget.edits.serialization.python_source import Script
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.boundary import left_out, unused
+from tfgraphwidget.graph.selectors import ops, upstream
+from tfgraphwidget.sources import open_source
+
+
+class FileAPI(Checked):
+    """Writes files, and code and data that make the edits again."""
+
+    _core: EditorCore
+
+    # The graph
+
+    @property
+    def graph(self) -> Any:
+        """The `tf.Graph`. A file is imported into one now. A function's graph is only to be read.
+
+        Raises NotRunnable if TensorFlow cannot import the file.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.graph.get_tensor_by_name("net/logits:0").shape
+        TensorShape([None, 3])
+        """
+        return self._core.graph
+
+    @property
+    def session(self) -> Any:
+        """The session that runs the graph, or None; for a file, one with the values of its checkpoint.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.session.run("net/hidden/Relu:0", {"x:0": [[1, 2, 3, 4]]}).shape
+        (1, 8)
+        """
+        return self._core.session
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is missing or can only be viewed, and what the last `save` could not do: one sentence each.
+
+        Also what edits have removed from the selection, until something else is selected.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> selection = editor.mark("x:0", "net/logits:0")
+        >>> editor.notices
+        ()
+        >>> report = editor.detach("net/hidden/Relu")
+        >>> editor.selection is None, len(editor.notices)
+        (True, 1)
+        """
+        lost = self._core.view.selection_notice
+        return (*self._core.source.notices, *self._core.save_notices, *([lost] if lost else []))
+
+    def refresh(self) -> None:
+        """Read the graph again; needed only after other code changed edges in place, which TensorFlow does not report.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> logits, added = (editor.graph.get_operation_by_name(name) for name in ("net/logits", "net/hidden/Add"))
+            >>> logits._update_input(0, added.outputs[0])
+            >>> editor.refresh()
+            >>> editor.path("net/hidden/Add", "net/logits").ops
+            ('net/hidden/Add', 'net/logits')
+        """
+        self._core.target.reread()
+        self._core.listeners.notify()
+
+    # Parts and other forms
+
+    def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Any:
+        """Copy a part into a separate graph, with the values of its variables.
+
+        Ops keep their names, and inputs become placeholders. The graph of this editor does not change.
+
+        Args:
+            inputs: Tensors where the part begins; without `inputs` and `outputs` the marked boundary is used.
+            outputs: Tensors or ops that the part computes, from the inputs. An input that they do not use is left out;
+                `notices` of the new editor says so.
+
+        Returns:
+            An editor of the new graph, with a session.
+
+        Raises:
+            GraphEditError: The current graph is a function's body, or the part cannot be copied.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> part = editor.extract("net/hidden/Relu:0", "net/logits:0")
+            >>> part.inputs, part.outputs
+            (('net/hidden/Relu:0',), ('net/logits:0',))
+            >>> part.session.run("net/logits:0", {"net/hidden/Relu:0": [[1.0] * 8]}).shape
+            (1, 3)
+        """
+        from tfgraphwidget.runtime.session import edit_values
+
+        core, arguments, index = self._core, self._core.arguments, self._core.index
+        if core.executor.in_function:
+            raise GraphEditError(
+                "A part of a function's body is taken out as a tf.Module: editor.clone(inputs, outputs, into='part')."
+            )
+        ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, chosen=inputs is None)
+        part = upstream(index, *ends[1], stop_at=ends[0])
+        behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
+        graph, session = edit_values.empty()
+        options = {"init": core.executor.default_init(), "graph": graph, "session": session}
+        command = arguments.clone(part - ops(index, *behind) if behind else part, None, "", options)
+        try:
+            core.executor.copy_out(command)
+        except BaseException:
+            session.close()
+            raise
+        source = open_source(graph, session)
+        source.notices += left_out(unused(index, ends[0], part.mask), ends[1])
+        editor: Any = type(self)
+        taken = editor(source, core.show)
+        there = taken.index.ids
+        taken.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
+        return taken
+
+    def networkx(self) -> Any:
+        """Convert the current graph to networkx.
+
+        Returns:
+            A `networkx.MultiDiGraph`; see `graph.nx.networkx`. `tgw.edit` opens it again, also with nodes left out or
+            relabeled: `meta_graph_def` of the graph and `node_def` of each node are serialized protos.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> graph = editor.networkx()
+            >>> edges = graph.edges("net/logits", data=True)
+            >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
+            [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
+        """
+        from tfgraphwidget.export.formats.networkx_extras import surroundings
+        from tfgraphwidget.graph import nx
+
+        graph = nx.networkx(self._core.index, nodes=True)
+        graph.graph["meta_graph_def"] = surroundings(self._core.index, self._core.view.body.envelope)
+        return graph
+
+    # The edits as code and data
+
+    def code(self) -> str:
+        """Write a Python script that opens what was opened and makes the edits again; it gives an equal graph.
+
+        The script contains what only this process has: the source of functions, and arrays up to 1 MB. For larger
+        arrays use `script`. A live graph must be the default one where the script runs.
+
+        Returns:
+            The text of the script.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.bypass("net/hidden/Relu")
+            >>> print(editor.code())
+            import tensorflow as tf
+            import tfgraphwidget as tgw
+            <BLANKLINE>
+            editor = tgw.edit(
+                tf.compat.v1.get_default_graph(),  # the graph that was opened
+                session=tf.compat.v1.get_default_session(),  # the session that runs it
+            )
+            <BLANKLINE>
+            editor.bypass(what="net/hidden/Relu")
+            <BLANKLINE>
+        """
+        return self.script().text
+
+    def script(self, file: str = "values.npz") -> Script:
+        """Write the script of `code`, with arrays over 1 MB in a separate file.
+
+        Args:
+            file: The NumPy archive from which the script reads them.
+
+        Returns:
+            Its `text`, and the `arrays` for the file.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import numpy as np
+            >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
+            >>> {name: array.shape for name, array in editor.script("zeros.npz").arrays.items()}
+            {'x:0': (100000, 4)}
+        """
+        return saving.script_of(self._core, file)
+
+    def edits(self) -> list[dict[str, Any]]:
+        """Write the edits that are done as data for JSON; `replay` makes them again.
+
+        `editor.save("edits.json")` writes them to a file.
+
+        Returns:
+            One dict for each edit.
+
+        Raises:
+            GraphEditError: An edit contains what only this process has: a Python function, another graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> editor.edits()
+            [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
+        """
+        return written(self._core.executor.history.done)
+
+    def replay(self, edits: Any) -> int:
+        """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.
+
+        No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
+
+        Args:
+            edits: What `edits()` returned, or the path of a JSON file.
+
+        Returns:
+            The number of edits. The graph of the last one is the current one then.
+
+        Raises:
+            GraphEditError: An edit cannot be read or made; the sentence names its number and verb.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.example()
+            >>> other.replay(editor.edits()), other.lines
+            (1, ('editor.rename(old="net/logits", new="net/scores")',))
+        """
+        return replay.replay(self._core.executor, edits)
+
+    # Files
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        inputs: Any = None,
+        outputs: Any = None,
+        *,
+        signatures: Any = None,
+        frozen: bool = False,
+        verify: bool = True,
+        feeds: Mapping[Any, Any] | None = None,
+    ) -> Path:
+        """Write the current graph to a file; the end of `path` says in which format.
+
+        * "edited/" is a SavedModel with the values of the session, its tables and the files that these read
+        * ".pb" and ".pbtxt" are a GraphDef
+        * ".meta" is a MetaGraphDef with a checkpoint of the same name, unless a file had no values
+        * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
+        * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
+        * ".py" is the code of the edits, ".json" the edits as data, for `replay`
+
+        Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
+        graph.
+
+        Args:
+            path: The file, or the folder of a SavedModel.
+            inputs: The inputs of the signature: names, tensors, or {key: tensor}; without `inputs` and `outputs`, the
+                marked boundary, or else the signatures that the file was opened with.
+            outputs: The outputs of the signature, in the same forms.
+            signatures: Several signatures: {name: (inputs, outputs)}.
+            frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
+            verify: Load a model back and run it before it replaces old files.
+            feeds: {input: value} for that run; None for generated values.
+
+        Returns:
+            The path.
+
+        Raises:
+            GraphEditError: The file cannot be written, or the model that was written gives other outputs.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tempfile
+            >>> folder = tempfile.mkdtemp()
+            >>> editor.save(f"{folder}/net.pb", "x:0", "net/logits:0", frozen=True).name
+            'net.pb'
+            >>> tgw.edit(f"{folder}/net.pb").of_type("Const").ops
+            ('net/hidden/w', 'net/hidden/b', 'net/w')
+        """
+        options = {"signatures": signatures, "frozen": frozen, "verify": verify, "feeds": feeds or {}}
+        return saving.save(self._core, path, inputs, outputs, **options)
+
+    def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
+        """Write the current graph as an event file for the graph tab of TensorBoard: `tensorboard --logdir logdir`.
+
+        Tensors have their static shapes. The values of constants over 1 kB are left out.
+
+        Args:
+            logdir: The folder, which is made if it does not exist.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            GraphEditError: The folder cannot be written to.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tempfile
+            >>> editor.to_tensorboard(tempfile.mkdtemp()).name.startswith("events.out.tfevents.")
+            True
+        """
+        return export.write_events(Path(logdir), self._core.index, self._core.view.body.envelope)

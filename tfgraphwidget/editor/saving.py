@@ -1,0 +1,152 @@
+"""Saving: what of an editor is written to a file, and how the user hears of what could not be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tfgraphwidget import export
+from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits.serialization.json_format import document, written
+from tfgraphwidget.edits.serialization.python_source import Script, script
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.naming import listed
+from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.sources import Signature
+
+_WITH_FUNCTION_EDITS = (".py", ".json", ".svg", ".png", ".pdf", ".html")
+
+
+def save(
+    core: EditorCore,
+    path: str | PathLike[str],
+    inputs: Any,
+    outputs: Any,
+    *,
+    signatures: Any,
+    frozen: bool,
+    verify: bool,
+    feeds: Mapping[Any, Any],
+) -> Path:
+    """Write the current graph; see `FileAPI.save`."""
+    notices: list[str] = []
+    core.save_notices = notices
+    source, target, is_graph = core.source, core.target, core.view.target is core.target
+    request = export.Export(
+        index=core.index,
+        envelope=target.envelope if is_graph else core.view.body.envelope,
+        written=target.written if is_graph else list,
+        meta=None if source.stored is None else source.stored.meta,
+        unedited=lambda: _unedited_folder(core, inputs, outputs, signatures),
+        graph=lambda: core.graph,
+        session=lambda: core.session,
+        ask=lambda: requested_signatures(core, inputs, outputs, signatures),
+        picture=lambda: _picture(core),
+        code=lambda file: script_of(core, file),
+        view=lambda: page_input(core),
+        edits=lambda: document(written(core.executor.history.done)),
+        module=_whole_function(core, inputs, outputs, signatures) if core.executor.in_function else None,
+        read_only=core.executor.read_only(),
+        without_values=target.came_without_values,
+        frozen=frozen,
+        verify=verify,
+        feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
+        notice=notices.append,
+    )
+    known, restore_file = len(source.notices), target.file_restorer()
+    try:
+        saved = export.save(Path(path), request, folder=str(path).endswith("/"))
+        notices += source.notices[known:]  # of what has another name in TensorFlow's graph
+    finally:
+        restore_file()
+    _add_notice_of_functions(core, saved)
+    for notice in notices:
+        warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
+    return saved
+
+
+def script_of(core: EditorCore, file: str) -> Script:
+    """The script that makes the edits again, with large arrays in `file`."""
+    return script(core.source.said, core.entrance, core.executor.history.done, file)
+
+
+def requested_signatures(core: EditorCore, inputs: Any, outputs: Any, signatures: Any) -> tuple[Signature, ...]:
+    """The signatures that are meant: those given, or the boundary, or those that the file was opened with."""
+    if signatures is not None and (inputs is not None or outputs is not None):
+        raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
+    if signatures is inputs is outputs is None:
+        inputs, outputs = boundary = core.view.boundary
+        known = core.executor.signatures if len(core.navigator.path) == 1 else ()
+        if known and not export.is_chosen(boundary, core.index, core.source.signature, known):
+            signatures = known
+    return export.asked(core.index, core.arguments.names, inputs, outputs, signatures)
+
+
+def page_input(core: EditorCore) -> export.Viewed:
+    """What a page shows of the editor: the current graph, and the functions that can be entered."""
+    view, selection = core.view, core.view.selection
+    inputs, outputs = view.boundary
+    return export.Viewed(
+        index=core.index,
+        shown=view.shown,
+        path=core.navigator.path,
+        memo=view.memo,
+        layout=view.layout,
+        selected=() if selection is None else tuple(core.index.ids[name] for name in selection.ops),
+        inputs=inputs,
+        outputs=outputs,
+        notices=core.source.notices,
+        colours=core.coloring.without_a_run(),
+        colour=core.coloring.current,
+        rooms=core.navigator,
+        coloured=core.coloring.without_a_run,
+    )
+
+
+def _add_notice_of_functions(core: EditorCore, saved: Path) -> None:
+    """Say once that the edits of functions are not in a graph's file."""
+    steps = (step for step in core.executor.history.done if step.patch.changed or step.patch.add.nodes)
+    edited = {" / ".join(step.path[1:]) for step in steps if step.place not in (None, core.target)}
+    functions = sorted(edited) if len(core.navigator.path) == 1 else ()
+    if functions and saved.suffix.lower() not in _WITH_FUNCTION_EDITS:
+        core.save_notices.append(
+            f"The edits inside {listed(functions)} are not in {saved.name!r}, where functions keep their bodies; enter "
+            "it (editor.enter) to save it, or use editor.module()."
+        )
+
+
+def _unedited_folder(core: EditorCore, *requested: Any) -> Path | None:
+    """The folder of the SavedModel that is shown, if it is to be saved as it was opened and nothing has changed."""
+    stored, is_graph = core.source.stored, core.view.target is core.target
+    if stored is None or any(end is not None for end in requested):
+        return None
+    if any(step.patch for step in core.executor.history.done):
+        return None
+    if not is_graph and core.navigator.path != core.entrance:
+        return None
+    if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
+        return None
+    return stored.folder() if core.target.unedited() else None
+
+
+def _whole_function(core: EditorCore, *requested: Any) -> Callable[[], Any]:
+    """What makes the current function a tf.Module: the whole of it can be saved."""
+
+    def module() -> Any:
+        if any(end is not None for end in requested):
+            raise GraphEditError(
+                "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "
+                "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."
+            )
+        return function_bodies.edited_module(core.executor, "edited")
+
+    return module
+
+
+def _picture(core: EditorCore) -> tuple[scenes.Scene, scenes.Paint]:
+    scene = core.view.scene()
+    return scene, core.paint(scene)
