@@ -86,7 +86,7 @@ def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.Monk
         exec(compile(editor.code(), "script", "exec"), names)
     again = names["editor"]
     assert isinstance(again, tgw.GraphEditor)
-    assert [node.SerializeToString() for node in again.outermost.nodes] == [
+    assert [node.SerializeToString() for node in again.core.target.index.nodes] == [
         node.SerializeToString() for node in editor.core.target.index.nodes
     ]
     assert {found.name for found in tmp_path.iterdir()} == {path.name}

@@ -35,9 +35,7 @@ def find_chromium(playwrights_own: str) -> str:
             return path
         tried.append(f"{way}: {path or 'none'}")
     raise RuntimeError(
-        "No Chromium for the browser tests. GraphRun "
-        + "; ".join(tried)
-        + ". Install one (`apt-get install chromium`, "
+        "No Chromium for the browser tests. Tried " + "; ".join(tried) + ". Install one (`apt-get install chromium`, "
         "`playwright install chromium`) or set CHROMIUM to the path of a Chromium or Chrome."
     )
 

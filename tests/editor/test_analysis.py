@@ -104,7 +104,7 @@ def test_a_difference_is_shown_until_it_is_taken_away(editor: tgw.GraphEditor) -
     editor.difference = editor.diff()
     editor.difference = None
     assert told == [Difference(), None]
-    with pytest.raises(GraphEditError, match="no difference"):
+    with pytest.raises(GraphEditError, match="not a Difference"):
         editor.difference = "added"  # type: ignore[assignment]
 
 

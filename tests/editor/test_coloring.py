@@ -46,7 +46,7 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
 def test_all_ways_are_told_and_another_one_is_refused(editor):
     assert set(editor.colors) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.color_by("dtype")
-    with pytest.raises(GraphEditError, match=r"cannot be coloured by 'taste'; by \"type\", .* or \"diff\""):
+    with pytest.raises(GraphEditError, match=r"cannot be colored by 'taste'; by \"type\", .* or \"diff\""):
         editor.color_by("taste")
     assert editor.legend.by == "dtype"
 
@@ -72,7 +72,7 @@ def test_an_assumed_batch_is_told_and_so_is_what_is_unknown(editor):
     assert "unknown" in editor.legend.notice
     editor.open_all()
     assert shown(editor)["net/one/MatMul"][1] == f"{2 * 8 * 3 * 4} FLOP"
-    with pytest.raises(GraphEditError, match="no size of a batch"):
+    with pytest.raises(GraphEditError, match="not a batch size"):
         editor.color_by("FLOPs", batch=0)
 
 

@@ -228,8 +228,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "detach": (("net/hidden/Relu",), {"inputs": True, "outputs": True, "control": False, "names": (),
                                           "renew": "never"}),
         "diff": ((None,), {}),
-        "do": ((None,), {}),
-        "doors": (("loss",), {}),
+        "called_functions": (("loss",), {}),
         "downstream": walk,
         "draw": ((None,), {"dark": False}),
         "edit": ((None,), {"renew": "never"}),
@@ -239,7 +238,6 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "fan_out": ((2,), {}),
         "find": (("relu",), {}),
         "fold_batch_norm": ((), {"what": (), "renew": "never"}),
-        "foresee": (("net",), {}),
         "free_scope": (("copy",), {}),
         "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
         "function": (("edited",), {}),
@@ -249,7 +247,6 @@ def good_calls(folder: Path) -> dict[str, Call]:
                                                              "renew": "never", "self": 1}),
         "jump": ((0,), {}),
         "leave": ((0,), {}),
-        "likely": ((None,), {}),
         "load": ((path,), {}),
         "mark": (("x:0", "net/logits:0"), {}),
         "matching": (("net",), {}),
@@ -258,7 +255,6 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "of_type": (("MatMul",), {}),
         "open": (("net",), {"deep": False}),
         "ops": (("x",), {}),
-        "paint": ((None,), {}),
         "path": (("x", "loss"), {}),
         "paths": (("x", "loss"), {}),
         "pin": (("loss", 1.0, 2.0), {}),
@@ -285,9 +281,8 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "strip_training": (("net/logits:0",), {"renew": "never"}),
         "svg": ((), {"dark": False}),
         "swap": (("net/hidden/Relu:0", "net/hidden/Add:0", "outputs"), edges),
-        "tints": ((None,), {}),
         "to_tensorboard": ((str(folder / "log"),), {}),
-        "told": ((None,), {}),
+        "set_trainable": (("net/w",), {}),
         "trainable": (("net/w",), {}),
         "unpin": (("loss",), {}),
         "upstream": walk,
@@ -296,8 +291,8 @@ def good_calls(folder: Path) -> dict[str, Call]:
 
 
 WITHOUT_ARGUMENTS = {
-    "changed", "close_all", "code", "conditionals", "default_init", "edits", "is_behind", "loops", "networkx",
-    "open_all", "read_only", "redo", "refresh", "scene", "show_all", "table", "undo", "unprobe",
+    "close_all", "code", "conditionals", "edits", "loops", "networkx", "open_all", "redo", "refresh", "scene",
+    "show_all", "table", "trainable_variables", "undo", "unprobe",
 }  # fmt: skip
 
 
@@ -817,7 +812,7 @@ def test_a_variable_is_compared_by_its_value_and_cannot_be_fed() -> None:
     variable = editor.graph.get_collection("variables")[0]
     found = editor.compare({}, variable)
     assert [row.name for row in found.outputs] == ["net/hidden/w/Read/ReadVariableOp:0"]
-    with pytest.raises(GraphEditError, match="refers to a resource, which nobody can feed"):
+    with pytest.raises(GraphEditError, match="refers to a resource and cannot be fed"):
         editor.compare({variable.ref(): [[1.0]]}, "net/logits:0")
 
 

@@ -242,13 +242,13 @@ def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkey
     """On a live graph with a session: there each step that is taken back would let an interrupt in."""
     editor = opened()
     editor.rename("dead", "alive")
-    before, history, undo = graph_def(editor), editor.history, editor.undo
+    before, history, undo = graph_def(editor), editor.history, editor.core.executor.undo
 
     def interrupted() -> str:
         signal.raise_signal(signal.SIGINT)
         return undo()
 
-    monkeypatch.setattr(editor, "undo", interrupted)
+    monkeypatch.setattr(editor.core.executor, "undo", interrupted)
     old = ("alive", "kept", "end", "gone")
     edits = [{"verb": "rename", "given": {"old": name, "new": f"new_{name}"}} for name in old]
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)

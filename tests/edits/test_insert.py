@@ -410,7 +410,7 @@ def test_an_op_that_gives_several_tensors_must_be_told_which() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.identity(tf.split(tf.ones([2, 2]), 2, name="parts")[1], name="y")
-    with pytest.raises(GraphEditError, match=r"'parts' gives 2 tensors \('parts:0' and 'parts:1'\)"):
+    with pytest.raises(GraphEditError, match=r"'parts' has 2 output tensors \('parts:0' and 'parts:1'\)"):
         tgw.edit(graph).insert("parts", add_one)
     tgw.edit(graph).insert("parts:1", add_one)
 
@@ -438,7 +438,7 @@ def test_an_op_that_tensorflow_does_not_know_is_no_hindrance(line: tf.Graph, tmp
     editor = tgw.edit(str(tmp_path / "custom.pb"))
     editor.insert("b:0", add_one, "one")
     assert editor.index.nodes[editor.index.op("custom")].input[0] == "one/add"
-    with pytest.raises(GraphEditError, match="gives 0 tensors"):
+    with pytest.raises(GraphEditError, match="has 0 output tensors"):
         editor.insert("custom", add_one)
 
 

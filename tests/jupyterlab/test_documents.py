@@ -178,11 +178,11 @@ def test_a_variable_editor_of_ones_own_stays(frozen: Path, variables: dict[str, 
 
 
 def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
-    assert open_at(meta).editor.default_init() == "current"
+    assert open_at(meta).editor.core.executor.default_init() == "current"
     for file in meta.parent.glob("model.*-*"):
         file.unlink()
     (meta.parent / "model.index").unlink()
-    assert open_at(meta, again=True).editor.default_init() == "initial"
+    assert open_at(meta, again=True).editor.core.executor.default_init() == "initial"
 
 
 def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:

@@ -12,7 +12,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.clone_requests import modes
+from tfgraphwidget.widget.clone_requests import modes_of
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 ENDS = (("x:0",), ("net/logits:0",))
@@ -226,9 +226,9 @@ def test_the_same_question_is_planned_once_and_anew_on_a_later_graph(
     answers: RequestHandler, editor: GraphEditor
 ) -> None:
     first = previewed(answers, *ENDS, "copy")
-    planned = answers._clones._told[0][2]
+    planned = answers._clones._previews[0][2]
     assert previewed(answers, *ENDS, "copy") == first
-    assert answers._clones._told[0][2] is planned
+    assert answers._clones._previews[0][2] is planned
     with editor.graph.as_default():
         tf.constant(1.0, name="copy")
     assert "is taken" in previewed(answers, *ENDS, "copy").refusal
@@ -246,7 +246,7 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
         tf.add_n([tf.identity(v) for v in held], name="y")
         tf.identity(graph.get_tensor_by_name("y:0"), name="z")
     editor = tgw.edit(graph, session=initialised(graph))
-    pairs = modes(default, others, names)
+    pairs = modes_of(default, others, names)
     if pairs == "shared":
         pairs = tuple((name, pairs) for name in names)
     chosen = editor.upstream("z")

@@ -27,7 +27,7 @@ READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
 
 def examined(editor: GraphEditor, name: str) -> p.Examined:
     """The answer for a name."""
-    return Inspector(editor).answer(name)
+    return Inspector(editor).examine(name)
 
 
 def shown(value: np.ndarray) -> str:

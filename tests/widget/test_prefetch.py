@@ -47,7 +47,7 @@ def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> Non
     chosen = p.Select("set", tuple(editor.index.names[::7]), ())
     for each in (answers, without):
         each.handle(p.Open())
-        each.to(chosen)
+        each.handle(chosen)
     for scope in closed(editor)[:12]:
         before, revision = editor.opened, answers.revision
         foreseen, data = answers.handle(p.Foresee(scope))

@@ -117,7 +117,7 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
         ({"type": "clone", **PART, "into": "c" * 5_000}, "at most 1,000 characters"),
         ({"type": "search", "text": "x", "limit": 2**70}, "reload the page"),
         ({"type": "jump", "to": 10**12}, "from 0 to 0"),
-        ({"type": "leave", "depth": -5}, "no room to leave for"),
+        ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
         ({"type": "mend", "line": "__import__('os').abort()"}, "try the edit again"),
         ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
         ({"type": "change", "verb": "__class__"}, "reload the page"),

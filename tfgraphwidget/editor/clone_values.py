@@ -1,4 +1,4 @@
-"""What a clone's variables are to hold: found out before the graph changes, loaded afterwards in one run."""
+"""The initial values of a clone's variables: found before the graph changes, loaded afterwards in one run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import initial_values, variable_values
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.state_transfer import copy_tables
-from tfgraphwidget.sources import Checkpoint, checkpoint_keys, variable_slice
+from tfgraphwidget.sources import Checkpoint, variable_slice
+from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,8 @@ class GraphSession:
     session: Any
 
 
-def prepared(command: Clone, patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
-    """What is left to do once the copies are in the target graph; all that can be refused is refused now."""
+def value_loader(command: Clone, patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
+    """What loads the values once the copies are in the target graph; what can be refused is refused now."""
     if command.init == "none":
         return lambda: None
     own = patch.add.variables
@@ -47,12 +48,12 @@ def prepared(command: Clone, patch: Patch, origin: GraphSession, target: GraphSe
             else "give session=, a session of that graph"
         )
         raise SessionRefused(
-            f'There is no session to initialise the copied variables in; {give}, or clone with init="none".'
+            f'There is no session to initialize the copied variables in; {give}, or clone with init="none".'
         )
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = Answered(target.session)
-    found = _Found(command, patch, origin, target, originals)
+    found = _ValueFinder(command, patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
     if tables and origin.session is not None:
@@ -69,14 +70,14 @@ def prepared(command: Clone, patch: Patch, origin: GraphSession, target: GraphSe
     return fill
 
 
-def keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
+def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
     """Name of each copied variable ("copy/w:0") -> the name that its original's value has in checkpoints."""
-    paired = pairs(patch, origin)
-    told = checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
-    return {copy.name: told[original.handle] for original, copy in paired}
+    paired = variable_pairs(patch, origin)
+    names = keys_by_handle(origin.index.nodes, [original for original, _ in paired])
+    return {copy.name: names[original.handle] for original, copy in paired}
 
 
-def pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
+def variable_pairs(patch: Patch, origin: GraphSession) -> tuple[tuple[VariableDef, VariableDef], ...]:
     """Each original variable with its copy."""
     known, index = {copy: original for original, copy in patch.add.copies}, origin.index
     handles = [index.ids[known[v.handle]] for v in patch.add.variables]
@@ -95,18 +96,18 @@ def _tables(command: Clone, patch: Patch, index: GraphIndex) -> dict[str, str]:
     """Original -> copy of the hash tables whose present contents go along: those that no initialiser gives the same."""
     if not (command.init == "current" or isinstance(command.init, tuple)):
         return {}
-    held = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
-    held = {a: b for a, b in held.items() if keyed(index)[index.ids[a]]}
-    ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if held else set()
+    tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
+    tables = {a: b for a, b in tables.items() if keyed(index)[index.ids[a]]}
+    ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if tables else set()
     starters = set(first_contents(index, ops))
     return {
         a: b
-        for a, b in held.items()
+        for a, b in tables.items()
         if index.types[index.ids[a]].startswith("Mutable") or starters.isdisjoint(initializers(index, index.ids[a]))
     }
 
 
-class _Found:
+class _ValueFinder:
     """The values of one clone's variables."""
 
     def __init__(
@@ -185,7 +186,7 @@ class _Found:
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
         originals = self._originals(copies)
-        keys = checkpoint_keys(self.origin.index.nodes, originals.values())
+        keys = keys_by_handle(self.origin.index.nodes, originals.values())
         found = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -221,11 +222,12 @@ class _Found:
         index = self.origin.index
         handle = index.ids[variable.handle]
         dtype = self.origin.graph.get_operation_by_name(variable.handle).get_attr("dtype").as_numpy_dtype
-        array = _as(value, dtype)
+        array = _as_dtype(value, dtype)
         if array is None:
-            told = "string" if dtype is object else np.dtype(dtype).name
+            name = "string" if dtype is object else np.dtype(dtype).name
             raise GraphEditError(
-                f"{where} is no array of {told} for {variable.name!r}, or would not stay the same as one."
+                f"{where}: the value for {variable.name!r} cannot be converted to {name} without loss; give an array "
+                f"of {name}."
             )
         shape = self.origin.graph.get_operation_by_name(variable.handle).get_attr("shape")
         sizes = None if shape.unknown_rank else [dim.size for dim in shape.dim]
@@ -240,7 +242,7 @@ class _Found:
         return array
 
 
-def _as(value: Any, dtype: Any) -> Any:
+def _as_dtype(value: Any, dtype: Any) -> Any:
     """A value as an array of a dtype; None where it would become another value: 1.7 no integer, 300 no int8."""
     try:
         given = np.asarray(value)

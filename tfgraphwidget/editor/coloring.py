@@ -55,8 +55,8 @@ class ColorModel:
             self._custom[name] = values
         elif name and name not in self.names and name not in encodings.OWN_COLUMNS:
             raise GraphEditError(
-                f"Ops cannot be colored by {name[:60]!r}; by {encodings.words(self.names)}, a column of editor.table(), "
-                "a dict of names and values, or a function of an op."
+                f"Ops cannot be colored by {name[:60]!r}; by {encodings.words(self.names)}, a column of "
+                "editor.table(), a dict of names and values, or a function of an op."
             )
         self.current, self._batch = name, batch
         try:

@@ -28,6 +28,7 @@ from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.live.clone_result import Copy
@@ -334,8 +335,6 @@ class EditAPI(Checked):
         return self.set_trainable(*which) if which else self._trainable()
 
     def _trainable(self) -> Selection:
-        from tfgraphwidget.graph import selectors
-
         return selectors.trainable(self._core.index)
 
     # Connecting ops

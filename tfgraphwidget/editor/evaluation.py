@@ -63,18 +63,18 @@ class GraphRun:
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
         """What the function or the chosen signature gives: tensors after some edits -> before them."""
         signature = self.source.signature
-        told = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
-        now = ends_now((), told, patches)[1]
-        return {now[key]: name for key, name in told.items() if split_tensor(now[key])[0] in self.index.ids}
+        outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
+        now = ends_now((), outputs, patches)[1]
+        return {now[key]: name for key, name in outputs.items() if split_tensor(now[key])[0] in self.index.ids}
 
     @cached_property
-    def held(self) -> Held:
+    def state(self) -> Held:
         """What stands for state in a function's body."""
         return captured_state(self.source, self.body)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
-        probing.check_fed(self.index, tensors, feeds, self.held.names if self.is_body else ())
+        probing.check_fed(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state; those that are `known` are not read."""
@@ -100,7 +100,7 @@ class GraphRun:
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
         """The outputs, run aside; a function's body has the values of its variables itself."""
         if self.is_body:
-            return evaluation.run_body(self.index, self.held, outputs, feeds)
+            return evaluation.run_body(self.index, self.state, outputs, feeds)
         mine = {v.handle: values[self._key(v)] for v in evaluation.variables_for(self.index, outputs, feeds)}
         return evaluation.run_graph(self.index, outputs, feeds, mine)
 
@@ -243,7 +243,7 @@ class Evaluator:
         probing.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
         if now.is_body:
-            return measured_aside(now.index, now.held, fetches, feeds, runs)
+            return measured_aside(now.index, now.state, fetches, feeds, runs)
         run = profile.tracing(self._executor.target.graph(), self._executor.source.session, feeds)
         return profile.measured(now.index, fetches, feeds, run, runs)
 
@@ -292,7 +292,7 @@ def _compared(
 ) -> Comparison:
     """How far the outputs of two graphs are apart; `names` are of tensors now -> before.
 
-    With `must`, an output that the graph before lacks is refused, else it is told of.
+    With `must`, an output that the graph before lacks is refused, else it is listed as missing.
     """
     before, now = runs
     there = _names(before.index, now.index, {name: names.get(name, name) for name in (*wanted, *feeds)})

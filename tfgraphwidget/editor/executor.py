@@ -367,7 +367,7 @@ class EditExecutor:
         scope: Any = command.into  # one that is no name is refused when it is planned
         if isinstance(scope, str) and scope in self.copies:
             raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
-        module = function_bodies.cloned(command, self.source, self.view)
+        module = function_bodies.clone_module(command, self.source, self.view)
         with self.transaction() as steps, steps.uninterrupted():
             path = " / ".join(self.navigator.path[1:])
             self._record(steps, replace(command, where=path), Patch(), None, (module,))
@@ -543,7 +543,7 @@ def _planned_copy(
     origin, destination = source.graph_session(), target.graph_session()
     patch = clone.plan(origin.index, destination.index)
     patch = replace(patch, preview=_with_notices(patch, target))
-    return origin, patch, clone_values.prepared(clone, patch, origin, destination)
+    return origin, patch, clone_values.value_loader(clone, patch, origin, destination)
 
 
 def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
@@ -573,7 +573,7 @@ def _copies(command: Clone, patch: Patch, origin: clone_values.GraphSession, tar
             report=preview,
             graph=target.graph(),
             _names=dict((*share(patch.add.copies, k), *command.replace)),
-            _keys=partial(clone_values.keys, patch, origin),
-            _pairs=partial(lambda k: share(clone_values.pairs(patch, origin), k), k),
+            _keys=partial(clone_values.checkpoint_keys, patch, origin),
+            _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
             _models=models,
         )

@@ -21,12 +21,12 @@ from tfgraphwidget.sources import Body, Source, captured_state
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
 
-_TAKEN = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
+_SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
 
 
-def cloned(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:
+def clone_module(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:
     """The tf.Module that is a clone of a part of a function's body. Raises GraphEditError."""
-    inputs, outputs, also, notices = _asked(command, view)
+    inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     module = module_clone.as_module(
@@ -37,20 +37,20 @@ def cloned(command: Clone, source: Source, view: GraphView) -> module_clone.Modu
         arguments=body.arguments,
         returns=body.returns,
     )
-    module.report = _with(module.report, notices)
+    module.report = _with_notices(module.report, notices)
     return module
 
 
 def preview(command: Clone, source: Source, view: GraphView) -> Preview:
-    """What `cloned` will do; nothing is made."""
-    inputs, outputs, also, notices = _asked(command, view)
+    """What `clone_module` will do; nothing is made."""
+    inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
     found = module_clone.told(
         view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
     )
-    return _with(found, notices)
+    return _with_notices(found, notices)
 
 
 def _edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
@@ -92,17 +92,17 @@ def _patches(view: GraphView) -> tuple[Patch, ...]:
     return view.target.patches if isinstance(view.target, NodeDefTarget) else ()
 
 
-def _with(report: Preview, notices: tuple[str, ...]) -> Preview:
+def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
     return dataclasses.replace(report, dropped=(*notices, *report.dropped))
 
 
-def _asked(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
+def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tuple[str, ...], Any, tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
 
     Raises NoPath, and NotClonable for what a module has no use for.
     """
     for field in dataclasses.fields(command):
-        if field.name not in _TAKEN and getattr(command, field.name) != field.default:
+        if field.name not in _SUPPORTED and getattr(command, field.name) != field.default:
             raise NotClonable(
                 f"A clone of a function's body is a tf.Module, which has no use for {field.name}=; leave it out."
             )

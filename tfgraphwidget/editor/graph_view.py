@@ -116,7 +116,7 @@ class GraphView:
         """The selection on the graph as it is now, and its notice; found once for each state of the graph."""
         index = self.index
         if self._found is None or self._found[0] is not index:
-            self._found = (index, *(self._between(index) if any(self._marked) else self._still_chosen(index)))
+            self._found = (index, *(self._between(index) if any(self._marked) else self._still_selected(index)))
         return self._found[1:]
 
     def _between(self, index: GraphIndex) -> tuple[Selection | None, str]:
@@ -131,7 +131,7 @@ class GraphView:
             why = error.why.partition(";")[0]
             return None, _lost(lost or f"{why[0].lower()}{why[1:]} any more", nothing=True)
 
-    def _still_chosen(self, index: GraphIndex) -> tuple[Selection | None, str]:
+    def _still_selected(self, index: GraphIndex) -> tuple[Selection | None, str]:
         if self._chosen is None:
             return None, ""
         there = self._chosen.on(index)

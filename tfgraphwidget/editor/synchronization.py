@@ -17,13 +17,13 @@ from tfgraphwidget.sources import variable_definition
 
 def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
     """Bring values over and give the (source, target) names; see `tfgraphwidget.sync`."""
-    ours, theirs = _told(source), _told(target)
+    ours, theirs = _model_of(source), _model_of(target)
     pairs = matched(ours[1], theirs[1], names, source_scope=ours[2], target_scope=theirs[2])
     Sync(pairs, ours[0], theirs[0], theirs[2]).sync(tau)
     return tuple((a.name, b.name) for a, b in pairs)
 
 
-def _told(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
+def _model_of(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
     """Where a model's values are, its variables, and the scope that they stand in."""
     if isinstance(model, GraphEditor):
         session, index = model.session, model.core.target.index

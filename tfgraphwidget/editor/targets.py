@@ -296,8 +296,8 @@ class LiveTarget:
             taken = reserved(hidden - record.failed.keys()) | self._reserved
             taken |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
-            told: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
-            index = build(nodes, collections, variables, taken, **told)
+            context: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
+            index = build(nodes, collections, variables, taken, **context)
         self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
@@ -386,14 +386,14 @@ class LiveTarget:
         if patch.add.nodes and self._record().generation != generation:
             self.reread()
             return
-        stamp, held = self._present_stamp(), self.graph().get_operations()
-        ops = len(held)
+        stamp, operations = self._present_stamp(), self.graph().get_operations()
+        ops = len(operations)
         after = patched(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
             # NodeDefs where each stands behind what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
-            place = {op.name: k for k, op in enumerate(held[before.ops :])}
+            place = {op.name: k for k, op in enumerate(operations[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
             after = patched(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().imported - imported and self._is_all(patch, before, after, stamp)

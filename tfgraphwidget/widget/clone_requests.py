@@ -1,4 +1,4 @@
-"""CloneRequests: what a clone that the panel asks for would do, told before the click; and in a sentence afterwards."""
+"""Clones that the panel asks for: what one would do, before the click, and a sentence on what it did."""
 
 from __future__ import annotations
 
@@ -34,43 +34,43 @@ _VALUES = {"current": "with the present values", "initial": "initialised anew", 
 
 
 class CloneRequests:
-    """Turns the panel's form into a command, and tells what that would do; the last plans are remembered."""
+    """Turns the panel's form into a command, and previews what that does; the last previews are kept."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._told: list[tuple[GraphIndex, Clone, Preview]] = []
+        self._previews: list[tuple[GraphIndex, Clone, Preview]] = []
 
     def command(self, form: p.Form) -> Clone:
         """The clone that a form asks for, as the Python call makes it. Raises GraphEditError."""
         if not form.others:
             return self._command(form, form.variables)
-        return self._command(form, modes(form.variables, form.others, [state.name for state in self._held(form)]))
+        return self._command(form, modes_of(form.variables, form.others, [state.name for state in self._states(form)]))
 
-    def answer(self, form: p.Form) -> p.Previewed:
+    def preview(self, form: p.Form) -> p.Previewed:
         """What the clone would do; a refusal is an answer too."""
         try:
             command = self.command(form)
-            told = self._preview(command)
+            preview = self._preview(command)
         except GraphEditError as refusal:
             return p.Previewed(refusal=refusal.why, warned=refusal.ops[:_MOST_NAMES], offer=self._offer(form, refusal))
-        held: tuple[State, ...] = ()
+        states: tuple[State, ...] = ()
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied
-            held = self._held(form)
-        shared = {state.name for state in told.shared}
-        outside = [("tensor", name) for name in told.inputs if split_tensor(name)[0] not in shared]
-        outside += [("control input", name) for name in told.control_inputs]
-        outside += [("placeholder", name) for name, _ in told.placeholders]
+            states = self._states(form)
+        shared = {state.name for state in preview.shared}
+        outside = [("tensor", name) for name in preview.inputs if split_tensor(name)[0] not in shared]
+        outside += [("control input", name) for name in preview.control_inputs]
+        outside += [("placeholder", name) for name, _ in preview.placeholders]
         return p.Previewed(
             line=self._line(command),
-            ops=len(told.ops),
-            scopes=told.scopes,
+            ops=len(preview.ops),
+            scopes=preview.scopes,
             outside=_groups(outside),
-            new=_groups((state.kind, state.name) for state in told.new),
-            shared=_groups((state.kind, state.name) for state in told.shared),
-            stateful=_groups(told.stateful),
-            dropped=told.dropped[:_MOST_NAMES],
-            held=tuple(self._state(state, shared) for state in held[:_MOST_HELD]),
-            held_total=len(held),
+            new=_groups((state.kind, state.name) for state in preview.new),
+            shared=_groups((state.kind, state.name) for state in preview.shared),
+            stateful=_groups(preview.stateful),
+            dropped=preview.dropped[:_MOST_NAMES],
+            held=tuple(self._state(state, shared) for state in states[:_MOST_HELD]),
+            held_total=len(states),
         )
 
     def _command(self, form: p.Form, variables: Modes) -> Clone:
@@ -92,16 +92,16 @@ class CloneRequests:
         )
 
     def _preview(self, command: Clone) -> Preview:
-        """What a command tells, planned once for each state of the graph."""
+        """The preview of a command, planned once for each state of the graph."""
         index = self._editor.index
-        for known, asked, told in self._told:
-            if known is index and asked == command:
-                return told
-        told = self._editor.core.executor.preview(command)
-        self._told = [(index, command, told), *self._told][:_REMEMBERED]
-        return told
+        for known, planned, preview in self._previews:
+            if known is index and planned == command:
+                return preview
+        preview = self._editor.core.executor.preview(command)
+        self._previews = [(index, command, preview), *self._previews][:_REMEMBERED]
+        return preview
 
-    def _held(self, form: p.Form) -> tuple[State, ...]:
+    def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds, which is what a copy with nothing shared gets of its own."""
         everything = self._preview(self._command(dataclasses.replace(form, variables="own", others=()), "own"))
         return tuple(state for state in everything.new if state.kind != _FOR_ONE_STEP)
@@ -139,17 +139,17 @@ class CloneRequests:
         return line[:_LONGEST]
 
 
-def modes(default: p.Mode, others: Collection[str], held: Iterable[str]) -> Modes:
+def modes_of(default: p.Mode, others: Collection[str], states: Iterable[str]) -> Modes:
     """`variables` of a clone in which the handles `others` are not `default`: pairs only for what must be said.
 
     A pair is for a handle, or for a scope and all in it; a later one says more than an earlier one. What no pair is for
     is "own".
 
-    >>> modes("own", ["a/w"], ["a/w", "a/b"]), modes("shared", ["a/w"], ["a/w", "a/b"])
+    >>> modes_of("own", ["a/w"], ["a/w", "a/b"]), modes_of("shared", ["a/w"], ["a/w", "a/b"])
     ((('a/w', 'shared'),), (('a', 'shared'), ('a/w', 'own')))
     """
     opposite: p.Mode = "own" if default == "shared" else "shared"
-    wanted = {name: opposite if name in others else default for name in sorted(held)}
+    wanted = {name: opposite if name in others else default for name in sorted(states)}
     if len(set(wanted.values())) < 2:
         return next(iter(wanted.values()), default)
     pairs: dict[str, p.Mode] = {}
@@ -162,19 +162,19 @@ def modes(default: p.Mode, others: Collection[str], held: Iterable[str]) -> Mode
     return tuple(sorted(pairs.items()))
 
 
-def sentence(done: Preview, init: p.Init) -> str:
+def summary(done: Preview, init: p.Init) -> str:
     """What a clone did."""
     times = len(done.scopes)
     into = f"{done.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {done.scopes[0]!r} to {done.scopes[-1]!r}"
-    said = f"Cloned {len(done.ops):,} ops into {into}"
+    text = f"Cloned {len(done.ops):,} ops into {into}"
     if done.new:
         whose = "of its own" if times == 1 else "each of their own"
-        said += f", among them {_counted(done.new)} {whose}, {_VALUES[init]}"
-    said += "."
+        text += f", among them {_counted(done.new)} {whose}, {_VALUES[init]}"
+    text += "."
     if done.shared:
         names = ", ".join(state.name for state in done.shared[:3]) + (" …" if len(done.shared) > 3 else "")
-        said += f" Still shared with the original: {names}."
-    return said
+        text += f" Still shared with the original: {names}."
+    return text
 
 
 def _counted(states: Iterable[State]) -> str:

@@ -33,7 +33,7 @@ _TWO = frozenset({"swap", "connect"})
 
 
 class EditRequests:
-    """Edits as messages of a panel; remembers what refusals have offered, and which differences it shows."""
+    """Makes the edits that a panel asks for; keeps the fixes that refusals offered, and the difference shown."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
@@ -41,20 +41,22 @@ class EditRequests:
         self._shown: Difference | None = None
         self._of: GraphIndex | None = None
 
-    def change(self, asked: p.Change) -> str:
-        """Do it; what was done, in a sentence or more. Raises GraphEditError."""
-        method = getattr(self._editor, asked.verb)
-        keys = dict(zip(asked.keys, map(value, asked.values), strict=False))
+    def apply(self, request: p.Change) -> str:
+        """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
+        method = getattr(self._editor, request.verb)
+        keys = dict(zip(request.keys, map(parsed_value, request.values), strict=False))
         try:
-            call = inspect.signature(method).bind(*self._what(asked), **keys)
+            call = inspect.signature(method).bind(*self._what(request), **keys)
         except TypeError as error:
-            raise GraphEditError(f"editor.{asked.verb} cannot be called like that: {error}; reload the page.") from None
-        return said(method(*call.args, **call.kwargs))
+            why = f"editor.{request.verb} cannot be called like that: {error}; reload the page."
+            raise GraphEditError(why) from None
+        return summary(method(*call.args, **call.kwargs))
 
-    def _what(self, asked: p.Change) -> tuple[Any, ...]:
-        if asked.what:
-            return asked.what if asked.verb in _TWO else (asked.what[0] if len(asked.what) == 1 else asked.what,)
-        if asked.verb in _WHOLE_GRAPH:
+    def _what(self, request: p.Change) -> tuple[Any, ...]:
+        parts = request.what
+        if parts:
+            return parts if request.verb in _TWO else (parts[0] if len(parts) == 1 else parts,)
+        if request.verb in _WHOLE_GRAPH:
             return ()
         return (self._chosen(),)
 
@@ -63,39 +65,41 @@ class EditRequests:
             raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return self._editor.selection
 
-    def mend(self, line: str) -> str:
-        """Do what a refusal offered."""
+    def apply_fix(self, line: str) -> str:
+        """Apply a fix that a refusal offered."""
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
-        return said(self._editor.edit(self._offers[line]))
+        return summary(self._editor.edit(self._offers[line]))
 
     def refused(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out."""
         offers = {python_source.line(mend): mend for mend in error.mends}
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
-        return p.Refused(error.why, error.ops, tuple(p.Offer(_words(mend), line) for line, mend in offers.items()))
+        return p.Refused(
+            error.why, error.ops, tuple(p.Offer(_button_text(mend), line) for line, mend in offers.items())
+        )
 
-    def targets(self, asked: p.Targets, scene: scenes.Scene) -> p.Targeted:
+    def targets(self, request: p.Targets, scene: scenes.Scene) -> p.Targeted:
         """Where a tensor may be dropped, and why not elsewhere."""
         index = self._editor.index
-        name, port = split_tensor(asked.tensor)
+        name, port = split_tensor(request.tensor)
         source = index.op(name)
         outputs = tuple(f"{index.names[source]}:{at}" for at in range(len(index.dtypes(source))))
         if port is None and len(outputs) != 1:
             return p.Targeted("", outputs, "", (), ())
         tensor = source, port or 0
-        if asked.op:
-            reader = index.op(asked.op)
+        if request.op:
+            reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
                 p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
             )
-            return p.Targeted(asked.tensor, outputs, asked.op, (), tuple(slots))
+            return p.Targeted(request.tensor, outputs, request.op, (), tuple(slots))
         drawn = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)
         refused = refusals(index, tensor, sorted(index.ids[name] for name in drawn if name in index.ids))
-        told = tuple((index.names[op], why) for op, why in refused.items())
-        return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", told, ())
+        reasons = tuple((index.names[op], why) for op, why in refused.items())
+        return p.Targeted(f"{index.names[source]}:{tensor[1]}", outputs, "", reasons, ())
 
     # What the drawing shows of it
 
@@ -105,19 +109,21 @@ class EditRequests:
         self._of = self._editor.index
         self._editor.difference = self._shown
 
-    def follow(self) -> None:
+    def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
         if self._shown is not None and self._editor.difference is self._shown and self._editor.index is not self._of:
             self.compare(show=True)
 
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""
-        told = self._editor.difference
-        if told is None:
+        difference = self._editor.difference
+        if difference is None:
             return ()
-        changed = dict.fromkeys([*(change.name for change in told.changed), *(after for _, after in told.renamed)])
-        names = {"added": told.added, "removed": told.removed, "changed": tuple(changed)}
-        return tuple(p.Group(kind, held[:_MOST_NAMES], len(held)) for kind, held in names.items() if held)
+        changed = dict.fromkeys(
+            [*(change.name for change in difference.changed), *(after for _, after in difference.renamed)]
+        )
+        names = {"added": difference.added, "removed": difference.removed, "changed": tuple(changed)}
+        return tuple(p.Group(kind, ops[:_MOST_NAMES], len(ops)) for kind, ops in names.items() if ops)
 
     def probe(self, name: str) -> None:
         """Run the graph and look at what an op gives, or the selected ones."""
@@ -125,29 +131,29 @@ class EditRequests:
 
     def paint(self, scene: scenes.Scene) -> dict[str, Any]:
         """The fields of a Paint that differences and probes decide."""
-        told, index = self._editor.difference, scene.index
+        difference, index = self._editor.difference, scene.index
         fields: dict[str, Any] = {}
-        if told is not None:
-            differ = told.ops(index)
+        if difference is not None:
+            differ = difference.ops(index)
             fields["differs"] = scenes.differs(scene, differ["added"], differ["changed"])
-        probed = {op: held for op, held in self._editor.probed.items() if op in index.ids}
+        probed = {op: stats for op, stats in self._editor.probed.items() if op in index.ids}
         if probed:
-            broken = {op for op, held in probed.items() if any(stats.nans or stats.infs for stats in held)}
-            ran = {op for op, held in probed.items() if any(stats.value is not None for stats in held)}
+            broken = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
+            ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
             fields["probed"] = scenes.probed(scene, fine, bad)
         return fields
 
     def seen(self, tensor: str) -> p.Seen | None:
         """What the last probe found of a tensor."""
-        held = self._editor.probed.get(split_tensor(tensor)[0], ())
-        return next((seen(stats) for stats in held if stats.name == tensor), None)
+        outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
+        return next((seen(stats) for stats in outputs if stats.name == tensor), None)
 
 
-def value(text: str) -> Any:
+def parsed_value(text: str) -> Any:
     """What a person means by the text of a field: a Python literal, or else the text itself.
 
-    >>> value("[1, None]"), value("true"), value("float32")
+    >>> parsed_value("[1, None]"), parsed_value("true"), parsed_value("float32")
     ([1, None], True, 'float32')
     """
     text = text.strip()
@@ -157,17 +163,17 @@ def value(text: str) -> Any:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def said(report: Edits) -> str:
+def summary(report: Edits) -> str:
     """What an edit did, in one line."""
     first, *more = str(report).splitlines()
     count = len(report.shapes[:5]) + (len(report.shapes) > 5)
     shapes, rest = more[:count], more[count:]
-    told = [f"{first[:1].upper()}{first[1:]}."]
-    told += [f"Shapes: {', '.join(shapes)}."] if shapes else []
-    return " ".join([*told, *rest])
+    sentences = [f"{first[:1].upper()}{first[1:]}."]
+    sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
+    return " ".join([*sentences, *rest])
 
 
-def _words(mend: Any) -> str:
+def _button_text(mend: Any) -> str:
     """A few words for what a mend does."""
     kind, never = getattr(mend, "mend", ""), getattr(mend, "never", ())
     if isinstance(mend, Clone):

@@ -1,4 +1,4 @@
-"""Turns: what a browser asks is answered in the thread that runs the cells, between two of them.
+"""The main thread: what a browser asks is answered in the thread that runs the cells, between two of them.
 
 ipykernel 7 hands the messages of widgets to threads of their own ("subshells"), even while a cell runs. TensorFlow's
 default graph, sessions and signals belong to a thread, and a graph that a cell is just building must not change under

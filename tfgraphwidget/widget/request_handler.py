@@ -1,4 +1,4 @@
-"""What the editor answers to each request of the browser."""
+"""Request handler: the reply of the editor to each request of the browser."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Any, cast
 from tfgraphwidget.editor.state import EditorSnapshot
 from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.variables import HANDLES, handles
-from tfgraphwidget.naming import last_part, split_tensor
+from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.naming import last_part
 from tfgraphwidget.runtime.live.clone_result import Copy
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.sources import TensorFacts, describe_op
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.clone_requests import CloneRequests, sentence
+from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.edit_requests import EditRequests
 from tfgraphwidget.widget.inspector import Inspector
-from tfgraphwidget.widget.selection_requests import SelectionRequests, found, gather
+from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph.called_functions import Door
     from tfgraphwidget.graph.selection import Selection
 
 
@@ -35,7 +32,7 @@ Answer = tuple[p.Reply, list[bytes]]
 
 
 class RequestHandler:
-    """One view's worth of memory: the scene drawn last, so that a change of selection repaints it only."""
+    """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor, self._core = editor, editor.core
@@ -56,19 +53,19 @@ class RequestHandler:
         """The reply and its buffers; raises GraphEditError for a refusal."""
         match request:
             case p.Inspect(name):
-                return self._inspected(name), []
+                return self._inspector.inspect(name, self._edits.seen), []
             case p.Search():
-                return found(self._editor, request), []
+                return search(self._editor, request), []
             case p.Preview():
-                return self._clones.answer(request), []
+                return self._clones.preview(request), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
             case p.Script():
                 return p.Scripted(self._editor.code()), []
             case p.Examine(name):
-                return self._inspector.answer(name), []
+                return self._inspector.examine(name), []
             case p.Foresee() | p.Picture() | p.Ping():
-                return self._beside(request)
+                return self._without_state(request)
             case p.Boundary() | p.Select() | p.Derive() | p.Compare() | p.Probe() | p.Colour():
                 self._choose(request)
                 return self._painted()
@@ -77,13 +74,13 @@ class RequestHandler:
             case _:
                 return self._moved(request)
 
-    def _beside(self, asked: p.Foresee | p.Picture | p.Ping) -> Answer:
-        match asked:
+    def _without_state(self, request: p.Foresee | p.Picture | p.Ping) -> Answer:
+        match request:
             case p.Foresee(scope):
                 return self._foreseen(scope)
             case p.Picture():
-                told, data = pictured(self._editor, asked)
-                return told, [data]
+                reply, data = picture_file(self._editor, request)
+                return reply, [data]
         return p.There(self.revision), []
 
     def _choose(self, request: p.Choose) -> None:
@@ -111,7 +108,7 @@ class RequestHandler:
             case p.Reveal(name):
                 return self._drawn(focus=editor.reveal(name))
             case p.Gather():
-                return self._drawn() if gather(editor, request) else self._painted()
+                return self._drawn() if select_matching(editor, request) else self._painted()
             case p.Enter(op, label):
                 editor.enter(op, label)
             case p.Leave(depth):
@@ -151,9 +148,9 @@ class RequestHandler:
             case p.Clone():
                 return self._cloned(request)
             case p.Change():
-                return self._drawn(notice=self._edits.change(request))
+                return self._drawn(notice=self._edits.apply(request))
             case p.Mend(line):
-                return self._drawn(notice=self._edits.mend(line))
+                return self._drawn(notice=self._edits.apply_fix(line))
             case p.Undo():
                 notice = f"Undone: {editor.undo()}"
             case p.Redo():
@@ -164,10 +161,10 @@ class RequestHandler:
                 notice = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
         return self._drawn(notice=" ".join([notice, *editor.lost]))
 
-    def _cloned(self, asked: p.Clone) -> Answer:
-        made = self._core.executor.clone(self._clones.command(asked))
-        first = made[0] if isinstance(made, list) else made
-        notice = sentence(first.report, asked.init)
+    def _cloned(self, request: p.Clone) -> Answer:
+        copies = self._core.executor.clone(self._clones.command(request))
+        first = copies[0] if isinstance(copies, list) else copies
+        notice = summary(first.report, request.init)
         if isinstance(first, Copy):
             return self._drawn(focus=self._editor.reveal(first.scope), notice=notice)
         # The clone of a function's body stands in no graph.
@@ -182,7 +179,7 @@ class RequestHandler:
 
     def _drawn(self, focus: str = "", notice: str = "", seen: str = "") -> Answer:
         editor = self._editor
-        self._edits.follow()
+        self._edits.update_difference()
         self._scene = scene = editor.scene()
         self._likely = self._core.view.prefetch_candidates(scene)
         if seen and seen == _stamp(scene):
@@ -232,33 +229,6 @@ class RequestHandler:
             notice=notice,
         )
 
-    def _inspected(self, name: str) -> p.Inspected:
-        index = self._editor.index
-        if split_tensor(name)[0] not in index.ids:
-            inside = self._core.view.holding(name)
-            counts = (len(inside), len(inside.variables))
-            inputs, outputs = (tuple(_named(t) for t in side[:_MOST_NAMES]) for side in (inside.inputs, inside.outputs))
-            return p.Inspected(name, "", "", *counts, inputs, outputs, (), (), (), ())
-        op = index.op(name)
-        facts = describe_op(index, op)
-        return p.Inspected(
-            name=index.names[op],
-            op_type=index.types[op],
-            device=facts.device,
-            ops=1,
-            variables=int(index.types[op] in HANDLES),
-            inputs=tuple(map(_tensor, facts.inputs)),
-            outputs=tuple(_tensor(facts, self._edits.seen(facts.name)) for facts in facts.outputs),
-            control_inputs=facts.control_inputs[:_MOST_NAMES],
-            attributes=facts.attributes,
-            doors=tuple(self._door(door) for door in self._editor.called_functions(index.names[op])),
-            around=tuple(_around(frame) for frame in control_flow.around(index, op)),
-        )
-
-    def _door(self, door: Door) -> p.Door:
-        body = self._core.view.body.function(door.function)
-        return p.Door(door.label, door.function, len(body.signature.input_arg) + len(body.node_def))
-
 
 def _stamp(scene: scenes.Scene) -> str:
     """The same for two scenes when everything stands at the same place in both."""
@@ -269,24 +239,10 @@ def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:
     return tuple(p.Field(name, cast("Any", dtype), shape, offset) for name, dtype, shape, offset in layouts)
 
 
-def _named(tensor: str) -> Any:
-    """A tensor at a scope's border: its name and its op; the rest is one click away."""
-    return p.Tensor(tensor, "", "", (split_tensor(tensor)[0],))
-
-
 def _shown(selection: Selection | None) -> str:
     """The Python that gives a selection; of a list of names too long to read, what also gives it."""
     text = selection.expression if selection else ""
     return text if len(text) <= _LONGEST else "editor.selection"
-
-
-def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
-    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
-
-
-def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
-    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
-    return p.Around(kind, frame.name, len(frame.ops))
 
 
 _FARTHEST = 100_000_000.0  # pixels of the scene
@@ -295,23 +251,23 @@ _SLIMMEST = 1_000.0
 _MOST_BYTES = 32_000_000  # what reaches the browser in a few seconds
 
 
-def pictured(editor: GraphEditor, asked: p.Picture) -> tuple[p.Pictured, bytes]:
+def picture_file(editor: GraphEditor, request: p.Picture) -> tuple[p.Pictured, bytes]:
     """The drawing, or an area of it, as the bytes of an SVG, PNG or PDF file. Raises GraphEditError."""
     from tfgraphwidget.scene.rendering import matplotlib_axes
 
-    if not asked.whole and not _is_view(asked.area):
+    if not request.whole and not _is_view(request.area):
         raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
-    left, top, width, height = asked.area if not asked.whole else (0.0, 0.0, 0.0, 0.0)
-    area = None if asked.whole else (left, top, width, height)
+    left, top, width, height = request.area if not request.whole else (0.0, 0.0, 0.0, 0.0)
+    area = None if request.whole else (left, top, width, height)
     scene = editor.scene()
     file = io.BytesIO()
-    matplotlib_axes.write(scene, file, asked.suffix, paint=editor.core.paint(scene), dark=asked.dark, area=area)
+    matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), dark=request.dark, area=area)
     if len(file.getvalue()) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; write it with editor.save('graph.{asked.suffix}')."
+            f"This picture is larger than a browser takes; write it with editor.save('graph.{request.suffix}')."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
-    return p.Pictured(f"{title}.{asked.suffix}"), file.getvalue()
+    return p.Pictured(f"{title}.{request.suffix}"), file.getvalue()
 
 
 def _is_view(area: tuple[float, ...]) -> bool:

@@ -22,14 +22,14 @@ class SelectionRequests:
 
     def select(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> None:
         """Make these ops and scopes the selection, add them to it, or remove them."""
-        self._editor.selection = self._chosen(verb, ops, scopes)
+        self._editor.selection = self._combined(verb, ops, scopes)
 
-    def _chosen(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
+    def _combined(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        held = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
-        ops = (*ops, *(op for some, _ in held for op in some))
-        scopes = tuple(scope for _, some in held for scope in some)
+        members = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
+        ops = (*ops, *(op for some, _ in members for op in some))
+        scopes = tuple(scope for _, some in members for scope in some)
         parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])
         if not parts:
             return None if verb == "set" else old
@@ -83,19 +83,19 @@ MOST_HITS = 1_000
 """What a list can show, and the drawing mark."""
 
 
-def found(editor: GraphEditor, asked: p.Search) -> p.Found:
+def search(editor: GraphEditor, request: p.Search) -> p.Found:
     """The first ops that fit a query, the nearest first, and how many there are in how many scopes."""
     index = editor.index
-    ops, why = query.found(index, asked.text)
-    some = ops[: max(0, min(asked.limit, MOST_HITS))]
+    ops, why = query.found(index, request.text)
+    some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
     return p.Found(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
 
 
-def gather(editor: GraphEditor, asked: p.Gather) -> bool:
+def select_matching(editor: GraphEditor, request: p.Gather) -> bool:
     """Select, hide or show only what a query finds; whether the drawing is another now. Raises GraphEditError."""
-    ops, old = editor.find(asked.text), editor.selection
-    match asked.use:
+    ops, old = editor.find(request.text), editor.selection
+    match request.use:
         case "hide":
             editor.hide(ops)
         case "only":
@@ -104,4 +104,4 @@ def gather(editor: GraphEditor, asked: p.Gather) -> bool:
             editor.selection = ops if old is None else old | ops
         case "select":
             editor.selection = ops
-    return asked.use in ("hide", "only")
+    return request.use in ("hide", "only")

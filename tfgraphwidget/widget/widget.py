@@ -83,8 +83,8 @@ class GraphWidget(anywidget.AnyWidget):
 
     def _receive(self, _: Any, message: Any, __: Any) -> None:
         """Answer one message of the browser with exactly one reply, when its turn comes."""
-        given = message.get("id") if isinstance(message, dict) else None
-        number = given if codec.is_whole(given) else -1
+        identifier = message.get("id") if isinstance(message, dict) else None
+        number = identifier if codec.is_whole(identifier) else -1
         run_on_main_thread(
             lambda: self._answer(number, message),
             lambda: self.send(codec.encode(number, protocol.Working("", 0, 0))),
@@ -113,17 +113,17 @@ class GraphWidget(anywidget.AnyWidget):
             return protocol.Refused(why, ()), []
 
     def _answered(self, cancelling: Cancelling, number: int, message: Any) -> Answer:
-        """The reply, or what is said when a person does not want to wait for it."""
+        """The reply, or a refusal if the user cancels the request."""
         snapshot = self._handler.snapshot()
         try:
-            with cancelling.once(), told_to(self._telling(number)):
+            with cancelling.once(), told_to(self._progress_sender(number)):
                 return self._handler.handle(codec.decode(message)[1])
         except KeyboardInterrupt:
             unchanged = snapshot.restore()
-            self._editor.core.listeners.notify()  # listeners may have been told of what is no more
+            self._editor.core.listeners.notify()  # they may have heard of what was put back
             return protocol.Refused(_CANCELLED if unchanged else _DONE, ()), []
 
-    def _telling(self, number: int) -> Callable[[str, int, int], None]:
+    def _progress_sender(self, number: int) -> Callable[[str, int, int], None]:
         """What sends the progress of a request, if it takes long enough to be worth a word, and not too often."""
         last = time.monotonic()
 

@@ -86,6 +86,6 @@ def test_a_model_with_a_vocabulary_is_added_to_another_graph(
 
 
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:
-    index = tgw.edit(tf2_saved_model).outermost
+    index = tgw.edit(tf2_saved_model).core.target.index
     assert "asset_filepaths" not in index.collections
     assert len(index.collections["table_initializer"]) == 1

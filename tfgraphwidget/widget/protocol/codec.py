@@ -25,7 +25,7 @@ def decode(message: object) -> tuple[int, Request]:
         raise GraphEditError("A message to the editor needs a whole number as its id; reload the page.")
     kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
     if kind is None:
-        raise GraphEditError(f"The editor knows no request {_told(message.get('type'))}; reload the page.")
+        raise GraphEditError(f"The editor knows no request {_described(message.get('type'))}; reload the page.")
     body = {key: value for key, value in message.items() if key not in {"id", "type"}}
     hints = get_type_hints(kind)
     unknown = sorted(set(body) - set(hints))
@@ -52,7 +52,7 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
         return value
     if (hint is bool and isinstance(value, bool)) or (hint is int and is_whole(value)):
         return value
-    raise GraphEditError(f"The field {name!r} of a request cannot be {_told(value)}; reload the page.")
+    raise GraphEditError(f"The field {name!r} of a request cannot be {_described(value)}; reload the page.")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -60,14 +60,14 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
-def _told(value: object) -> str:
+def _described(value: object) -> str:
     """A value in a sentence: what is nested may be nested deeper than Python can print."""
     if isinstance(value, str | int | float | None):
         return repr(str(value)[:80])
     return f"a {type(value).__name__} of {len(value) if isinstance(value, list | dict) else 0:,}"
 
 
-def _fit(text: str) -> str:
+def _printable(text: str) -> str:
     """Text that UTF-8 has and that a panel can show."""
     return text[:_MOST_SAID].encode(errors="replace").decode()
 
@@ -75,5 +75,5 @@ def _fit(text: str) -> str:
 def encode(number: int, reply: Reply | Working) -> dict[str, Any]:
     """The message for a reply, ready for JSON; a refusal may quote anything, so it is made fit for that."""
     if isinstance(reply, Refused):
-        reply = dataclasses.replace(reply, why=_fit(reply.why), ops=tuple(map(_fit, reply.ops)))
+        reply = dataclasses.replace(reply, why=_printable(reply.why), ops=tuple(map(_printable, reply.ops)))
     return {"id": number, "type": type(reply).__name__.lower(), **dataclasses.asdict(reply)}

@@ -66,16 +66,16 @@ class Inspected:
     """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost."""
 
     name: str
-    op_type: str
-    device: str
-    ops: int
-    variables: int
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    control_inputs: tuple[str, ...]
-    attributes: tuple[tuple[str, str], ...]
-    doors: tuple[Door, ...]
-    around: tuple[Around, ...]
+    op_type: str = ""
+    device: str = ""
+    ops: int = 0
+    variables: int = 0
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    control_inputs: tuple[str, ...] = ()
+    attributes: tuple[tuple[str, str], ...] = ()
+    doors: tuple[Door, ...] = ()
+    around: tuple[Around, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
