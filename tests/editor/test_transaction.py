@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.applying.test_patches import failing
+from tests.runtime.test_patch_application import failing
 from tests.stress.functions import shifted
 from tests.stress.state import check_follows, differing, state_of
 from tfgraphwidget.editor import GraphEditor
