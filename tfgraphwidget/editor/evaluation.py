@@ -17,6 +17,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.control_flow import inside_control_flow
 from tfgraphwidget.graph.diff import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import HANDLE_DTYPES
 from tfgraphwidget.graph.resources import key_of
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import forward, mask_of
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.index import VariableDef
 
 _EMPTY = "no value in this session"
-_OPAQUE = ("resource", "variant", "")
 Values = Mapping[Any, Any]
 Feeds = Mapping[str, Any]
 Fetch = tuple[Sequence[str], Feeds]
@@ -281,7 +281,9 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
     last &= ~mask_of(index, side_effects(index, np.flatnonzero(last).tolist()))
     names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(last).tolist())
-    found = [f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype not in _OPAQUE]
+    found = [
+        f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype and dtype not in HANDLE_DTYPES
+    ]
     if not found:
         raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
     return found

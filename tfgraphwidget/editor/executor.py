@@ -35,9 +35,10 @@ from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.edits.signature_tracking import Ends, check_called, ends_now, renamed_keys
 from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.graph.boundary import needed
+from tfgraphwidget.graph.op_types import HANDLES
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import did_you_mean, free_name, tried_before
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.live.clone_result import Copy

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import split_input
 
@@ -19,19 +20,6 @@ Rank = tuple[int, int]
 
 _MOST_NUMBERS = 1024
 _DEEPEST = 100
-_OF_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
-_OF_PARTS = frozenset({"Pack", "Concat", "ConcatV2"})
-# What stands between a tensor's shape and the numbers that another op takes for one, as tf.shape(x)[0] * 2 does.
-_ARITHMETIC = frozenset(
-    {
-        *("Add", "AddV2", "BroadcastArgs", "BroadcastGradientArgs", "Cast", "Ceil", "Concat", "ConcatOffset"),
-        *("ConcatV2", "Div", "DynamicStitch", "Equal", "ExpandDims", "Fill", "Floor", "FloorDiv", "FloorMod", "Gather"),
-        *("GatherV2", "Greater", "GreaterEqual", "Identity", "InvertPermutation", "Less", "LessEqual", "LogicalAnd"),
-        *("LogicalNot", "LogicalOr", "Max", "Maximum", "Min", "Minimum", "Mod", "Mul", "Neg", "NotEqual", "OnesLike"),
-        *("Pack", "Prod", "Range", "RealDiv", "Reshape", "Select", "SelectV2", "Slice", "Split", "SplitV", "Squeeze"),
-        *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
-    }
-)
 # Attributes that say nothing of shapes.
 _KEYS = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
 
@@ -126,15 +114,15 @@ class After:
         if op not in self.own and op not in self.index.ids:
             return False
         node = self.node(op)
-        if node.op == "Const":
+        if node.op in CONSTANTS:
             return is_small(const_shape(node))
         if not all(is_small(self.shape(op, port)) for port in range(len(self.dtypes(op)))):
             return False
         read = _inputs(node)
-        if node.op in _OF_SHAPES:
+        if node.op in SHAPE_QUERIES:
             return any(self.shape(*tensor) is not None for tensor in read)
         told = (self.tells(source, depth + 1) for source, _ in read)
-        if node.op in _OF_PARTS:
+        if node.op in SIZE_VECTORS:
             return any(told)
         return bool(read) and all(told) and not self._is_stateful(node.op)
 
@@ -144,7 +132,7 @@ class After:
 
     def computes(self, op: str) -> bool:
         """Whether an op is one of those that compute shapes, and runs in no time."""
-        return self.node(op).op in _ARITHMETIC
+        return self.node(op).op in SHAPE_ARITHMETIC
 
     def learn(self, op: str, port: int, shape: Shape) -> None:
         """The static shape of an output is another one now."""
@@ -186,10 +174,7 @@ class After:
     def _sources(self, name: str, among: set[str]) -> set[str]:
         node = self.node(name)
         found = {op for op, _ in _inputs(node) if op in among}
-        return {op for op in found if self.node(op).op not in _ROUND} if node.op in _MERGES else found
-
-
-_MERGES, _ROUND = frozenset({"Merge", "RefMerge"}), frozenset({"NextIteration", "RefNextIteration"})
+        return {op for op in found if self.node(op).op not in NEXT} if node.op in MERGE else found
 
 
 def _inputs(node: Any) -> list[Tensor]:
@@ -223,7 +208,7 @@ def _in_order(index: GraphIndex) -> bool:
     """Whether every op stands behind what it reads, but for what comes round in a v1 loop."""
     owner = index.inputs.owner
     back = np.unique(owner[index.inputs.values >= owner])
-    return all(index.types[i] in _MERGES for i in back.tolist())
+    return all(index.types[i] in MERGE for i in back.tolist())
 
 
 def joined(a: Shape, b: Shape) -> Shape:

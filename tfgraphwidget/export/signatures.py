@@ -10,14 +10,14 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.control_flow_contexts import EXIT, V1_LOOPS, Contexts
+from tfgraphwidget.graph.control_flow_contexts import Contexts
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import EXIT, HANDLE_DTYPES, V1_LOOPS
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature
 
 DEFAULT = "serving_default"
-_HANDLES = ("resource", "variant")
 
 Names = Callable[[Any], tuple[str, ...]]
 """The full names of what a person gives: names, tensors, ops, selections."""
@@ -103,7 +103,7 @@ def _tensors(index: GraphIndex, given: Iterable[str]) -> list[str]:
                 f"Op {name!r} has no tensor, so it cannot be part of a signature; name one with outputs.", [name]
             )
         for k in range(len(dtypes)) if port < 0 else [port]:
-            if dtypes[k : k + 1] and dtypes[k] in _HANDLES:
+            if dtypes[k : k + 1] and dtypes[k] in HANDLE_DTYPES:
                 raise GraphEditError(
                     f"Tensor '{index.names[op]}:{k}' refers to a {dtypes[k]} and is no value that could be fed or "
                     "fetched; name the tensor that is read from it.",

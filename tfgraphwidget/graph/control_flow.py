@@ -20,18 +20,9 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from tfgraphwidget.graph.control_flow_contexts import (
-    ENTER,
-    EXIT,
-    MERGE,
-    NEXT,
-    SWITCH,
-    V1_CONTROL_FLOW,
-    Contexts,
-    Tensor,
-    shared_prefix,
-)
+from tfgraphwidget.graph.control_flow_contexts import Contexts, Tensor, shared_prefix
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, V1_CONTROL_FLOW
 from tfgraphwidget.naming import enclosing_scopes
 
 # The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
@@ -171,7 +162,7 @@ class _Blocks:
                 own = self._own(whole, context, V1_CONTROL_FLOW) - self.ends
                 enters, merges, switches, nexts, exits, conditions = (
                     tuple(sorted(op for op in own if self.types[op] in kinds))
-                    for kinds in (ENTER, MERGE, SWITCH, NEXT, EXIT, {"LoopCond"})
+                    for kinds in (ENTER, MERGE, SWITCH, NEXT, EXIT, LOOP_CONDITION)
                 )
                 condition = conditions[0] if conditions else None
                 self._add(Loop(name, enters, merges, switches, nexts, exits, condition, frozenset(whole), outer))
@@ -182,7 +173,7 @@ class _Blocks:
 
     def _one_condition_each(self, ops: list[int], context: int) -> list[list[int]]:
         """Ops of one frame name as a list per LoopCond; what hangs on none goes with the nearest name."""
-        conditions = sorted(self._own(ops, context, {"LoopCond"}))
+        conditions = sorted(self._own(ops, context, LOOP_CONDITION))
         if len(conditions) < 2:
             return [ops]
         piece = self._pieces(ops, self._own(ops, context, ENTER), self._own(ops, context, EXIT))

@@ -17,14 +17,8 @@ import numpy as np
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ENTER, EXIT, IDENTITY, LOOP_CONDITION, MERGE, NEXT, SWITCH
 
-ENTER = frozenset({"Enter", "RefEnter"})
-EXIT = frozenset({"Exit", "RefExit"})
-NEXT = frozenset({"NextIteration", "RefNextIteration"})
-SWITCH = frozenset({"Switch", "RefSwitch", "_SwitchN"})  # _SwitchN has one output per branch: a lowered Case
-MERGE = frozenset({"Merge", "RefMerge"})
-V1_LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
-V1_CONTROL_FLOW = V1_LOOPS | SWITCH | MERGE
 _SPECIAL = ENTER | EXIT | SWITCH | {"ControlTrigger"}
 
 Tensor = tuple[int, int]
@@ -219,11 +213,11 @@ class Contexts:
         """The tensor that decides a Switch, seen through Identities; None for a loop's Switch, or if there is none."""
         found = self.slot(switch, 1)
         for _ in range(_DEEPEST):
-            before = self.slot(found[0], 0) if found and self.index.types[found[0]] == "Identity" else None
+            before = self.slot(found[0], 0) if found and self.index.types[found[0]] in IDENTITY else None
             if before is None:
                 break
             found = before
-        return None if found and self.index.types[found[0]] == "LoopCond" else found
+        return None if found and self.index.types[found[0]] in LOOP_CONDITION else found
 
 
 def shared_prefix(rows: Sequence[Any]) -> int:

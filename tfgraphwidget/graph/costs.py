@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ARGUMENTS, CONSTANTS, HANDLES, WEIGHT_READS
 from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import HANDLES, handles
+from tfgraphwidget.graph.variables import handles
 
 Floats = npt.NDArray[np.float64]
 BYTES = {
@@ -23,8 +24,6 @@ BYTES = {
     **dict.fromkeys(("bool", "int8", "uint8", "qint8", "quint8", "int4", "uint4", "float8_e5m2", "float8_e4m3fn"), 1),
 }
 _APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
-_READS = frozenset({"Identity", "ReadVariableOp", "Cast", "Enter", "RefEnter", "GuaranteeConst"})
-_ARGUMENTS = frozenset({"Placeholder", "_Arg"})
 _FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
 
 
@@ -43,7 +42,7 @@ def parameters(index: GraphIndex) -> Floats:
         found[i] = 0 if i in optimisers else elements(shape, None)
     if not found.any():
         for i, kind in enumerate(index.types):
-            if kind == "Const" and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):
+            if kind in CONSTANTS and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):
                 found[i] = elements(index.shape(i, 0), None)
     return found
 
@@ -81,7 +80,7 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
             if user is not None:
                 found[i] = user
                 break
-            way += [op for op in readers if index.types[op] in _READS]
+            way += [op for op in readers if index.types[op] in WEIGHT_READS]
     return found
 
 
@@ -91,7 +90,7 @@ def _slots(index: GraphIndex) -> set[int]:
     for i, kind in enumerate(index.types):
         if _APPLIES.fullmatch(kind):
             found |= set(index.input_lists[i][1:])
-    return {i for i in found if index.types[i] in HANDLES or index.types[i] in _ARGUMENTS}
+    return {i for i in found if index.types[i] in HANDLES or index.types[i] in ARGUMENTS}
 
 
 def _captured(index: GraphIndex) -> dict[int, Shape]:
@@ -100,7 +99,7 @@ def _captured(index: GraphIndex) -> dict[int, Shape]:
     for i, kind in enumerate(index.types):
         if kind == "ReadVariableOp" and index.input_lists[i]:
             source = index.input_lists[i][0]
-            if index.types[source] in _ARGUMENTS:
+            if index.types[source] in ARGUMENTS:
                 found.setdefault(source, index.shape(i, 0))
     return found
 

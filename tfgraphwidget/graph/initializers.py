@@ -13,11 +13,11 @@ import numpy as np
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.cached_per_index import remembered
-from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS, V1_LOOPS
 from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
-from tfgraphwidget.graph.variables import HANDLES, comes_from_outside, is_placeholder
+from tfgraphwidget.graph.variables import comes_from_outside
 from tfgraphwidget.naming import split_tensor
 
 TABLE = "hash table"
@@ -137,7 +137,7 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
 
 def _must_be_fed(index: GraphIndex, op: int) -> bool:
     """Whether an op needs, or only waits for, a placeholder that has no default."""
-    fed = of_type(index, lambda kind: is_placeholder(kind) and kind != "PlaceholderWithDefault")
+    fed = of_type(index, REQUIRED_PLACEHOLDERS.__contains__)
     return bool(fed.any() and (traversal.backward(index, [op]) & fed).any())
 
 

@@ -18,19 +18,22 @@ from typing import Any
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow import Conditional, Loop, control_flow
-from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, MERGE, NEXT, SWITCH
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.initializers import computed_from_outside
+from tfgraphwidget.graph.op_types import (
+    CONSTANTS,
+    ENTER,
+    IDENTITY,
+    MERGE,
+    STACKS,
+    STEP_STATE,
+    STEP_STATE_WRITES,
+    TENSOR_ARRAY_GRADIENTS,
+    TENSOR_ARRAYS,
+    V1_FORWARDING,
+)
 
 Tensor = tuple[int, int]
-
-_STACK = frozenset({"Stack", "StackV2"})
-_ARRAY = frozenset({"TensorArray", "TensorArrayV2", "TensorArrayV3"})
-_ARRAY_GRADIENT = frozenset({"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"})
-_HANDLES = _STACK | _ARRAY | _ARRAY_GRADIENT
-_FILLING = ("StackPush", "TensorArrayWrite", "TensorArrayScatter", "TensorArrayUnpack", "TensorArraySplit")
-# What hands a tensor on as it is.
-_PASSING = ENTER | EXIT | NEXT | SWITCH | MERGE | {"Identity", "RefIdentity"}
 
 
 def whole(
@@ -100,7 +103,7 @@ class _Flow:
         self.state: dict[int, int] = {}
         self.filling: defaultdict[int, list[int]] = defaultdict(list)
         self.other: defaultdict[int, list[int]] = defaultdict(list)
-        if not _HANDLES.isdisjoint(index.kinds[0]):
+        if not STEP_STATE.isdisjoint(index.kinds[0]):
             self._read_states()
 
     def grown(self, ops: frozenset[int], *, stay: bool = True) -> frozenset[int]:
@@ -123,7 +126,7 @@ class _Flow:
     def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
         """Raise when more is needed than handles, and the numbers that these are made of."""
         types = self.index.types
-        missing = {op for op in grown - ops if op in self.owner or types[op] not in _HANDLES | {"Const"}}
+        missing = {op for op in grown - ops if op in self.owner or types[op] not in STEP_STATE | CONSTANTS}
         for k in self.taken(grown):
             lacking = sorted(missing & self.blocks[k].ops)
             if lacking:
@@ -183,7 +186,7 @@ class _Flow:
         for k in self.taken(grown):
             block = self.blocks[k]
             given = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
-            named = (op for op in given[1:] if self.index.types[op] == "Identity")
+            named = (op for op in given[1:] if self.index.types[op] in IDENTITY)
             found.update(op for op in named if self.index.names[op].startswith(f"{block.name}/"))
         return found
 
@@ -231,14 +234,14 @@ class _Flow:
         """Tell handles apart into states, and who reads each."""
         types = self.index.types
         gradients: dict[tuple[int, bytes], int] = {}
-        handles = [i for i, kind in enumerate(types) if kind in _STACK | _ARRAY]
+        handles = [i for i, kind in enumerate(types) if kind in STACKS | TENSOR_ARRAYS]
         self.state.update(zip(handles, handles, strict=True))
         for handle in handles:
             state = self.state[handle]
             for reader in [reader for reader, slot in self._readers(handle, 0) if slot == 0]:
                 self.handle[reader] = handle
-                (self.filling if types[reader].startswith(_FILLING) else self.other)[state].append(reader)
-                if types[reader] in _ARRAY_GRADIENT:
+                (self.filling if types[reader] in STEP_STATE_WRITES else self.other)[state].append(reader)
+                if types[reader] in TENSOR_ARRAY_GRADIENTS:
                     source = self.index.nodes[reader].attr["source"].s
                     self.state[reader] = gradients.setdefault((state, source), reader)
                     handles.append(reader)
@@ -251,7 +254,7 @@ class _Flow:
             if not found.isdisjoint(self.other[state]):
                 found.update(self.filling[state])
             given = self.index.input_lists[handle]
-            found.update(op for op in given if self.index.types[op] == "Const" and op not in self.owner)
+            found.update(op for op in given if self.index.types[op] in CONSTANTS and op not in self.owner)
             found.add(handle)
 
     def _readers(self, op: int, port: int) -> Iterator[Tensor]:
@@ -265,7 +268,7 @@ class _Flow:
                 for slot, source in enumerate(self.index.input_lists[reader]):
                     if source != at or (given >= 0 and self.index.ports[start + slot] != given):
                         continue
-                    if self.index.types[reader] not in _PASSING:
+                    if self.index.types[reader] not in V1_FORWARDING:
                         yield reader, slot
                     elif (slot == 0 or self.index.types[reader] in MERGE) and reader not in seen:
                         seen.add(reader)
@@ -277,7 +280,7 @@ class _Flow:
         entering = block.enters if isinstance(block, Loop) else block.switches
         starts = [index.inputs.start[op] for op in entering if index.input_lists[op]]
         given = {(int(index.inputs.values[s]), int(index.ports[s])): None for s in starts}
-        inputs = [self._tensor(*t) for t in given if t[0] not in block.ops and index.types[t[0]] != "Const"]
+        inputs = [self._tensor(*t) for t in given if t[0] not in block.ops and index.types[t[0]] not in CONSTANTS]
         read = [op for op in _leaving(block) if index.consumer_lists[op]]
         outputs = [self._tensor(op, 0) for op in read or _leaving(block)]
         kind = "loop" if isinstance(block, Loop) else "conditional"

@@ -11,19 +11,17 @@ import numpy as np
 from tfgraphwidget.graph import control_flow, selectors
 from tfgraphwidget.graph.attributes import attribute_text
 from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOOPS
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import HANDLES, is_placeholder
-
-_WHILE = frozenset({"While", "StatelessWhile"})
+from tfgraphwidget.graph.variables import is_placeholder
 
 
 def _loop(index: GraphIndex) -> Mask:
-    held = of_type(index, _WHILE.__contains__)
+    held = of_type(index, WHILE_LOOPS.__contains__)
     if V1_LOOPS.isdisjoint(index.kinds[0]):
         return held
     return held | mask_of(index, {op for loop in control_flow.loops(index) for op in loop.ops})
@@ -46,7 +44,7 @@ def _stateful(index: GraphIndex) -> Mask:
 TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
     "variable": lambda index: of_type(index, HANDLES.__contains__),
     "trainable": lambda index: selectors.trainable(index).mask,
-    "constant": lambda index: of_type(index, "Const".__eq__),
+    "constant": lambda index: of_type(index, CONSTANTS.__contains__),
     "input": lambda index: of_type(index, is_placeholder),
     "loop": _loop,
     "door": _door,

@@ -16,11 +16,17 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.graph.cached_per_index import remembered
-from tfgraphwidget.graph.control_flow_contexts import ENTER, MERGE, SWITCH
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
+    CONSTANTS,
+    HANDLES,
+    STATE_FORWARDING,
+    TEMPORARY_VARIABLES,
+    VARIABLE_ASSEMBLY,
+    VARIABLE_READS,
+)
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import HANDLES
 
 _KEY, _TEMPORARY = "shared_name", "var_name"
 # They hold state and have no key: TensorFlow makes a new one whenever they run.
@@ -41,14 +47,8 @@ _KINDS = tuple(
         ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
     )
 )
-_TEMPORARIES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
-_READING = frozenset({"Identity", "ReadVariableOp"})  # they hand the value of a variable on as it is
-# They make one value of the slices of a partitioned variable; a layer of mixed precision casts what it reads.
-_SHAPING = frozenset({"Cast", "Concat", "ConcatV2"})
-# They hand on what they read: a handle, or the value of a reference variable; a lock stands for its mutex.
-_HAND_ON = ENTER | SWITCH | MERGE | {"Identity", "RefIdentity", "MutexLock"}
 
 
 @lru_cache(4096)
@@ -149,7 +149,7 @@ def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: 
         if not seen[at]:
             seen[at] = True
             found[at] = holds[at]
-            if index.types[at] in _HAND_ON or (values and (_reads(index, at) or is_reference(index, at))):
+            if index.types[at] in STATE_FORWARDING or (values and (_reads(index, at) or is_reference(index, at))):
                 stack += index.input_lists[at]
     return found
 
@@ -157,10 +157,10 @@ def held_by(index: GraphIndex, ops: Mask, given: Mask | None = None, *, values: 
 def _reads(index: GraphIndex, op: int) -> bool:
     """Whether an op hands on the value of a variable: as it is, in another dtype, or put together of its slices."""
     kind = index.types[op]
-    if kind not in _SHAPING:
-        return kind in _READING
-    of = (at for at in index.input_lists[op] if index.types[at] != "Const")
-    return kind == "Cast" or all(index.types[at] in _READING or index.types[at] in HANDLES for at in of)
+    if kind not in VARIABLE_ASSEMBLY:
+        return kind in VARIABLE_READS
+    of = (at for at in index.input_lists[op] if index.types[at] not in CONSTANTS)
+    return kind == "Cast" or all(index.types[at] in VARIABLE_READS or index.types[at] in HANDLES for at in of)
 
 
 def is_reference(index: GraphIndex, op: int) -> bool:
@@ -193,7 +193,7 @@ def with_state(index: GraphIndex, ops: Collection[int], given: Collection[int] =
     while stack:
         at = stack.pop()
         found.add(at)
-        found.update(i for i in index.input_lists[at] if types[i] == "Const" and types[at] in _SHAPING)
+        found.update(i for i in index.input_lists[at] if types[i] in CONSTANTS and types[at] in VARIABLE_ASSEMBLY)
         new = behind.intersection(index.consumer_lists[at]) - done
         done |= new
         stack += new
@@ -207,7 +207,7 @@ def users(index: GraphIndex, handle: int) -> list[int]:
         for reader in index.consumer_lists[stack.pop()]:
             if reader not in found:
                 found.add(reader)
-                if index.types[reader] in _HAND_ON:
+                if index.types[reader] in STATE_FORWARDING:
                     stack.append(reader)
     return sorted(found)
 
@@ -220,7 +220,7 @@ def new_keys(index: GraphIndex, chosen: Iterable[int], into: str, taken: Collect
     """
     named, among = _shared_names(index), mask_of(index, chosen)
     old = dict.fromkeys(named[i] for i in np.flatnonzero(among & keyed(index)).tolist() if named[i])
-    temporary = np.flatnonzero(among & of_type(index, _TEMPORARIES.__contains__)).tolist()
+    temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
     old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
     used = {*used_keys(index), *taken} if old else set()

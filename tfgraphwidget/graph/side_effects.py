@@ -11,10 +11,10 @@ import numpy as np
 from tfgraphwidget.graph.cached_per_index import remembered
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import DT_RESOURCE
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 
-_RESOURCE = 20  # DataType DT_RESOURCE
 # TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
 # one step (stacks, TensorArrays), or describes a dataset.
 _LOOKS = re.compile(
@@ -100,8 +100,8 @@ class _Effects:
                 return bool(definition is None or definition.is_stateful), ()
         if definition is None or _LOOKS.fullmatch(op_type):
             return False, ()
-        refers = [bool(arg.is_ref or arg.type == _RESOURCE) for arg in definition.input_arg]
-        handle = [arg.is_ref or arg.type == _RESOURCE for arg in definition.output_arg[:1]]
+        refers = [bool(arg.is_ref or arg.type == DT_RESOURCE) for arg in definition.input_arg]
+        handle = [arg.is_ref or arg.type == DT_RESOURCE for arg in definition.output_arg[:1]]
         if any(handle) and not any(refers):
             return False, ()
         writes = any(arg.is_ref for arg in definition.input_arg)

@@ -16,13 +16,13 @@ import numpy as np
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow import control_flow
-from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import Filling, computed_from_outside, from_outside
+from tfgraphwidget.graph.op_types import ENTER, EXIT, HANDLES
 from tfgraphwidget.graph.resources import by_key, held_by, is_reference, key_of, keyed, of_type
 from tfgraphwidget.graph.side_effects import writes
-from tfgraphwidget.graph.variables import HANDLES, definitions, is_placeholder, own_ops
+from tfgraphwidget.graph.variables import definitions, is_placeholder, own_ops
 from tfgraphwidget.naming import split_tensor
 
 _REGULARIZATION, _UPDATES = "regularization_losses", "update_ops"

@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.op_types import (
+    ASSIGNS,
+    HANDLES,
+    IS_INITIALIZED,
+    PLACEHOLDERS,
+    RESOURCE_HANDLES,
+    VARIABLE_READS,
+)
 from tfgraphwidget.naming import split_tensor
 
-REF_HANDLES = frozenset({"Variable", "VariableV2"})
-RESOURCE_HANDLES = frozenset({"VarHandleOp"})
-HANDLES = REF_HANDLES | RESOURCE_HANDLES
-_ASSIGN = frozenset({"Assign", "AssignVariableOp"})
-_READ = frozenset({"Identity", "ReadVariableOp"})
-_IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
 STATE_KEY = "shared_name"
 
 
@@ -42,7 +44,7 @@ def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
         own = [i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")]
         return own[0] if own else None
 
-    assign, read = pick(_ASSIGN), pick(_READ)
+    assign, read = pick(ASSIGNS), pick(VARIABLE_READS)
     if assign is not None and len(index.input_lists[assign]) < 2:
         assign = None  # of a damaged file
     if read is None:
@@ -76,7 +78,7 @@ def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
             found.add(at)
             at = index.input_lists[at][0] if index.input_lists[at] else handle
     for i in index.consumer_lists[handle]:
-        if index.types[i] in _IS_INITIALIZED and index.names[i].startswith(f"{variable.handle}/"):
+        if index.types[i] in IS_INITIALIZED and index.names[i].startswith(f"{variable.handle}/"):
             found.add(i)
     return found
 
@@ -96,7 +98,7 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 def is_placeholder(op_type: str) -> bool:
     """Whether ops of this type are fed, with a default or without."""
-    return op_type.startswith("Placeholder")
+    return op_type in PLACEHOLDERS
 
 
 def has_state(node: Any) -> bool:

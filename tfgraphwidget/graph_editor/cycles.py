@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from tfgraphwidget.graph.control_flow_contexts import MERGE, NEXT
+from tfgraphwidget.graph.op_types import MERGE, NEXT
 from tfgraphwidget.runtime.live.edit_record import record_of
 
 Edge = tuple[Any, Any]

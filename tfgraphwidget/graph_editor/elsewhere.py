@@ -18,8 +18,9 @@ from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph.index import Member
 from tfgraphwidget.graph.initializers import Filling
 from tfgraphwidget.graph.loop_closure import all_of
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
 from tfgraphwidget.graph.resources import keyed
-from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
+from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
@@ -214,7 +215,7 @@ class _Copying:
             return None
         original = self.source.get_operation_by_name(name)
         same = found.type == original.type
-        if same and found.type == "Const":
+        if same and found.type in CONSTANTS:
             same = found.node_def.attr["value"] == original.node_def.attr["value"]
         if not same:
             raise ValueError(

@@ -136,8 +136,8 @@ def value_of(obj: Any) -> Any:
 
 def reads_of(variable: Any) -> list[Any]:
     """The tensors that are read from a variable, each its whole value."""
-    kinds = ("ReadVariableOp",) if as_tensor(variable).dtype == tf.resource else ("Identity",)
-    return [op.outputs[0] for op in as_tensor(variable).consumers() if op.type in kinds]
+    kind = "ReadVariableOp" if as_tensor(variable).dtype == tf.resource else "Identity"
+    return [op.outputs[0] for op in as_tensor(variable).consumers() if op.type == kind]
 
 
 def check_reads(variables: Iterable[Any], ops: Collection[Any]) -> None:

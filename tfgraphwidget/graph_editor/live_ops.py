@@ -11,16 +11,14 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, NEXT
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.loop_closure import all_of
+from tfgraphwidget.graph.op_types import EXIT, V1_LOOPS
 from tfgraphwidget.runtime.live.edit_record import noting
 from tfgraphwidget.runtime.live.patch_application import check_open, collections_of, hide_failed, made_with, put_back
 from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.sandbox.preflight import prove
 from tfgraphwidget.sources import GraphBody
-
-_LOOPS = ENTER | EXIT | NEXT | {"LoopCond"}
 
 
 def read(graph: Any) -> GraphIndex:
@@ -63,7 +61,7 @@ def with_whole_loops(ops: list[Any], replaced: Iterable[Any]) -> list[Any]:
     Raises:
         ValueError: A replaced tensor lies inside such a loop.
     """
-    if _LOOPS.isdisjoint(op.type for op in ops):
+    if V1_LOOPS.isdisjoint(op.type for op in ops):
         return ops
     index = read(ops[0].graph)
     grown = all_of(index, [index.ids[op.name] for op in ops])

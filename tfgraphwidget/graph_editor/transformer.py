@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.graph.edges import no_collections
+from tfgraphwidget.graph.op_types import ENTER, MERGE
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
     assign_renamed_collections_handler,
@@ -173,9 +174,9 @@ class Transformer(Checked, refusal=TypeError):
             info.inputs[t] = self._from_outside(info, t)
             return info.inputs[t]
         # Only loops read what is made later. TensorFlow infers a loop's shapes from what enters it.
-        if consumer_op.type in {"Merge", "RefMerge"} and consumer_op.inputs[0] is not t:
+        if consumer_op.type in MERGE and consumer_op.inputs[0] is not t:
             for_now = self._transformed_t(info, consumer_op.inputs[0], consumer_op)
-        elif t.op.type in {"Enter", "RefEnter"}:
+        elif t.op.type in ENTER:
             for_now = self._transformed_t(info, t.op.inputs[0], consumer_op)
         else:
             with info.graph_.as_default(), tf.control_dependencies(None):

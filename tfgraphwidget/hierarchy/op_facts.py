@@ -15,7 +15,15 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.op_types import (
+    ARGUMENTS,
+    CHECKPOINT_OPS,
+    CONSTANT_LIKE,
+    DT_RESOURCE,
+    HANDLES,
+    RESOURCE_READS,
+    VARIABLE_READS,
+)
 
 # Families of op types: what decides a box's colour.
 
@@ -31,12 +39,6 @@ FAMILIES = (
     "shape",
     "control",
     "state",
-)
-# Ops that write or read checkpoints: a scope with one of them, and without computation, is bookkeeping.
-CHECKPOINT = frozenset({"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"})
-# The op that makes a layer of a network.
-KERNELS = frozenset(
-    {"Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "MatMul", "BatchMatMulV2", "Einsum", "Conv"}
 )
 
 # The first family whose pattern matches a whole op type wins, so the narrow ones come first.
@@ -89,10 +91,6 @@ STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "contro
 # What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
 # reading of one of them, a variable that a function has captured.
 NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
-_CONSTANTS = frozenset({"Const", "HostConst", "GuaranteeConst", "ImmutableConst"})
-_ARGUMENTS = frozenset({"Placeholder", "_Arg"})
-_VARIABLE_READERS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
-_DT_RESOURCE = 20
 _cache: WeakKeyDictionary[GraphIndex, Facts] = WeakKeyDictionary()
 
 
@@ -150,7 +148,7 @@ def _reckon(index: GraphIndex) -> Facts:
     tree = index.scopes
     names, codes = index.kinds
     family = families(names)[codes] if names else np.zeros(0, dtype=np.uint8)
-    handle, checkpoint = of_types(index, HANDLES), of_types(index, CHECKPOINT)
+    handle, checkpoint = of_types(index, HANDLES), of_types(index, CHECKPOINT_OPS)
     computing = np.isin(family, COMPUTING)
     saver = savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
     captured = _captured(index)
@@ -171,21 +169,21 @@ def _reckon(index: GraphIndex) -> Facts:
 def _captured(index: GraphIndex) -> Mask:
     """Arguments of a function that are variables of the graph around it: resources that are read as variables are."""
     captured = np.zeros(len(index), dtype=bool)
-    reads = of_types(index, _VARIABLE_READERS)
-    for op in np.flatnonzero(of_types(index, _ARGUMENTS)).tolist():
+    reads = of_types(index, RESOURCE_READS)
+    for op in np.flatnonzero(of_types(index, ARGUMENTS)).tolist():
         attributes = index.nodes[op].attr
         dtype = next((attributes[key].type for key in ("dtype", "T") if key in attributes), 0)
-        captured[op] = dtype == _DT_RESOURCE and reads[index.consumer_lists[op]].any()
+        captured[op] = dtype == DT_RESOURCE and reads[index.consumer_lists[op]].any()
     return captured
 
 
 def _auxiliary(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
-    aux = np.select([of_types(index, _CONSTANTS), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE).astype(
-        np.uint8
-    )
+    aux = np.select(
+        [of_types(index, CONSTANT_LIKE), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE
+    ).astype(np.uint8)
     start = index.inputs.start
     single = np.diff(start) == 1
-    plain = np.flatnonzero(single & of_types(index, frozenset({"ReadVariableOp", "Identity"})))
+    plain = np.flatnonzero(single & of_types(index, VARIABLE_READS))
     plain = plain[aux[index.inputs.values[start[plain]]] > NONE]
     # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same beside a constant.
     reads = [op for op in plain.tolist() if index.types[op] != "Identity" or index.names[op].endswith("/read")]

@@ -10,12 +10,12 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import NEXT
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.hierarchy.structural_hash import Siblings
 
 Things = npt.NDArray[np.int64]
 Lines = tuple[Things, Things]  # source, target
-_NEXT = frozenset({"NextIteration", "RefNextIteration"})
 
 
 def flow(index: GraphIndex, fed: Mask, edges: Siblings) -> Lines:
@@ -24,7 +24,7 @@ def flow(index: GraphIndex, fed: Mask, edges: Siblings) -> Lines:
     Without a loop's way back, what is in a loop is in order too.
     """
     count = len(edges.around)
-    flows = fed[edges.source] & ~of_types(index, _NEXT)[edges.op]
+    flows = fed[edges.source] & ~of_types(index, NEXT)[edges.op]
     pairs = np.unique(edges.source[flows].astype(np.int64) * count + edges.target[flows])
     return pairs // count, pairs % count
 

@@ -17,6 +17,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import depth_first_order
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ZEROS
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask, downstream, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
 from tfgraphwidget.naming import last_part
@@ -30,7 +31,6 @@ from tfgraphwidget.naming import last_part
 
 # Tapes make zeros for outputs that have no gradient, and often nobody reads them.
 _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
-_BLANK = frozenset({"Const", "Fill", "ZerosLike"})
 
 
 def underway(index: GraphIndex, known: Facts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
@@ -50,7 +50,7 @@ def _blank(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
     """Zeros that nobody reads, made among the gradients."""
     unread = (np.diff(index.consumers.start) == 0) & (np.diff(index.control_consumers.start) == 0)
     unread[: seeds[0]] = unread[seeds[-1] :] = False
-    ops = np.flatnonzero(unread & of_types(index, _BLANK))
+    ops = np.flatnonzero(unread & of_types(index, ZEROS))
     blank = np.zeros(len(index), dtype=bool)
     blank[[op for op in ops.tolist() if _ZEROS.fullmatch(last_part(index.names[op]))]] = True
     return blank

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import ScopeTree
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, KERNELS, Facts, Ints, Mask, inside, of_types, savers
+from tfgraphwidget.graph.op_types import LAYER_KERNELS
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, Facts, Ints, Mask, inside, of_types, savers
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
@@ -244,7 +245,7 @@ def summed(index: GraphIndex, known: Facts, outline: Outline) -> Sums:
 
 def _family(index: GraphIndex, known: Facts, outline: Outline) -> npt.NDArray[np.uint8]:
     start, stop, order = outline.intervals
-    kernels = outline.count(of_types(index, KERNELS) & known.fed)
+    kernels = outline.count(of_types(index, LAYER_KERNELS) & known.fed)
     chief = np.full(len(outline), -1, dtype=np.int32)
     scopes = len(index.scopes.names)
     chief[:scopes] = [index.ids.get(name, -1) for name in outline.names[:scopes]]

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import HANDLE_DTYPES, MERGE, NEXT
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.visible.badges import times
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-_NEXT, _MERGE = frozenset({"NextIteration", "RefNextIteration"}), frozenset({"Merge", "RefMerge"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_o
     reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
     source, target = item_of_op[producer], item_of_op[reader]
     apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
-    back = of_types(index, _NEXT)[producer[apart]] & of_types(index, _MERGE)[reader[apart]]
+    back = of_types(index, NEXT)[producer[apart]] & of_types(index, MERGE)[reader[apart]]
     found = Pairs(source[apart], target[apart], producer[apart], port[apart], back)
     tensor = found.op.astype(np.int64) * (int(port.max(initial=0)) + 1) + found.port
     return found.rows(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
@@ -207,7 +207,7 @@ def sizes(index: GraphIndex, lines: Lines) -> tuple[npt.NDArray[np.float32], Seq
 def _size(index: GraphIndex, op: int, port: int) -> tuple[float, str]:
     shape, dtypes = index.shape(op, port), index.dtypes(op)
     dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
-    if shape is None or dtype in ("resource", "variant"):
+    if shape is None or dtype in HANDLE_DTYPES:
         return 0.0, ""
     label = times(shape) + (f" {dtype}" if dtype not in ("", "float32") else "")
     return float(math.prod(size or 1 for size in shape) * _SIZES.get(dtype, 0)), label

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import DRAWN_AS_LOOPS, LOOP_CONDITION
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.default_expansion import default_open
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Facts, Ints, Mask, facts, of_types
@@ -42,7 +43,6 @@ KINDS = ("op", "closed scope", "open scope", "badge")
 OP, CLOSED, OPEN, BADGE = range(4)
 _MANY_PLACES = 3
 _CONTROL, _VARIABLE = FAMILIES.index("control"), FAMILIES.index("variable")
-_WHILE, _LOOP_COND = frozenset({"While", "StatelessWhile", "_While"}), frozenset({"LoopCond"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +227,8 @@ def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.
 
 def _loops(index: GraphIndex, boxes: Rows) -> Mask:
     """Which items are while loops: such an op, or the innermost box that holds a LoopCond."""
-    loop: Mask = boxes.each(of_types(index, _WHILE), np.zeros(int(boxes.node.max()) + 1)) > 0
-    item = boxes.item[of_types(index, _LOOP_COND)]
+    loop: Mask = boxes.each(of_types(index, DRAWN_AS_LOOPS), np.zeros(int(boxes.node.max()) + 1)) > 0
+    item = boxes.item[of_types(index, LOOP_CONDITION)]
     loop[np.where(boxes.op[item] >= 0, boxes.parent[item], item)] = True
     loop[0] = False
     return loop

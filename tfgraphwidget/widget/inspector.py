@@ -11,7 +11,7 @@ from tfgraphwidget.edits.signature_tracking import ends_now
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.called_functions import Door
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.measure.probe import Stats
@@ -119,7 +119,7 @@ class Inspector:
         if op is None and fixed is None:
             return None, ""
         try:
-            if op is None or index.types[op] in current_values.CONSTANTS:
+            if op is None or index.types[op] in CONSTANTS:
                 dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
             else:
                 dtype, value = current_values.variable(place, index, op, self._original_name(index.names[op]))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT
 from tfgraphwidget.graph.endpoints import check_ports, pairs
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ENTER, EXIT
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.traversal import ANY_PORT

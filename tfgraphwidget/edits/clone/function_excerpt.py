@@ -20,12 +20,10 @@ from tfgraphwidget.graph.control_flow import inside_control_flow
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.traversal import ANY_PORT
-from tfgraphwidget.graph.variables import HANDLES
 
 Tensor = tuple[int, int]
-# What stands for a value that a caller gives; one with a default is computed like any other op.
-_OPEN = frozenset({"Placeholder", "PlaceholderV2"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +107,7 @@ def _standing_alone(index: GraphIndex, roots: list[int], cut: list[Tensor], kept
     # Of an op with one tensor, which is given, nothing is left to wait for.
     stop = [(op, ANY_PORT if len(index.dtypes(op)) == 1 else port) for op, port in cut]
     given = traversal.mask_of(index, [op for op, port in stop if port == ANY_PORT])
-    is_open = np.isin(np.arange(len(index)), [i for i, kind in enumerate(index.types) if kind in _OPEN])
+    is_open = np.isin(np.arange(len(index)), [i for i, kind in enumerate(index.types) if kind in REQUIRED_PLACEHOLDERS])
     is_open &= ~kept
     read = traversal.backward(index, roots, stop=stop, controls=False) & ~given
     if (read & is_open).any():

@@ -11,11 +11,10 @@ import numpy as np
 from tfgraphwidget.edits.clone.node_copier import refer
 from tfgraphwidget.graph.called_functions import calls, doors
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import FUNCTIONAL_CONTROL_FLOW
 from tfgraphwidget.graph.resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
 from tfgraphwidget.naming import free_name
-
-_V2 = frozenset({"While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase"})
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def _branches(index: GraphIndex, nodes: Iterable[Any]) -> list[str]:
     stack = list(nodes)
     while stack:
         node = stack.pop()
-        for door in doors(node, index.functions) if node.op in _V2 else ():
+        for door in doors(node, index.functions) if node.op in FUNCTIONAL_CONTROL_FLOW else ():
             if door.function not in found:
                 found[door.function] = None
                 stack += index.beside.function(door.function).node_def

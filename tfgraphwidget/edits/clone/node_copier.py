@@ -18,6 +18,7 @@ from google.protobuf import message_factory
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.op_types import CONSTANTS, TAGGED_SUMMARIES
 from tfgraphwidget.graph.resources import shared_name
 from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.graph.variables import STATE_KEY
@@ -52,9 +53,6 @@ _COLOCATE = b"loc:@"
 _NAMING = frozenset({"_class", STATE_KEY, "var_name", "frame_name", KEY})
 # Collections that TensorFlow wants one member in.
 ONE_OF_A_KIND = frozenset({"global_step"})
-_TAGGED = frozenset(
-    {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
-)
 
 
 @dataclass
@@ -313,8 +311,8 @@ def _retag(copies: list[Any], into: str) -> None:
     """Put the copies' scope before the tags of copied summaries, which are constants; two would be one series."""
     if not into:
         return
-    read = {node.input[0] for node in copies if node.op in _TAGGED and node.input}
+    read = {node.input[0] for node in copies if node.op in TAGGED_SUMMARIES and node.input}
     for node in copies if read else ():
-        if node.name in read and node.op == "Const":
+        if node.name in read and node.op in CONSTANTS:
             tags = node.attr["value"].tensor.string_val
             tags[:] = [f"{into}/".encode() + tag for tag in tags]

@@ -12,13 +12,12 @@ from hashlib import sha256
 from math import prod
 from typing import Any
 
+from tfgraphwidget.graph.op_types import CONSTANTS, SEED_FORWARDING
 from tfgraphwidget.naming import split_input
 
 _ATTRIBUTES = ("seed", "seed2")
 _BITS = 31  # seeds are signed, and some ops take 32 bits of them
 _BYTES = {3: 4, 9: 8}  # of the DataTypes that a seed may have: int32, int64
-# What tf.data puts between its seeds and who reads them: 0 and 0 become another pair.
-_HANDS_ON = frozenset({"Identity", "Select", "SelectV2", "Equal", "LogicalAnd", "Cast", "Pack", "ConcatV2"})
 # The inputs that are seeds (test_tensorflow_facts.py::test_the_inputs_that_are_seeds).
 SEED_INPUTS = {
     "AnonymousRandomSeedGenerator": (0, 1),
@@ -82,7 +81,7 @@ def _seed_constants(nodes: Sequence[Any]) -> Iterable[Any]:
             if text[:1] != "^":
                 uses[split_input(text)[0]].append((node, slot))
     for node in nodes:
-        if node.op == "Const" and uses[node.name] and _only_seeds(uses, node.name):
+        if node.op in CONSTANTS and uses[node.name] and _only_seeds(uses, node.name):
             yield node
 
 
@@ -90,7 +89,7 @@ def _only_seeds(uses: defaultdict[str, list[tuple[Any, int]]], name: str) -> boo
     stack, used = list(uses[name]), False
     while stack:
         node, slot = stack.pop()
-        if node.op in _HANDS_ON:
+        if node.op in SEED_FORWARDING:
             stack += uses[node.name]
         elif slot not in SEED_INPUTS.get(node.op, ()):
             return False

@@ -15,8 +15,9 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.boundary import left_out, needed
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
 from tfgraphwidget.graph.side_effects import side_effects
-from tfgraphwidget.graph.variables import HANDLES, definitions, handles, is_placeholder, own_ops
+from tfgraphwidget.graph.variables import definitions, handles, is_placeholder, own_ops
 from tfgraphwidget.naming import colocated_with, listed
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -134,7 +135,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())
         is_end = not readers or (readers & slopes and all(aside[reader] for reader in readers))
-        if is_end and index.types[i] not in ("Const", "NoOp") and index.dtypes(i) and _is_computed(index, i):
+        if is_end and index.types[i] not in CONSTANTS and index.dtypes(i) and _is_computed(index, i):
             found.append(index.names[i])
     if not found:
         raise GraphEditError("Nothing here looks like a result; say what is one: outputs=['logits:0'].")

@@ -19,10 +19,8 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-
-_FUSED = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
-_WEIGHTED = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
 
 Array = np.ndarray[Any, Any]
 Tensor = tuple[int, int]
@@ -93,7 +91,7 @@ class _Folding:
     def of(self, op: int) -> _Fold | None:
         """The normalisation that an op is, or ends; None."""
         kind = self.index.types[op]
-        if kind not in _FUSED and kind != "Mul":
+        if kind not in FUSED_BATCH_NORMS and kind != "Mul":
             return None
         ends = self._inputs(op)
         fixed = [self.constants[end[0]] for end in ends]
@@ -131,7 +129,7 @@ class _Folding:
         if index.types[end[0]] == "BiasAdd" and self._only(end[0], op) and self.constants[self._inputs(end[0])[1][0]]:
             bias, (end, added), op = end[0], self._inputs(end[0])[:2], end[0]
         weighted = end[0]
-        if index.types[weighted] not in _WEIGHTED or not self._only(weighted, op):
+        if index.types[weighted] not in FOLDABLE_LAYERS or not self._only(weighted, op):
             return None
         weights = self._inputs(weighted)[1]
         if not self.constants[weights[0]]:
@@ -169,7 +167,7 @@ def _constants(index: GraphIndex) -> Mask:
     sources = []
     for i in range(len(index)):
         told = definition(index.types[i])
-        is_open = index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] != "Const"
+        is_open = index.inputs.start[i] == index.inputs.start[i + 1] and index.types[i] not in CONSTANTS
         if is_open or told is None or told.is_stateful:
             sources.append(i)
     return ~traversal.forward(index, sources)

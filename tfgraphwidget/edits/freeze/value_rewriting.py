@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.op_types import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
 
-_RESOURCE, _BOOL, _INT32 = 20, 10, 3  # TensorFlow's DataType
-_PLAIN = {f"Ref{kind}": kind for kind in ("Identity", "Switch", "Merge", "Enter", "Exit", "NextIteration")}
+_BOOL, _INT32 = 10, 3  # TensorFlow's DataType
+_PLAIN = {kind: kind.removeprefix("Ref") for kind in V1_FORWARDING if kind.startswith("Ref")}
 _ONE = frozenset(_PLAIN.values())
 _UPDATES = re.compile(
     r"Assign\w*VariableOp|DestroyResourceOp|Resource(Sparse)?Apply\w+|Resource\w*Scatter\w+|ResourceCountUpTo"
@@ -70,7 +71,7 @@ def handed_on(node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
         return {}
     one = given[0] if kind == "Switch" else next(iter(given.values()))
     # A plain Identity of a reference gives a value: only resources are handed on by plain ops.
-    refers = node.op in _PLAIN or node.attr["T"].type == _RESOURCE
+    refers = node.op in _PLAIN or node.attr["T"].type == DT_RESOURCE
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
@@ -79,12 +80,12 @@ def knows(node: Any, given: Mapping[int, Value], definition: Any) -> bool:
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
     arguments = [_argument(definition, node, slot) for slot in given]
-    return all(arg is not None and not arg.is_ref and _dtype(arg, node) != _RESOURCE for arg in arguments)
+    return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
 
 
 def _dtype(arg: Any, node: Any) -> int:
     if arg.type_list_attr:
-        return _RESOURCE if _RESOURCE in node.attr[arg.type_list_attr].list.type else 0
+        return DT_RESOURCE if DT_RESOURCE in node.attr[arg.type_list_attr].list.type else 0
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
@@ -180,8 +181,7 @@ _REWRITES: Mapping[str, Callable[[Any, Value, Naming], list[Any]]] = {
 
 
 # What ops that become others call their output in the body of a function; that of the new ones is "output".
-_CHECKS = ("VarIsInitializedOp", "IsVariableInitialized")
-_OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(_CHECKS, "is_initialized")}
+_OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(IS_INITIALIZED, "is_initialized")}
 
 
 class Calls(Protocol):
@@ -242,7 +242,7 @@ class Rewriting:
         changed = frozenset(value.variable for value in updated(node, given, self.calls.definition(node.op)))
         if changed:
             self._updates[node.name] = changed
-        elif not handed_on(node, given) and node.op not in (*_CHECKS, "VariableShape"):
+        elif not handed_on(node, given) and node.op not in (*IS_INITIALIZED, "VariableShape"):
             self._reads[node.name] = frozenset(value.variable for value in given.values())
 
     def updating(self) -> set[str]:

@@ -18,21 +18,28 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.boundary import needed, unused
 from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.control_flow_contexts import V1_LOOPS
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
+    BRANCHES,
+    ENTER,
+    FUNCTION_CALLS,
+    HANDLE_DTYPES,
+    HANDLES,
+    REQUIRED_PLACEHOLDERS,
+    SWITCH,
+    V1_LOOPS,
+    WHILE_LOOPS,
+)
 from tfgraphwidget.graph.resources import keyed, of_type, resources
 from tfgraphwidget.graph.traversal import ANY_PORT
-from tfgraphwidget.graph.variables import HANDLES
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 
 # Functions that take values where they took references to variables, and the calls of them.
 
 Given = Mapping[int, Value]
-_FIRST = {"PartitionedCall": 0, "StatefulPartitionedCall": 0, "While": 0, "StatelessWhile": 0}
-_FIRST |= {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}  # what decides is no argument
-_LOOPS = frozenset({"While", "StatelessWhile"})
+_FIRST = dict.fromkeys(FUNCTION_CALLS | WHILE_LOOPS, 0) | dict.fromkeys(BRANCHES, 1)  # what decides is no argument
 _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
 
@@ -90,7 +97,7 @@ class Functions:
         specials = self._called(node, given).values()
         updates = frozenset().union(*(special.updates for special in specials))
         reads = frozenset().union(*(special.reads for special in specials))
-        if node.op in _LOOPS and updates & reads:
+        if node.op in WHILE_LOOPS and updates & reads:
             held = min(updates & reads)
             raise GraphEditError(
                 f"Loop {node.name!r} reads variable {held!r} and updates it, which a constant cannot follow; choose "
@@ -112,11 +119,11 @@ class Functions:
         for value in node.attr.values():
             for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
                 function.name = called[function.name].name if function.name in called else function.name
-        types, shapes = "T" if node.op in _LOOPS else "Tin", node.attr["output_shapes"].list.shape
+        types, shapes = "T" if node.op in WHILE_LOOPS else "Tin", node.attr["output_shapes"].list.shape
         for slot, value in given.items():
             node.attr[types].list.type[slot - first] = value.dtype
         for port, value in gives.items():
-            node.attr["T" if node.op in _LOOPS else "Tout"].list.type[port] = value.dtype
+            node.attr["T" if node.op in WHILE_LOOPS else "Tout"].list.type[port] = value.dtype
             if port < len(shapes):
                 shapes[port].CopyFrom(value.shape)
         if not len(shapes):
@@ -127,7 +134,7 @@ class Functions:
         """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
         conditions = {door.function for door in doors(node, self.index.functions) if door.label == "cond"}
         ports = [set(special.gives) for name, special in called.items() if name not in conditions]
-        if any(held != set(gives) for held in ports) or (node.op in _LOOPS and set(gives) != set(given)):
+        if any(held != set(gives) for held in ports) or (node.op in WHILE_LOOPS and set(gives) != set(given)):
             raise GraphEditError(
                 f"Op {node.name!r} ({node.op}) hands on a variable in one case and something else in another, so what "
                 "it gives cannot be a constant's value; choose outputs that do not need it.",
@@ -203,7 +210,7 @@ class _InBody:
     """How the body of a function names things."""
 
     def __init__(self, body: Any, index: GraphIndex) -> None:
-        self.framed = any(node.op == "Enter" for node in body.node_def)
+        self.framed = any(node.op in ENTER for node in body.node_def)
         self._index = index
         self._taken = {node.name.lower() for node in body.node_def}
         self._arguments = {arg.name for arg in body.signature.input_arg}
@@ -212,7 +219,7 @@ class _InBody:
         """How others read an output of an op that hands on what it reads, or of a Const."""
         if node.op in self._index.functions:
             return f"{node.name}:{self._index.beside.function(node.op).signature.output_arg[port].name}:0"
-        if node.op in ("Switch", "RefSwitch"):
+        if node.op in SWITCH:
             return f"{node.name}:{('output_false', 'output_true')[port]}:0"
         return f"{node.name}:output:{port}"
 
@@ -301,7 +308,7 @@ def _entering(
             op = index.ids.get(name, -1)
             if port < 0 or ((op, port) not in cut and (op, ANY_PORT) not in cut):
                 continue
-            if (op, port) not in found and index.types[op] == "Placeholder":
+            if (op, port) not in found and index.types[op] in REQUIRED_PLACEHOLDERS:
                 found[op, port] = index.nodes[op]
             elif (op, port) not in found:
                 own = port == 0 and name not in there
@@ -314,7 +321,7 @@ def _entering(
 
 def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
     """A placeholder for an input; GraphEditError for what nobody can feed."""
-    if index.dtypes(op)[port] in ("resource", "variant"):
+    if index.dtypes(op)[port] in HANDLE_DTYPES:
         told = f"{index.names[op]}:{port}"
         raise GraphEditError(f"{told!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]])
     return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")

@@ -14,6 +14,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.op_types import HANDLE_DTYPES
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import as_input
 
@@ -166,7 +167,7 @@ def placeholder(wires: Wires, tensor: Tensor) -> int:
     """
     op, port = tensor
     dtype, told = _base(wires, tensor), wires.told(tensor)
-    if dtype in ("", "resource", "variant"):
+    if not dtype or dtype in HANDLE_DTYPES:
         what = f"a {dtype}, which nobody can feed" if dtype else "of a dtype that nobody tells"
         raise GraphEditError(
             f"{told!r} is {what}, so no placeholder can stand for it; take {wires.name(op)!r} along.", [wires.name(op)]

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.control_flow_contexts import ENTER, EXIT, MERGE, NEXT, SWITCH, Contexts
+from tfgraphwidget.graph.control_flow_contexts import Contexts
 from tfgraphwidget.graph.edges import CONTROL, Mask
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH
 
 Tensor = tuple[int, int]
 
@@ -100,7 +101,7 @@ class Within:
         return self.index.types[tensor[0]] if tensor[0] < len(self.index) else ""
 
     def _decides(self, tensor: Tensor) -> bool:
-        return self._type(tensor) == "LoopCond"
+        return self._type(tensor) in LOOP_CONDITION
 
     def _goes_round(self, tensor: Tensor) -> bool:
         return self._type(tensor) in NEXT
@@ -118,7 +119,7 @@ class Within:
     def _ends_loop(self, op: int) -> bool:
         """Whether an op is a loop's Switch, which hands values on to the body (1) or to an Exit (0)."""
         decides = self.contexts.slot(op, 1) if self.index.types[op] in SWITCH else None
-        return decides is not None and self.index.types[decides[0]] == "LoopCond"
+        return decides is not None and self.index.types[decides[0]] in LOOP_CONDITION
 
     def _phase(self, op: int, place: int, before: list[Tensor], after: list[Tensor]) -> str:
         """Why an op would run in the body of its loop, or with its condition, other than before."""

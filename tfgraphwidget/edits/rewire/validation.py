@@ -17,9 +17,9 @@ from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.control_flow_contexts import MERGE, NEXT, V1_CONTROL_FLOW
 from tfgraphwidget.graph.edges import CONTROL, Csr
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import MERGE, NEXT, V1_CONTROL_FLOW
 from tfgraphwidget.graph.tensors import shape_text
 
 _SHOWN = 8

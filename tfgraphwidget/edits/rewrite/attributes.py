@@ -13,6 +13,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph.op_types import CONSTANTS
 from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 
@@ -275,7 +276,7 @@ class SetConstant:
             raise GraphEditError("The value is no TensorProto yet; hand this command to editor.edit, which makes it.")
         op, port = tensor(index, self.tensor)
         name, kind, leading = index.names[op], index.types[op], Leading(index)
-        if kind == "Const":
+        if kind in CONSTANTS:
             leading.node(op).attr["value"].tensor.CopyFrom(self.proto)
             return Patch(changed=leading.changed("holds that value", name))
         if not is_placeholder(kind):

@@ -10,8 +10,8 @@ from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.control_flow_contexts import MERGE, NEXT, SWITCH
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import LOOP_CONDITION, MERGE, NEXT, SWITCH
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 Tensor = tuple[int, int]
@@ -130,7 +130,7 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
         to = index.types[op]
-        if (kind in NEXT and to in MERGE) or (kind == "LoopCond" and to in SWITCH):
+        if (kind in NEXT and to in MERGE) or (kind in LOOP_CONDITION and to in SWITCH):
             raise GraphEditError(
                 f"{name!r} and {index.names[op]!r} hold a while loop together, and nothing can go between them; edit "
                 "what computes the value before it.",

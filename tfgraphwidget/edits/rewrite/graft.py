@@ -19,13 +19,12 @@ from tfgraphwidget.edits.patch import Change
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.control_flow_contexts import EXIT, SWITCH
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import EXIT, FUNCTION_CALLS, SWITCH
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 _HERE = "here"
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +144,7 @@ def _anchored(index: GraphIndex, nodes: tuple[Any, ...], of: Tensor, into: str) 
     A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
     lets them: constants in a function that is inlined would otherwise run outside.
     """
-    roots = [node for node in nodes if not node.input or node.op in _CALLS]
+    roots = [node for node in nodes if not node.input or node.op in FUNCTION_CALLS]
     if not roots:
         return nodes
     op, port = of

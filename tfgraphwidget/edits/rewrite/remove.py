@@ -16,10 +16,10 @@ from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import control_flow, traversal
-from tfgraphwidget.graph.control_flow_contexts import EXIT
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.initializers import from_outside
+from tfgraphwidget.graph.op_types import EXIT
 from tfgraphwidget.graph.resources import keyed
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.variables import definitions, handles, own_ops

@@ -17,10 +17,9 @@ from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.rewrite.consumers import Leading
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
 from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph.op_types import HANDLES, REF_HANDLES, V1_CONTROL_FLOW
 from tfgraphwidget.graph.resources import keyed, kind_of, shared_name
-from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES
 from tfgraphwidget.naming import (
     as_input,
     did_you_mean,

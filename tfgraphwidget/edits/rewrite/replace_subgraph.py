@@ -18,8 +18,8 @@ from tfgraphwidget.edits.rewrite.insert import whole
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.control_flow_contexts import NEXT
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import NEXT
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.naming import listed

@@ -16,6 +16,7 @@ import numpy as np
 from tfgraphwidget.edits.rewire.edge_moves import Tensor, Wires
 from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import AXIS_CHANGES, CONSTANTS, EQUAL_SIZES, SIZE_FORWARDING, SIZE_VECTORS
 from tfgraphwidget.graph.tensors import Shape
 
 # Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
@@ -24,7 +25,7 @@ from tfgraphwidget.graph.tensors import Shape
 
 _MOST = 64
 _DEEPEST = 20
-_SAME = frozenset({"Identity", "Cast", "Enter", "Snapshot", "StopGradient"})
+_PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is the axis
 
 
 class Entry(NamedTuple):
@@ -39,14 +40,14 @@ def entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Entry] | 
     """The sizes in a vector, or the one that a scalar is; None when nobody knows how many there are."""
     op, _ = tensor
     kind, node = index.types[op], index.nodes[op]
-    if kind == "Const":
+    if kind in CONSTANTS:
         held = held_by(index, node)
         return None if held is None else [Entry(value, op, at) for at, value in enumerate(held)]
     read = Wires(index).inputs(op)
-    if depth < _DEEPEST and kind in _SAME and read:
+    if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
         return entries(index, read[0], depth + 1)
-    if depth < _DEEPEST and kind in ("Pack", "ConcatV2"):
-        parts = [entries(index, one, depth + 1) for one in (read if kind == "Pack" else read[:-1])]
+    if depth < _DEEPEST and kind in SIZE_VECTORS:
+        parts = [entries(index, one, depth + 1) for one in read[_PARTS.get(kind, slice(None))]]
         if all(part is not None for part in parts):
             return [entry for part in parts for entry in part or ()]
     shape = index.shape(*tensor)
@@ -193,16 +194,6 @@ _MAKERS = {
     "StatelessRandomUniformV2": 0,
     "TruncatedNormal": 0,
 }
-# Their inputs have the same sizes.
-_BESIDE = frozenset(
-    {
-        *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "Div", "DivNoNan", "Equal", "FloorDiv", "FloorMod", "Greater"),
-        *("GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul", "NotEqual"),
-        *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
-    }
-)
-# What they read has the same sizes at other places, or some more that are 1.
-_TURNS = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 _STEPS = 1000
 
 
@@ -343,7 +334,7 @@ def _beside(taken: Taken) -> Iterator[Encoded]:
     for other in taken.read:
         for position, was, _ in taken.moved.dimensions(other):
             for op, port in taken.read:
-                shape = index.shape(op, port) if index.types[op] == "Const" else None
+                shape = index.shape(op, port) if index.types[op] in CONSTANTS else None
                 k = position + len(shape or ()) - len(index.shape(*other) or ())
                 if shape and 0 <= k < len(shape) and shape[k] == was != 1 and position != axis:
                     yield Encoded(index.names[op], tuple(n or 0 for n in shape), None, index.names[taken.op])
@@ -360,7 +351,7 @@ def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | No
             if reader in seen:
                 continue
             seen.add(reader)
-            for other in wires.inputs(reader) if index.types[reader] in _BESIDE else ():
+            for other in wires.inputs(reader) if index.types[reader] in EQUAL_SIZES else ():
                 shift = len(shape) - len(index.shape(*other) or ())
                 met = (m for m in taken.moved.dimensions(other) if m[0] + shift == at and m[1] == size)
                 yield from ((was, now) for _, was, now in met)
@@ -369,12 +360,12 @@ def _met(taken: Taken, k: int, size: int | None) -> Iterator[tuple[int, int | No
                 continue
             if out == shape:
                 stack.append((reader, at))
-            elif index.types[reader] in _TURNS and out.count(size) == 1:
+            elif index.types[reader] in AXIS_CHANGES and out.count(size) == 1:
                 stack.append((reader, out.index(size)))
 
 
 _RULES: dict[str, Callable[[Taken], Iterator[Encoded]]] = {
-    **dict.fromkeys(_BESIDE, _beside),
+    **dict.fromkeys(EQUAL_SIZES, _beside),
     "BroadcastTo": _broadcast,
     "Conv2DBackpropInput": _transposed,
     "Reshape": _reshape,

@@ -20,14 +20,15 @@ from tfgraphwidget.export.formats.function_module import standing_alone
 from tfgraphwidget.export.formats.graph_def import check_size, read, write
 from tfgraphwidget.export.request import Export
 from tfgraphwidget.export.state.exported_state import State, present_values, state_of
-from tfgraphwidget.export.state.exported_subgraph import PLACEHOLDERS, Part, cut, needed_by, placed
+from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import Run, check
 from tfgraphwidget.graph.boundary import left_out, needed, unused
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
+from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.resources import of_type
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.sources import Signature
@@ -72,7 +73,9 @@ def _asked(what: Export) -> tuple[Signature, ...]:
         need = needed(index, given, outputs)
         for sentence in left_out(unused(index, given, need), outputs):
             what.notice(sentence)
-        fed = [index.names[i] for i in np.flatnonzero(need & of_type(index, PLACEHOLDERS.__contains__)).tolist()]
+        fed = [
+            index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
+        ]
         more = tuple((name, f"{name}:0") for name in fed if f"{name}:0" not in given)
         found.append(replace(signature, inputs=(*signature.inputs, *more)))
     return tuple(found)

@@ -28,6 +28,7 @@ from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import Run, check, difference, first_line
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
+from tfgraphwidget.graph.op_types import ASSIGNS
 from tfgraphwidget.graph.variables import definitions, handles
 from tfgraphwidget.naming import last_part, listed, split_tensor
 from tfgraphwidget.runtime.live.variables import proto_of
@@ -38,7 +39,7 @@ from tfgraphwidget.sources import Signature
 
 # The Saver whose ops are in a graph already.
 
-_RESTORES, _ASSIGNS = "restore_all", frozenset({"Assign", "AssignVariableOp"})
+_RESTORES = "restore_all"
 
 
 def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Any:
@@ -70,7 +71,7 @@ def key_of(variable: VariableDef) -> str:
 def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> bool:
     """Whether running an op assigns to just these variables what a checkpoint has under their names."""
     ops = np.flatnonzero(needed(index, (), [op])).tolist()
-    assigned = {index.names[index.input_lists[i][0]] for i in ops if index.types[i] in _ASSIGNS}
+    assigned = {index.names[index.input_lists[i][0]] for i in ops if index.types[i] in ASSIGNS}
     keys: set[str] = set()
     for i in ops:
         if index.types[i] == "RestoreV2":

@@ -29,7 +29,7 @@ from tfgraphwidget.export.state.exported_state import State, state_of
 from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph.control_flow_contexts import V1_CONTROL_FLOW
+from tfgraphwidget.graph.op_types import V1_CONTROL_FLOW
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild
 from tfgraphwidget.runtime.live.graph_import import import_proven

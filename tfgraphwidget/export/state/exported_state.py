@@ -17,14 +17,13 @@ from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import from_outside
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, TABLE_FILE_INITIALIZERS
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
+from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import Answered
-
-_FROM_FILES = frozenset({"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"})
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
     """
     key = tf.compat.v1.GraphKeys.ASSET_FILEPATHS
     told = [index.op(member.name) for member in index.collections.get(key, ())]
-    reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in _FROM_FILES]
+    reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
     told += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
     found = {}
     for op in dict.fromkeys(told):
@@ -187,7 +186,7 @@ def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
 
 
 def _path(node: Any) -> str | None:
-    if node.op != "Const" or "value" not in node.attr or len(node.attr["value"].tensor.string_val) != 1:
+    if node.op not in CONSTANTS or "value" not in node.attr or len(node.attr["value"].tensor.string_val) != 1:
         return None
     path: bytes = node.attr["value"].tensor.string_val[0]
     return path.decode(errors="surrogateescape")

@@ -17,11 +17,11 @@ from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import placed_here
 from tfgraphwidget.sources import Signature
 
-PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 Tensor = tuple[int, int]
 """Op and port."""
 
@@ -61,7 +61,7 @@ def needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
         need = needed(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
         given = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
-            if index.types[op] in PLACEHOLDERS and op not in given:
+            if index.types[op] in REQUIRED_PLACEHOLDERS and op not in given:
                 name = index.names[op]
                 raise GraphEditError(
                     f"The outputs also need placeholder {name!r}; add '{name}:0' to the inputs.", [name]
@@ -95,7 +95,7 @@ class _StandIns:
         """Something to feed for a tensor that some signature takes in under a key."""
         op, port = tensor
         name = self.index.names[op]
-        if self.index.types[op] in PLACEHOLDERS:
+        if self.index.types[op] in REQUIRED_PLACEHOLDERS:
             self.whole[op] = True
         elif (name, port) not in self.instead:
             default = as_input(name, port) if self._is_computed(tensor) else ""

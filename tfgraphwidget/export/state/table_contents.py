@@ -10,11 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.state.exported_subgraph import PLACEHOLDERS
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.initializers import TABLE, initializers
+from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.resources import by_key, kind_of, users
 from tfgraphwidget.naming import free_name
 
@@ -104,7 +104,7 @@ def _fill(
 def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) -> None:
     for name in starters:
         for op in np.flatnonzero(needed(index, (), [name])).tolist():
-            if index.types[op] in PLACEHOLDERS:
+            if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "
                     "nobody feeds where the model is loaded; give what is taken out of there as an input.",

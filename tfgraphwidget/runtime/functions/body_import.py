@@ -21,17 +21,17 @@ from tfgraphwidget.edits.clone.node_copier import KEY, disown
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import FUNCTION_CALLS
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, new_name, tensors_of
 
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
 
 
 def branches(index: GraphIndex, nodes: Iterable[Any]) -> set[str]:
     """The functions that anything but a plain call calls: bodies of loops and conditionals."""
-    return {door.function for node in nodes if node.op not in _CALLS for door in doors(node, index.functions)}
+    return {door.function for node in nodes if node.op not in FUNCTION_CALLS for door in doors(node, index.functions)}
 
 
 def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
             copy.attr["_class"].list.s[:] = kept
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
         function_deserialization.fix_node_def(copy, functions, suffix)
-        if copy.op in _CALLS:
+        if copy.op in FUNCTION_CALLS:
             copy.attr.pop(KEY, None)
         elif copy.name in gradients:
             copy.attr[KEY].s = gradients[copy.name].encode()
@@ -140,7 +140,7 @@ def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str)
     by_name = {function.name: function for function in functions.values()}
     for i in part.ops:
         op = graph.get_operation_by_name(f"{scope}/{index.names[i]}")
-        if op.type in _CALLS:
+        if op.type in FUNCTION_CALLS:
             op._gradient_function = by_name[op.get_attr("f").name.encode()]._get_gradient_function()
         for port, tensor in enumerate(op.outputs):
             if not tensor.shape.is_fully_defined():

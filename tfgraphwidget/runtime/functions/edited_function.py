@@ -15,6 +15,7 @@ from tfgraphwidget.edits.signature_tracking import Ends
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.sources import Body, OpTypes
@@ -126,7 +127,7 @@ class _Written:
         self.arguments = {shown: argument for argument, shown in reversed(list(body.alias.items()))}
         for was, now in zip(body.arguments, edition.ends[0], strict=True):
             op, argument = split_tensor(now)[0], split_tensor(was)[0]
-            if op in self._index.ids and self._index.types[self._index.ids[op]] != "Placeholder":
+            if op in self._index.ids and self._index.types[self._index.ids[op]] not in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{op!r} stands where {definition.signature.name!r} has its argument {argument!r}, and is none; "
                     "let it read a Placeholder.",

@@ -21,6 +21,13 @@ from tfgraphwidget.edits.patch import Preview, State
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
 from tfgraphwidget.graph.captured_state import Held
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
+    FUNCTION_CALLS,
+    FUNCTIONAL_CONTROL_FLOW,
+    PYTHON_CALLS,
+    REMOTE_CALLS,
+    RESOURCE_QUERIES,
+)
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
 from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
@@ -28,8 +35,8 @@ from tfgraphwidget.runtime.functions.module_state import States, Variables, fore
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 
-_PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp"})
+# Stateful by their OpDefs, which says nothing of what the functions do that they call.
+_CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
 
 
 class ModuleCopy(tf.Module):
@@ -279,7 +286,7 @@ def _report(part: Excerpt, states: States, into: str) -> Preview:
     dropped += [
         f"{index.names[i]!r} calls a Python function of this process: a SavedModel of the clone runs nowhere else."
         for i in part.ops
-        if index.types[i] in _PYTHON
+        if index.types[i] in PYTHON_CALLS
     ]
     return Preview(
         ops=names,
@@ -294,5 +301,4 @@ def _report(part: Excerpt, states: States, into: str) -> Preview:
 
 def _is_stateful(index: GraphIndex, kind: str) -> bool:
     definition = index.typing.definition(kind)
-    is_call = kind.endswith("PartitionedCall") or kind in ("While", "If", "Case")
-    return definition is not None and definition.is_stateful and kind not in _READS and not is_call
+    return definition is not None and definition.is_stateful and kind not in RESOURCE_QUERIES and kind not in _CALLS

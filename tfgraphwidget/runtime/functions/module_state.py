@@ -12,11 +12,9 @@ from tfgraphwidget.edits.clone.function_excerpt import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph.captured_state import Held
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.op_types import HANDLE_DTYPES, HANDLES, TABLE_WRITES
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
-_WRITES = ("LookupTableInsert", "LookupTableRemove", "LookupTableImport")
-_KEEPS = frozenset({tf.resource, tf.variant})
 Variables = str | Mapping[str, str]
 
 
@@ -52,7 +50,7 @@ def made_states(
     tables, handles, constants = {}, {}, {}
     for name in (name for name in modes if name not in kept):
         live = held.live(name)
-        if live is not None and live.dtype not in _KEEPS:
+        if live is not None and live.dtype.name not in HANDLE_DTYPES:
             constants[name] = live
             continue
         content = held.table(name, _dtypes(nodes)) if modes[name] == "own" else None
@@ -76,7 +74,9 @@ def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
     kinds = part.index.types
     modes = _modes([part.index.names[i] for i in part.held], variables)
     kept = {name for name in modes if kinds[part.index.ids[name]] in HANDLES}
-    plain = {n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype not in _KEEPS}
+    plain = {
+        n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
+    }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
     return States(
         dict.fromkeys(kept & own),
@@ -178,7 +178,7 @@ def _table(content: tuple[Any, Any], nodes: Iterable[Any]) -> Any:
     """A lookup table of the same content: one that can be written where any op writes to a table."""
     keys, values = map(tf.convert_to_tensor, content)
     default = tf.zeros(values.shape[1:], values.dtype)
-    if values.shape.rank == 1 and not any(node.op.startswith(_WRITES) for node in nodes):
+    if values.shape.rank == 1 and not any(node.op in TABLE_WRITES for node in nodes):
         return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
     table = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
     table.insert(keys, values)

@@ -17,9 +17,8 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_ops, control_flow_state, control_flow_util
 
 from tfgraphwidget.edits.patch import Change
+from tfgraphwidget.graph.op_types import IDENTITY, MADE_OUTSIDE_CONTEXTS
 
-# Ops that TensorFlow makes in no context and puts into one later; so nobody has forbidden to fetch them.
-_MADE_OUTSIDE = {"Enter", "RefEnter", "ControlTrigger"}
 COLLECTIONS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
 """The collection that each kind of outermost contexts is kept in."""
 
@@ -132,7 +131,7 @@ class _Rebuilding:
             context = op._get_control_flow_context()
             if context is None or (context.outer_context is None and control_flow_util.IsLoopExit(op)):
                 continue
-            if op.type not in _MADE_OUTSIDE:
+            if op.type not in MADE_OUTSIDE_CONTEXTS:
                 graph.prevent_fetching(op)
             around = context if context.IsWhileContext() or context.pivot.op is not op else context.outer_context
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
@@ -221,7 +220,7 @@ def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
 
 def _is_backward(context: Any) -> bool:
     """Whether this is the loop of a gradient, which counts down; TensorFlow keeps those in no collection."""
-    return context.IsWhileContext() and context.GetControlPivot().op.type not in {"Identity", "RefIdentity"}
+    return context.IsWhileContext() and context.GetControlPivot().op.type not in IDENTITY
 
 
 def _holds(contexts: list[Any], context: Any) -> bool:

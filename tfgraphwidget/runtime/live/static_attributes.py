@@ -8,9 +8,8 @@ from contextlib import suppress
 import tensorflow as tf
 from tensorflow.python.framework import dtypes
 
+from tfgraphwidget.graph.op_types import FUNCTION_CALLS
 from tfgraphwidget.runtime.sandbox.preflight import copy_handle_data
-
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
@@ -39,7 +38,11 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
             if dtype is dtypes.resource or dtype is dtypes.variant:  # there is one object of each dtype
                 _keep_handle_data(original.outputs[k], tensor)
         gradient = original._gradient_function
-        if gradient is not None and copy.type in _CALLS and original.get_attr("f").name == copy.get_attr("f").name:
+        if (
+            gradient is not None
+            and copy.type in FUNCTION_CALLS
+            and original.get_attr("f").name == copy.get_attr("f").name
+        ):
             copy._gradient_function = gradient  # of another function it would be another's
 
 

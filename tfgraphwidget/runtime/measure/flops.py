@@ -15,6 +15,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.op_types import BATCH_MATMULS, BRANCHES, FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW, REMOTE_CALLS
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import Body, open_function
@@ -22,7 +23,6 @@ from tfgraphwidget.sources import Body, open_function
 __all__ = ["flops", "flops_registry"]  # importing the latter fills the registry
 # What moves, stores or steers numbers has none.
 _NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
-_PRODUCTS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})  # the registry lacks them
 
 
 def flops(index: GraphIndex, batch: int = 1) -> Floats:
@@ -34,7 +34,7 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     names, codes = index.kinds
     told = families(names).tolist() if names else []
     silent = {name for name, family in zip(names, told, strict=True) if FAMILIES[family] in _NONE}
-    known = {name for name in names if name in _PRODUCTS or _is_registered(name)}
+    known = {name for name in names if name in BATCH_MATMULS or _is_registered(name)}
     found = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
@@ -57,7 +57,7 @@ def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
     node = type(index.nodes[i])()
     node.CopyFrom(index.nodes[i])  # to read an attribute that a NodeDef leaves out adds it
     try:
-        if index.types[i] in _PRODUCTS:
+        if index.types[i] in BATCH_MATMULS:
             return shapes.product(node, i)
         told = ops.get_stats_for_node_def(shapes, node, "flops").value
     except Exception:  # unknown shapes make the registry's functions fail in many ways
@@ -93,8 +93,7 @@ class _Shapes:
 # FLOPs of a graph whose ops call functions: a call costs what is called, which nobody sees from outside.
 
 
-_CHOICES = frozenset(("If", "StatelessIf", "Case", "StatelessCase"))
-_CALLS = _CHOICES | {"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "While", "StatelessWhile"}
+_CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
 def flops_and_calls(index: GraphIndex, batch: int, body: Body | None) -> Floats:
@@ -119,7 +118,7 @@ class _Calls:
             if kind in _CALLS or kind in index.functions:
                 ways = doors(index.nodes[op], index.functions)
                 inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
-                found[op] = _joined(inside, choice=kind in _CHOICES)
+                found[op] = _joined(inside, choice=kind in BRANCHES)
         return found
 
     def _inside(self, index: GraphIndex, body: Body, op: int, function: str) -> float:

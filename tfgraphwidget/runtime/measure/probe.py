@@ -18,8 +18,9 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.control_flow import Loop, around
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, RESOURCE_HANDLES
 from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.graph.variables import RESOURCE_HANDLES, definitions
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import Answered
@@ -27,9 +28,7 @@ from tfgraphwidget.runtime.session.variable_values import check_session, is_dead
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[str]], Sequence[Any]]
-_FED = ("Placeholder", "PlaceholderV2")
 _BINS = 20
-_OPAQUE = frozenset({"resource", "variant"})
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -184,7 +183,7 @@ def check_fed(index: GraphIndex, tensors: Sequence[str], feeds: Mapping[str, Any
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     for i in np.flatnonzero(backward(index, ops, stop=fed)).tolist():
-        if index.types[i] in _FED and (i, 0) not in fed and index.names[i] not in known:
+        if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in known:
             name = f"{index.names[i]}:0"
             raise GraphEditError(
                 f"Placeholder {index.names[i]!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.",
@@ -213,7 +212,7 @@ def fetched(index: GraphIndex, tensor: str) -> str:
     if index.types[op] in RESOURCE_HANDLES:
         return definitions(index, [op])[op].snapshot or ""
     (dtype,) = index.dtypes(op)[split_tensor(tensor)[1] or 0 :][:1] or ("",)
-    return "" if dtype in _OPAQUE else tensor
+    return "" if dtype in HANDLE_DTYPES else tensor
 
 
 def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[str, str]]:

@@ -22,6 +22,7 @@ from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import FUSION_ROOTS
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import listed, split_tensor
@@ -32,9 +33,6 @@ from tfgraphwidget.scene.coloring.scales import short
 # Fused ops: which ops of a graph TensorFlow's optimiser ran as one.  A matrix product or a convolution, what is
 # added to it and the activation run as one op of a type like _FusedMatMul, under the name of the last of them. The
 # work is that of the first, and there a person looks for it. Which kinds are joined depends on the processor.
-
-_WORKING = {"MatMul", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv3D", "DepthwiseConv2dNative"}
-_WORKING |= {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"}
 
 
 def fused(index: GraphIndex, ran: Mapping[str, str]) -> dict[str, str]:
@@ -51,7 +49,7 @@ def _way(index: GraphIndex, last: int, ran: Mapping[str, str]) -> list[str]:
     reader = {last: last}
     order = [last]
     for op in order:
-        if index.types[op] in _WORKING:
+        if index.types[op] in FUSION_ROOTS:
             way = [op]
             while way[-1] != last:
                 way.append(reader[way[-1]])

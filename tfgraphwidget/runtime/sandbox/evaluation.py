@@ -16,16 +16,16 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import first_contents, initializers
+from tfgraphwidget.graph.op_types import ARGUMENTS, HANDLES
 from tfgraphwidget.graph.resources import keyed, of_type
 from tfgraphwidget.graph.traversal import forward, readers_of
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.runtime.session.variable_values import told
 
-_ARGUMENTS = ("Placeholder", "_Arg")
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Value
     Raises GraphEditError when a part of it cannot stand alone, SessionRefused when it cannot run.
     """
     found = {name: np.asarray(value) for name, value in feeds.items()}
-    inner = [name for name in feeds if index.types[index.op(name)] not in _ARGUMENTS]
+    inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))
     wanted = [name for name in dict.fromkeys(outputs) if name not in feeds]
     for some in ([o for o in wanted if behind[index.op(o)]], [o for o in wanted if not behind[index.op(o)]]):

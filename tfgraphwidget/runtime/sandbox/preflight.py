@@ -25,6 +25,7 @@ from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.framework import c_api_util, function
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
+from tfgraphwidget.graph.op_types import CONSTANTS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 
@@ -34,6 +35,7 @@ Ends = Mapping[tuple[str, int], Any]
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
 _NODE_FIELD = tf.compat.v1.GraphDef.NODE_FIELD_NUMBER << 3 | 2  # the tag: the field's number, and 2 for "with length"
+_WITHOUT_PLACEHOLDER_V2 = 23  # GraphDef version
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
 
 
@@ -116,7 +118,7 @@ def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> by
     parts: list[bytes] = []
     try:
         for node in nodes:
-            entry = node.SerializeToString()
+            entry = as_supported(graph, node).SerializeToString()
             parts += (_entry_head(len(entry)), entry)
         parts.append(rest.SerializeToString())
         if sum(map(len, parts)) > _MOST_BYTES:
@@ -126,6 +128,19 @@ def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> by
             "The new ops are over 2 GB with their constants, more than TensorFlow takes at once; copy them in parts."
         ) from error
     return b"".join(parts)
+
+
+def as_supported(graph: tf.Graph, node: Any) -> Any:
+    """The NodeDef as a graph of this GraphDef version takes it.
+
+    TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
+    """
+    if node.op != "PlaceholderV2" or graph.graph_def_versions.producer < _WITHOUT_PLACEHOLDER_V2:
+        return node
+    supported = type(node)()
+    supported.CopyFrom(node)
+    supported.op = "Placeholder"
+    return supported
 
 
 @lru_cache(4096)
@@ -295,7 +310,7 @@ def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
     original = graph._get_operation_by_name(op)
     if port < 0:
         return tf.compat.v1.NodeDef(name=name, op="NoOp")
-    if original.type == "Const":
+    if original.type in CONSTANTS:
         node = original.node_def
         del node.input[:]
         node.attr.pop("_class", None)

@@ -25,6 +25,16 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.edges import no_collections
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import (
+    BRANCHES,
+    CONSTANTS,
+    ENTER,
+    FIRST_INPUT_FORWARDING,
+    FUNCTIONAL_CONTROL_FLOW,
+    HANDLE_DTYPES,
+    SHAPE_EQUIVALENTS,
+    WHILE_LOOPS,
+)
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
@@ -38,9 +48,6 @@ from tfgraphwidget.sources import Bounds, without_endless_calls
 
 _DEEPEST = 50
 _MOST_ROUNDS = 20
-_SAME = frozenset({"Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "RefIdentity"})
-LOOPS = frozenset({"While", "StatelessWhile"})
-BRANCHING = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 
 
 class Refused(Exception):
@@ -70,9 +77,9 @@ class Scratch:
         node = self._view.node(op)
         self.forget(op)
         try:
-            if node.op in LOOPS:
+            if node.op in WHILE_LOOPS:
                 return self._around(node, self._inputs(op))
-            if node.op in BRANCHING:
+            if node.op in BRANCHES:
                 return self._either(node, self._inputs(op)[1:])
             self._built[op] = self._build(op)
             return [_shape(tensor) for tensor in self._built[op]]
@@ -89,10 +96,10 @@ class Scratch:
 
     def _build(self, op: str, depth: int = 0) -> Sequence[Any]:
         node = self._view.node(op)
-        if node.op == "Const" and not is_small(const_shape(node)):
+        if node.op in CONSTANTS and not is_small(const_shape(node)):
             return [self._placeholder(self._view.dtype((op, 0)), const_shape(node))]
         outputs = self._made(node, self._inputs(op, depth))
-        is_computed = node.op == "Const" or self._view.computes(op)
+        is_computed = node.op in CONSTANTS or self._view.computes(op)
         if is_computed and outputs and all(is_small(_shape(tensor)) for tensor in outputs):
             outputs[0].op._clear_attr("_kernel")  # few numbers, computed in no time: shape functions ask for them
         return outputs
@@ -144,7 +151,7 @@ class Scratch:
         """A handle of a variable of the same dtype and shape, as far as these are told."""
         view, op = self._view, tensor[0]
         for _ in range(_DEEPEST):
-            if view.node(op).op not in _SAME:
+            if view.node(op).op not in FIRST_INPUT_FORWARDING:
                 break
             op = view.inputs(op)[0][0]
         node = view.node(op)
@@ -158,14 +165,15 @@ class Scratch:
 
     def _made(self, node: Any, tensors: list[Any]) -> Sequence[Any]:
         """The outputs of a new op. Raises Refused, and Unknown when TensorFlow does not know it."""
-        definition = self._view.index.typing.definition(node.op)
+        op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
+        definition = self._view.index.typing.definition(op_type)
         if definition is None:
-            raise Unknown(f"the op type {node.op!r}")
+            raise Unknown(f"the op type {op_type!r}")
         why = self._bounds.why(node)
         if why:
             raise Refused(f"it {why}")
         self._add_functions(node)
-        made = tf.compat.v1.NodeDef(name=f"op{self._graph.version}", op=node.op)
+        made = tf.compat.v1.NodeDef(name=f"op{self._graph.version}", op=op_type)
         for attr in definition.attr:
             if attr.name in node.attr:
                 made.attr[attr.name].CopyFrom(node.attr[attr.name])
@@ -201,6 +209,7 @@ class Scratch:
         graph_def.library.function.extend(without_endless_calls(functions))
         for function in graph_def.library.function:
             for node in function.node_def:
+                node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr["_kernel"].s = b"none"
         try:
             with self._graph._c_graph.get() as c_graph:
@@ -230,7 +239,7 @@ class Scratch:
 
     def _wider(self, tensor: Any, shape: Shape) -> Any:
         dtype = tensor.dtype.name
-        return tensor if dtype in _HOLDING or _shape(tensor) == shape else self._placeholder(dtype, shape)
+        return tensor if dtype in HANDLE_DTYPES or _shape(tensor) == shape else self._placeholder(dtype, shape)
 
     def _either(self, node: Any, tensors: list[Any]) -> list[Shape]:
         """What holds of the results of all branches."""
@@ -262,10 +271,7 @@ def _shape(tensor: Any) -> Shape:
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 
 
-_HOLDING = frozenset({"resource", "variant"})
 _INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
-# Their shape function tells nothing: Python sets it (test_round_a_v1_loop_shapes_become_what_holds_each_time).
-_ENTERS = frozenset({"Enter", "RefEnter"})
 _OUTPUT_SHAPES = "output_shapes"
 _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
 
@@ -325,7 +331,7 @@ def _told_by_attributes(after: After) -> tuple[Edited, ...]:
     changed = {edited.name: edited for edited in after.patch.changed}
     for name in dict.fromkeys(op for op, _ in after.shapes):
         node = after.node(name)
-        if name in after.index.ids and node.op in LOOPS | BRANCHING and node.attr[_OUTPUT_SHAPES].list.shape:
+        if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and node.attr[_OUTPUT_SHAPES].list.shape:
             right = type(node)()
             right.CopyFrom(node)
             shapes = [tf.TensorShape(after.shape(name, k)).as_proto() for k in range(len(after.dtypes(name)))]
@@ -386,7 +392,7 @@ class _Inference:
         if after.same(was, now):
             return now in self._moved
         dtype = after.dtype(now)
-        if dtype != before.dtype(was) or dtype in _HOLDING or after.shape(*now) != before.shape(*was):
+        if dtype != before.dtype(was) or dtype in HANDLE_DTYPES or after.shape(*now) != before.shape(*was):
             return True
         return (dtype in _INTEGERS or after.computes(reader)) and (after.tells(now[0]) or before.tells(was[0]))
 
@@ -414,7 +420,9 @@ class _Inference:
     def _kept(self, name: str, slots: list[tuple[Tensor, Tensor]], shapes: list[Shape]) -> list[Shape]:
         """The shapes, and what Python said of them beside, as far as that holds still."""
         after, before = self._after, self._before
-        if after.node(name).op in _ENTERS and before.shape(name, 0) == before.shape(*slots[0][0]) is not None:
+        # The shape function of an Enter tells nothing, Python sets its shape: see
+        # test_round_a_v1_loop_shapes_become_what_holds_each_time.
+        if after.node(name).op in ENTER and before.shape(name, 0) == before.shape(*slots[0][0]) is not None:
             return [after.shape(*slots[0][1])]
         if self._only_numbers(name, slots) and shapes == self._were(name):
             return [after.shape(name, k) for k in range(len(shapes))]
@@ -427,7 +435,7 @@ class _Inference:
         for port in moved:
             after.learn(name, port, shapes[port])
         if first:
-            held = [port for port, dtype in enumerate(after.dtypes(name)) if dtype in _HOLDING]
+            held = [port for port, dtype in enumerate(after.dtypes(name)) if dtype in HANDLE_DTYPES]
             moved = list(range(len(shapes))) if after.tells(name) or self._before.tells(name) else moved + held
         if moved:
             self._moved.update((name, port) for port in moved)
@@ -439,7 +447,7 @@ class _Inference:
         after, before = self._after, self._before
         if any(after.shape(*now) != before.shape(*was) for was, now in slots):
             return False
-        return not any(after.dtype(now) in _HOLDING and self._differs(name, was, now) for was, now in slots)
+        return not any(after.dtype(now) in HANDLE_DTYPES and self._differs(name, was, now) for was, now in slots)
 
     def _were(self, name: str) -> list[Shape] | None:
         """What TensorFlow would infer of an op as it was."""

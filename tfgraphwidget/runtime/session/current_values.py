@@ -13,8 +13,9 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.control_flow import around
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REF_HANDLES, VARIABLE_READS
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.graph.variables import HANDLES, REF_HANDLES, definitions
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
@@ -23,8 +24,6 @@ from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shap
 Array = np.ndarray[Any, Any]
 LARGEST = 256 << 20
 LARGEST_CONSTANT = 64 << 20
-_READS = frozenset({"ReadVariableOp", "Identity"})
-CONSTANTS = frozenset({"Const", "HostConst"})
 
 
 def holder(index: GraphIndex, name: str) -> int | None:
@@ -33,7 +32,7 @@ def holder(index: GraphIndex, name: str) -> int | None:
         op = index.ids.get(name.rstrip("/"))
         return op if op is not None and index.types[op] in HANDLES else None
     op, seen = index.ids[name], set()
-    while index.types[op] in _READS and index.input_lists[op] and op not in seen:  # files may hold circles
+    while index.types[op] in VARIABLE_READS and index.input_lists[op] and op not in seen:  # files may hold circles
         seen.add(op)
         op = index.input_lists[op][0]
     return op if index.types[op] in HANDLES | CONSTANTS else None
@@ -149,7 +148,7 @@ def _only_reads(index: GraphIndex, read: int, handle: int) -> bool:
     """Whether fetching it runs reads of the handle only, once in a step."""
     at, seen = read, set()
     while at != handle:
-        plain = index.types[at] in _READS and index.input_lists[at] and not index.control_lists[at]
+        plain = index.types[at] in VARIABLE_READS and index.input_lists[at] and not index.control_lists[at]
         if not plain or at in seen or around(index, at):
             return False
         seen.add(at)

@@ -17,9 +17,10 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.initializers import initializers
+from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.resources import resources
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import HANDLES, definitions, own_ops
+from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import wrap_tf_errors
@@ -122,7 +123,7 @@ def _refuse_open_ends(
     """Raise for a placeholder, which nobody feeds."""
     run = [*((v.handle, v.initializer) for v in variables), *zip(starters, starters, strict=True)]
     for i in ids:
-        if index.types[i] == "Placeholder":
+        if index.types[i] in REQUIRED_PLACEHOLDERS:
             raise _needs(index, index.names[i], run, originals)
 
 

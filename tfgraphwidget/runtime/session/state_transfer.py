@@ -13,13 +13,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
-from tfgraphwidget.graph.variables import RESOURCE_HANDLES
+from tfgraphwidget.graph.op_types import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import Carriers, T, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 
 _UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
-_UNREADABLE = (tf.variant.as_datatype_enum, tf.resource.as_datatype_enum)
-_FILLED_ONCE = ("HashTable", "HashTableV2")
+_UNREADABLE = (DT_RESOURCE, DT_VARIANT)
 _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
 
 
@@ -203,7 +202,7 @@ class Tables(_Read):
             self._carriers.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
             for part, dtype in zip(("keys", "values"), types, strict=True)
         ]
-        once = node.op in _FILLED_ONCE
+        once = node.op in STATIC_TABLES
         kind, names = ("InitializeTable", ("Tkey", "Tval")) if once else ("LookupTableImport", ("Tin", "Tout"))
         attributes = dict(zip(names, types, strict=True))
         op = self._carriers.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)

@@ -16,8 +16,8 @@ import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.framework import op_def_registry
 
+from tfgraphwidget.graph.op_types import RESOURCE_HANDLES
 from tfgraphwidget.graph.resources import kind_of
-from tfgraphwidget.graph.variables import RESOURCE_HANDLES
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.graph.initializers import TABLE
+from tfgraphwidget.graph.op_types import VALUE_SOURCES
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
@@ -32,7 +33,7 @@ def relocate_assets(meta: Any, folder: Path | None) -> Any:
     tensors = []
     for asset in asset_files(meta):
         node = by_name.get(split_tensor(asset.tensor_info.name)[0])
-        if node is not None and node.op in ("Const", "Placeholder") and not is_outside_assets(folder, asset.filename):
+        if node is not None and node.op in VALUE_SOURCES and not is_outside_assets(folder, asset.filename):
             _make_constant(node, str(folder.absolute() / "assets" / asset.filename))
             tensors.append(asset.tensor_info.name)
     _add_to_collection(meta, tf_protos.ASSET_FILEPATHS, tensors)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tfgraphwidget.graph.index import VariableDef, build
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.op_types import ASSIGNS, HANDLES, IDENTITY
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
 
-_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _RESTORE = "RestoreV2"
 
 
@@ -67,9 +67,9 @@ def _saver_keys(nodes: Sequence[Any]) -> dict[str, str]:
     by_name: Mapping[str, Any] = {node.name: node for node in nodes}
     keys = {}
     for node in nodes:
-        if node.op in _ASSIGNS and len(node.input) > 1:
+        if node.op in ASSIGNS and len(node.input) > 1:
             op, port = split_input(node.input[1])
-            while op in by_name and by_name[op].op == "Identity" and by_name[op].input:
+            while op in by_name and by_name[op].op in IDENTITY and by_name[op].input:
                 op, port = split_input(by_name[op].input[0])
             if port < len(restored.get(op, ())):
                 keys[split_input(node.input[0])[0]] = restored[op][port]
@@ -95,4 +95,4 @@ def assign_op(graph: Any, variable: VariableDef) -> Any:
         initializer = graph.get_operation_by_name(variable.initializer)
         return initializer if len(initializer.inputs) > 1 else None
     handle = graph.get_tensor_by_name(variable.name)
-    return next((op for op in handle.consumers() if op.type in _ASSIGNS and len(op.inputs) > 1), None)
+    return next((op for op in handle.consumers() if op.type in ASSIGNS and len(op.inputs) > 1), None)

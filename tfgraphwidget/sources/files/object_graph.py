@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections

@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, IDENTITY, PLACEHOLDERS
 from tfgraphwidget.naming import split_input
 
 _BOOKKEEPING_TYPES = re.compile(
-    r"Shape(N)?|Rank|Size|NoOp|Const|Placeholder\w*|ControlTrigger|Assert|Print(V2)?|\w*Summary\w*|(Ref)?(Switch|Merge|Enter|NextIteration)"
+    r"Shape(N)?|Rank|Size|NoOp|ControlTrigger|Assert|Print(V2)?|\w*Summary\w*|(Ref)?(Switch|Merge|Enter|NextIteration)"
     r"|\w*IsInitialized\w*|IsVariableInitialized|ReadVariableOp|(Resource)?(Sparse)?Apply\w+|Assign\w*|\w*Scatter\w*Update"
     r"|ShardedFilename|MergeV2Checkpoints|Save(V2|Slices)?|Restore(V2|Slice)?|InitializeTable\w*|LookupTable(Insert|"
     r"Import|Export|Size)\w*|\w*Queue(Enqueue|Close|Size|IsClosed)\w*|\w*HashTable\w*|\w*Iterator\w*|DeleteSessionTensor"
 )
 _BOOKKEEPING_SCOPES = re.compile(r"(.*/)?(gradients|save|report_uninitialized_\w+|Initializer|Regularizer)(_\d+)?/")
 _BRANCH = re.compile(r".*/(switch_[tf]|pred_id)")  # what tells a v1 conditional's branches apart
-_INPUT_TYPES = re.compile(r"Placeholder\w*|\w*IteratorGetNext\w*|\w*Dequeue\w*")
-_READS = frozenset({"Identity", "RefIdentity"})  # of a variable they are how it is read
+_INPUT_TYPES = re.compile(r"\w*IteratorGetNext\w*|\w*Dequeue\w*")
 
 
 def find_output_ops(nodes: Iterable[Any]) -> list[dict[str, str]]:
@@ -30,7 +29,9 @@ def find_output_ops(nodes: Iterable[Any]) -> list[dict[str, str]]:
     reads = {node.name: [split_input(text)[0] for text in node.input if not text.startswith("^")] for node in nodes}
     read = {name for names in reads.values() for name in names}
     kinds = {node.name: node.op for node in nodes}
-    dependent = _dependents(reads, [name for name, kind in kinds.items() if _INPUT_TYPES.fullmatch(kind)])
+    dependent = _dependents(
+        reads, [name for name, kind in kinds.items() if kind in PLACEHOLDERS or _INPUT_TYPES.fullmatch(kind)]
+    )
     return [
         {"name": name, "type": kind}
         for name, kind in reversed(kinds.items())
@@ -42,10 +43,10 @@ def find_output_ops(nodes: Iterable[Any]) -> list[dict[str, str]]:
 
 def _is_bookkeeping(name: str, kind: str, reads: Sequence[str], kinds: Mapping[str, str]) -> bool:
     """Whether an op serves training, saving or monitoring, or is a variable or a read of one."""
-    of_variable = kind in HANDLES or (kind in _READS and bool(reads) and kinds.get(reads[0]) in HANDLES)
-    return of_variable or bool(
-        _BOOKKEEPING_TYPES.fullmatch(kind) or _BOOKKEEPING_SCOPES.match(name) or _BRANCH.fullmatch(name)
-    )
+    of_variable = kind in HANDLES or (kind in IDENTITY and bool(reads) and kinds.get(reads[0]) in HANDLES)
+    if of_variable or kind in CONSTANTS or kind in PLACEHOLDERS:
+        return True
+    return bool(_BOOKKEEPING_TYPES.fullmatch(kind) or _BOOKKEEPING_SCOPES.match(name) or _BRANCH.fullmatch(name))
 
 
 def _dependents(reads: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph.op_types import FUNCTION_CALLS, IDENTITY
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
@@ -13,7 +14,6 @@ from tfgraphwidget.sources.source import Signature
 
 _INIT = "__saved_model_init_op"
 _DEFAULT = "serving_default"
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 
 
 def read_signatures(meta: Any, ops_there: Collection[str]) -> tuple[Signature, ...]:
@@ -93,12 +93,12 @@ def _only_call(nodes: Mapping[str, Any], outputs: Iterable[str]) -> Any:
     sources = set()
     for name in outputs:
         at, visited = name, set()
-        while at in nodes and at not in visited and nodes[at].op == "Identity" and nodes[at].input:
+        while at in nodes and at not in visited and nodes[at].op in IDENTITY and nodes[at].input:
             visited.add(at)
             at = nodes[at].input[0].partition(":")[0]
         sources.add(at)
     call = nodes.get(sources.pop()) if len(sources) == 1 else None
-    if call is None or call.op not in _CALLS or "f" not in call.attr:
+    if call is None or call.op not in FUNCTION_CALLS or "f" not in call.attr:
         return None
     # What is computed on the way to the call is work too: the last layer of a model may be a call.
     return call if all(_is_input(nodes, text) for text in call.input) else None
@@ -107,7 +107,7 @@ def _only_call(nodes: Mapping[str, Any], outputs: Iterable[str]) -> Any:
 def _is_input(nodes: Mapping[str, Any], text: str) -> bool:
     """Whether an input is an argument, a placeholder, a constant or state, unchanged."""
     at, visited = text.partition(":")[0], set()
-    while at in nodes and at not in visited and nodes[at].op == "Identity" and nodes[at].input:
+    while at in nodes and at not in visited and nodes[at].op in IDENTITY and nodes[at].input:
         visited.add(at)
         at = nodes[at].input[0].partition(":")[0]
     return text[:1] == "^" or at not in nodes or not nodes[at].input

@@ -6,15 +6,19 @@ from collections import Counter
 from typing import Any
 
 from tfgraphwidget.graph.costs import BYTES
-from tfgraphwidget.graph.variables import HANDLES
+from tfgraphwidget.graph.op_types import (
+    BRANCHES,
+    CONSTANTS,
+    FUNCTION_CALLS,
+    HANDLES,
+    REMOTE_CALLS,
+    REQUIRED_PLACEHOLDERS,
+    WHILE_LOOPS,
+)
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
 
-_BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
-_LOOPS = frozenset({"While", "StatelessWhile"})
-_CALLS = frozenset(
-    {"PartitionedCall", "StatefulPartitionedCall", "TPUPartitionedCall", "RemoteCall", "SymbolicGradient"}
-)
+_CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
 def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
@@ -29,7 +33,7 @@ def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
     """
     functions = graph.library.function
     every = [graph.node, *(function.node_def for function in functions)]
-    constants = [node.attr["value"].ByteSize() for nodes in every for node in nodes if node.op == "Const"]
+    constants = [node.attr["value"].ByteSize() for nodes in every for node in nodes if node.op in CONSTANTS]
     variables = [_tensor(node) for node in graph.node if node.op in HANDLES]
     return {
         "tags": [] if meta is None else list(meta.meta_info_def.tags),
@@ -41,7 +45,7 @@ def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
         "variables": variables,
         "variable_bytes": sum(_bytes(variable) for variable in variables),
         "constants": {"count": len(constants), "bytes": sum(constants)},
-        "inputs": [_tensor(node) for node in graph.node if node.op in ("Placeholder", "PlaceholderV2")],
+        "inputs": [_tensor(node) for node in graph.node if node.op in REQUIRED_PLACEHOLDERS],
         "ends": find_output_ops(graph.node),
         "control_flow": _control_flow(every),
         "devices": sorted({node.device for nodes in every for node in nodes if node.device}),
@@ -52,8 +56,8 @@ def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
 def _control_flow(every: list[Any]) -> dict[str, int]:
     kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
     counts = {
-        "while loops": sum(kinds[kind] for kind in _LOOPS),
-        "conditionals": sum(kinds[kind] for kind in _BRANCHES),
+        "while loops": sum(kinds[kind] for kind in WHILE_LOOPS),
+        "conditionals": sum(kinds[kind] for kind in BRANCHES),
         "calls of functions": sum(kinds[kind] for kind in _CALLS),
         "v1 while loops": kinds["LoopCond"],
         "v1 switches": kinds["Switch"],

@@ -12,7 +12,18 @@ import tensorflow as tf
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
-from tfgraphwidget.graph.variables import HANDLES, definitions
+from tfgraphwidget.graph.op_types import (
+    BRANCHES,
+    CONSTANTS,
+    FIRST_INPUT_FORWARDING,
+    FUNCTION_CALLS,
+    HANDLES,
+    IDENTITY,
+    PLACEHOLDERS,
+    PORTWISE_FORWARDING,
+    VALUE_SOURCES,
+)
+from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import as_input, did_you_mean, free_name
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
@@ -77,9 +88,9 @@ def _feeds(library: Body, holders: Mapping[str, str], values: Mapping[str, Any])
     `holders` are the caller's ops behind the handles, `values` its Consts and Placeholders behind other arguments.
     """
     library_origins = library.origins
-    sources = {**holders, **{name: node.name for name, node in values.items() if node.op != "Const"}}
+    sources = {**holders, **{name: node.name for name, node in values.items() if node.op not in CONSTANTS}}
     constants = {
-        name: node if node.op == "Const" else library.constants.get(node.name) for name, node in values.items()
+        name: node if node.op in CONSTANTS else library.constants.get(node.name) for name, node in values.items()
     }
     return {
         "origins": sources
@@ -258,10 +269,8 @@ class _Ports:
 # What a call passes to the arguments of a function
 
 
-_SAME_TENSOR = frozenset({"Identity", "RefIdentity", "Enter", "RefEnter", "Switch", "RefSwitch"})
-_SAME_PORT = frozenset({"IdentityN", "While", "StatelessWhile"})
-# What passes its inputs on as they are; a loop does so only with what it does not change.
-_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase"})
+# Their functions get their inputs unchanged; a loop gives its body what the iteration before has computed.
+_CALLS = FUNCTION_CALLS | BRANCHES
 
 
 def _state_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
@@ -287,9 +296,9 @@ def _value_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) ->
     values = {}
     for argument, slot in enumerate(slots, len(signature.input_arg) - len(slots)):
         at = sources[slot] if slot < len(sources) else op
-        while caller.types[at] == "Identity" and caller.input_lists[at]:
+        while caller.types[at] in IDENTITY and caller.input_lists[at]:
             at = caller.input_lists[at][0]
-        if caller.types[at] in ("Const", "Placeholder"):
+        if caller.types[at] in VALUE_SOURCES:
             values[argument] = at
     return values
 
@@ -339,7 +348,7 @@ def _state_behind(caller: GraphIndex, op: int, port: int) -> int | None:
         if not sources:
             return op if _holds_state(caller, op, port) else None
         kind = caller.types[op]
-        slot = 0 if kind in _SAME_TENSOR else port if kind in _SAME_PORT else len(sources)
+        slot = 0 if kind in FIRST_INPUT_FORWARDING else port if kind in PORTWISE_FORWARDING else len(sources)
         if slot >= len(sources):
             return None
         op, port = sources[slot], int(caller.ports[caller.inputs.start[op] + slot])
@@ -351,4 +360,4 @@ def _holds_state(caller: GraphIndex, op: int, port: int) -> bool:
     if kind in HANDLES:
         return True
     dtype = dict(enumerate(caller.typing.dtypes(caller.nodes[op]))).get(port, "")
-    return dtype in ("resource", "string_ref") and not kind.startswith("Placeholder")
+    return dtype in ("resource", "string_ref") and kind not in PLACEHOLDERS

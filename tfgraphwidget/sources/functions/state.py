@@ -18,13 +18,12 @@ from tensorflow.python.framework import func_graph
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.captured_state import Held, Pairs, Table
 from tfgraphwidget.graph.index import VariableDef, build
+from tfgraphwidget.graph.op_types import PLACEHOLDERS, TABLE_INITIALIZERS
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
-
-_FILLS = frozenset({"InitializeTable", "InitializeTableV2"})
 
 
 def captured_state(source: Source, body: Body) -> Held:
@@ -103,7 +102,7 @@ class SessionState:
 
     @cached_property
     def _origins(self) -> Mapping[str, str]:
-        placeholders = {node.name for node in self.source.body.nodes() if node.op.startswith("Placeholder")}
+        placeholders = {node.name for node in self.source.body.nodes() if node.op in PLACEHOLDERS}
         return {name: origin for name, origin in (self.body.origins or {}).items() if origin not in placeholders}
 
     @cached_property
@@ -156,7 +155,7 @@ class SessionState:
         if graph is None or session is None:
             return None
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
-        fill = next((op for op in readers if op.type in _FILLS), None)
+        fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
         return tuple(session.run(list(fill.inputs[1:3])))

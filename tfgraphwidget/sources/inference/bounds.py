@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tfgraphwidget.graph.op_types import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES
 from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
@@ -21,7 +22,6 @@ _MOST_LETTERS = 1 << 32  # that are looked at to find the scopes around all name
 _MOST_NUMBERS = 1 << 26  # of a constant that is computed; 256 MB
 _LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
 _LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
-_TOLD = frozenset({"Shape", "ShapeN", "Size", "Rank"})  # what they give is known by the shape of what they read
 
 
 class Excess(NamedTuple):
@@ -105,14 +105,14 @@ def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing])
     `typing_of` gives the shapes of some NodeDefs that read each other only.
     """
     some = [_light(node) for node in _in_order(nodes)]
-    if all(node.op in ("Const", "Placeholder") for node in some):
+    if all(node.op in VALUE_SOURCES for node in some):
         return None
     typing = typing_of(some)
     most = _MOST_NUMBERS + sum(node.ByteSize() for node in some)
     large: dict[str, str] = {}  # ops -> the large one that they are computed from, or ""
     for node in some:
         size, reads = _size(typing, node), [split_input(text)[0] for text in node.input]
-        from_large = "" if node.op in _TOLD else next((large[op] for op in reads if large[op]), "")
+        from_large = "" if node.op in SHAPE_QUERIES else next((large[op] for op in reads if large[op]), "")
         large[node.name] = node.name if size > most else from_large
         if from_large and size <= _LARGEST_SHAPE and not {"int32", "int64"}.isdisjoint(typing.dtypes(node)):
             return Excess(from_large, "", "makes more numbers than TensorFlow can compute a shape from")
@@ -121,7 +121,7 @@ def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing])
 
 def _light(node: Any) -> Any:
     """A NodeDef; of a constant with much in it, one that has its shape only: shapes hang on small ones."""
-    if node.op != "Const" or node.ByteSize() <= _LIGHT:
+    if node.op not in CONSTANTS or node.ByteSize() <= _LIGHT:
         return node
     light = type(node)(name=node.name, op="Placeholder")
     light.attr["dtype"].CopyFrom(node.attr["dtype"])
@@ -152,7 +152,7 @@ def _in_order(nodes: Iterable[Any]) -> Iterable[Any]:
         waits[node.name] = len(reads)
         for op in reads:
             readers.setdefault(op, []).append(node)
-        if not reads and node.op == "Const":
+        if not reads and node.op in CONSTANTS:
             ready.append(node)
     while ready:
         node = ready.pop()

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from tfgraphwidget.graph.op_types import CONSTANTS, PLACEHOLDERS, REF_HANDLES, SHAPE_EQUIVALENTS
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
@@ -81,6 +82,7 @@ class NodeTyping:
             graph_def.library.function.extend(without_endless_calls(library))
             inside = (node for function in graph_def.library.function for node in function.node_def)
             for node in chain(graph_def.node, inside):
+                node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr[_KERNEL].s = b"none"
             return _import_nodes(graph_def)
         except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
@@ -136,8 +138,8 @@ def shape_from_proto(proto: Any) -> Shape:
 
 def _own_shape(node: Any) -> Shape:
     """What a source's own attributes say; () may mean unknown in old files, so TensorFlow is asked about it."""
-    if node.op == "Const" and "value" in node.attr:
+    if node.op in CONSTANTS and "value" in node.attr:
         return shape_from_proto(node.attr["value"].tensor.tensor_shape)
-    if node.op in ("Placeholder", "PlaceholderWithDefault", "VariableV2", "Variable") and "shape" in node.attr:
+    if (node.op in PLACEHOLDERS or node.op in REF_HANDLES) and "shape" in node.attr:
         return shape_from_proto(node.attr["shape"].shape) or None
     return () if node.op == "VarHandleOp" else None

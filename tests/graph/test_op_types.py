@@ -1,0 +1,79 @@
+"""Every set of op types is in graph/op_types.py, and TensorFlow has the op types that it names."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from tensorflow.core.framework import types_pb2
+from tensorflow.python.framework import op_def_registry
+
+from tfgraphwidget.graph import op_types
+
+PACKAGE = Path(op_types.__file__).parents[1]
+SETS = {name: value for name, value in vars(op_types).items() if isinstance(value, frozenset) and "DTYPES" not in name}
+# Here the op types are what the code makes, not what it looks for.
+MADE_THERE = {
+    "edits/rewire/adapters.py": "the ops that an edit can put between, which are the values of an option too",
+    "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",
+}
+
+
+def literal_sets(tree: ast.AST) -> list[tuple[int, list[str]]]:
+    """(line, op types) of each set, tuple or list display of two or more constants that are all op types."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Set | ast.Tuple | ast.List):
+            texts = [part.value for part in node.elts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            if len(texts) == len(node.elts) >= 2 and all(op_def_registry.get(text) for text in texts):
+                found.append((node.lineno, texts))
+    return found
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_tensorflow_registers_each_op_type(name):
+    assert SETS[name]
+    assert [op_type for op_type in SETS[name] if op_def_registry.get(op_type) is None] == []
+
+
+def test_each_set_is_another_one():
+    assert len(set(SETS.values())) == len(SETS)
+
+
+def test_the_numbers_of_dtypes_are_those_of_tensorflow():
+    assert (op_types.DT_RESOURCE, op_types.DT_VARIANT) == (types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT)
+
+
+def test_what_infers_shapes_instead_has_the_same_attributes():
+    for op_type, other in op_types.SHAPE_EQUIVALENTS.items():
+        attributes = [{a.name: a.type for a in op_def_registry.get(each).attr} for each in (op_type, other)]
+        assert attributes[0] == attributes[1]
+
+
+def test_no_other_module_lists_op_types():
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = path.relative_to(PACKAGE).as_posix()
+        if module != "graph/op_types.py" and module not in MADE_THERE:
+            found = literal_sets(ast.parse(path.read_text(encoding="utf-8")))
+            wrong += [f"{module}:{line}: {', '.join(texts)}" for line, texts in found]
+    assert wrong == []
+
+
+def test_the_exceptions_are_still_needed():
+    for module in MADE_THERE:
+        assert literal_sets(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("line", "count"),
+    [
+        ('_SAME = frozenset({"Identity", "Enter"})', 1),
+        ('if kind in ("Const", "HostConst"): ...', 1),
+        ('_CALLS = {"If"}', 0),
+        ('__all__ = ["Enter", "find"]', 0),
+    ],
+)
+def test_the_check_notices(line, count):
+    assert len(literal_sets(ast.parse(line))) == count

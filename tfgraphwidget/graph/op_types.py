@@ -1,0 +1,181 @@
+"""Sets of op types, and of dtypes, that other modules test for: each set has one name here, with its reason.
+
+Tables that map an op type to something else (a rule, an input slot) and patterns over open families of op types
+(`.*Summary.*`) stay with the code that reads them.
+"""
+
+from __future__ import annotations
+
+# Inputs and constants
+
+# A run needs a value for them. Old files (GraphDef version below 23) may hold PlaceholderV2, which differed from the
+# Placeholder of its time only in what an empty shape meant: a scalar.
+REQUIRED_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+# What can be fed by design. PlaceholderWithDefault computes a value from its input if it is not fed.
+PLACEHOLDERS = REQUIRED_PLACEHOLDERS | {"PlaceholderWithDefault"}
+# What an argument of a function is in the graph of its body: Placeholder in a FuncGraph, _Arg in an instantiated body.
+ARGUMENTS = REQUIRED_PLACEHOLDERS | {"_Arg"}
+# Their attribute `value` holds their tensor. A HostConst keeps it in host memory; TensorFlow infers no static shape of
+# it, so in a live graph its shape is unknown.
+CONSTANTS = frozenset({"Const", "HostConst"})
+# What stands for an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
+SHAPE_EQUIVALENTS = {"PlaceholderV2": "Placeholder", "HostConst": "Const"}
+# They compute nothing: their value is in the graph, or is fed.
+VALUE_SOURCES = CONSTANTS | REQUIRED_PLACEHOLDERS
+# Drawn as constants, although the graph does not hold their tensors: GuaranteeConst declares that its input does not
+# change, ImmutableConst maps a file into memory.
+CONSTANT_LIKE = CONSTANTS | {"GuaranteeConst", "ImmutableConst"}
+# A tape makes them for outputs that have no gradient.
+ZEROS = CONSTANTS | {"Fill", "ZerosLike"}
+
+# Variables and other state
+
+# They give a reference (dtype "float32_ref") to a variable of TensorFlow 1.
+REF_HANDLES = frozenset({"Variable", "VariableV2"})
+# They give a resource that refers to a variable.
+RESOURCE_HANDLES = frozenset({"VarHandleOp"})
+# The ops that hold a variable's state.
+HANDLES = REF_HANDLES | RESOURCE_HANDLES
+# They hold a tensor for part of one step, under a name of their own, so no session keeps it.
+TEMPORARY_VARIABLES = frozenset({"TemporaryVariable", "DestroyTemporaryVariable"})
+# They set a variable's whole value: as its initializer or a Saver does.
+ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
+# They give a variable's whole value unchanged: Identity of a reference, ReadVariableOp of a resource.
+VARIABLE_READS = frozenset({"Identity", "ReadVariableOp"})
+# They give values from a resource variable: a resource that one of them reads is a variable.
+RESOURCE_READS = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
+# They tell whether a variable has a value.
+IS_INITIALIZED = frozenset({"VarIsInitializedOp", "IsVariableInitialized"})
+# Stateful by their OpDefs, but they change nothing.
+RESOURCE_QUERIES = RESOURCE_READS | {"VariableShape", "VarIsInitializedOp"}
+# Ops on the path from a weight to the op that computes with it: reads, casts of mixed precision, entries into loops.
+WEIGHT_READS = VARIABLE_READS | {"Enter", "RefEnter", "Cast", "GuaranteeConst"}
+# They fill a table from tensors of keys and values.
+TABLE_INITIALIZERS = frozenset({"InitializeTable", "InitializeTableV2"})
+# They fill a table from a file, which is an asset of a SavedModel.
+TABLE_FILE_INITIALIZERS = frozenset({"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"})
+# Tables that are filled once, by an initializer, and never written to.
+STATIC_TABLES = frozenset({"HashTable", "HashTableV2"})
+# They write to a mutable table. TensorFlow never had a LookupTableRemove of version 1.
+TABLE_WRITES = frozenset(
+    {"LookupTableInsert", "LookupTableInsertV2", "LookupTableRemoveV2", "LookupTableImport", "LookupTableImportV2"}
+)
+# They call a Python function of this process, which no other process has.
+PYTHON_CALLS = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+# They write or read checkpoints.
+CHECKPOINT_OPS = frozenset(
+    {"SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints"}
+)
+# Summaries whose tag is their first input: two with one tag would write one series.
+TAGGED_SUMMARIES = frozenset(
+    {"ScalarSummary", "HistogramSummary", "ImageSummary", "AudioSummary", "AudioSummaryV2", "TensorSummaryV2"}
+)
+
+# Control flow of TensorFlow 1
+
+ENTER = frozenset({"Enter", "RefEnter"})
+EXIT = frozenset({"Exit", "RefExit"})
+NEXT = frozenset({"NextIteration", "RefNextIteration"})
+SWITCH = frozenset({"Switch", "RefSwitch", "_SwitchN"})  # _SwitchN has one output per branch: a lowered Case
+MERGE = frozenset({"Merge", "RefMerge"})
+LOOP_CONDITION = frozenset({"LoopCond"})
+V1_LOOPS = ENTER | EXIT | NEXT | LOOP_CONDITION
+V1_CONTROL_FLOW = V1_LOOPS | SWITCH | MERGE
+# TensorFlow makes them outside of any control flow context, and adds them to one later.
+MADE_OUTSIDE_CONTEXTS = ENTER | {"ControlTrigger"}
+# What a gradient keeps of each iteration of a loop, and loops of their own elements. Each is state of one step.
+STACKS = frozenset({"Stack", "StackV2"})
+TENSOR_ARRAYS = frozenset({"TensorArray", "TensorArrayV2", "TensorArrayV3"})
+TENSOR_ARRAY_GRADIENTS = frozenset(
+    {"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"}
+)
+STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
+# They fill a stack or a TensorArray.
+STEP_STATE_WRITES = frozenset(
+    {
+        *("StackPush", "StackPushV2", "TensorArrayWrite", "TensorArrayWriteV2", "TensorArrayWriteV3"),
+        *("TensorArrayScatter", "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArrayUnpack"),
+        *("TensorArraySplit", "TensorArraySplitV2", "TensorArraySplitV3"),
+    }
+)
+
+# Functional control flow and calls: ops whose attributes name functions
+
+WHILE_LOOPS = frozenset({"While", "StatelessWhile"})
+# No public function of TensorFlow makes a _While; the drawing shows it as a loop, and no edit looks into it.
+DRAWN_AS_LOOPS = WHILE_LOOPS | {"_While"}
+BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+FUNCTIONAL_CONTROL_FLOW = WHILE_LOOPS | BRANCHES
+# Their inputs are the arguments of the function in attribute `f`, their outputs its results.
+FUNCTION_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+# They run the function on another device, and have an input more, which names that.
+REMOTE_CALLS = frozenset({"RemoteCall", "TPUPartitionedCall"})
+
+# Ops that give an input unchanged
+
+# They differ from each other in how far one may follow a tensor back through them:
+# to the same tensor under another name, whatever it is;
+IDENTITY = frozenset({"Identity", "RefIdentity"})
+# to the one input that each of their outputs is, also into a loop or a branch;
+FIRST_INPUT_FORWARDING = IDENTITY | ENTER | SWITCH
+# to state that one of their inputs refers to; not out of loops, since what an Exit gives was computed in the loop. A
+# lock refers to its mutex;
+STATE_FORWARDING = FIRST_INPUT_FORWARDING | MERGE | {"MutexLock"}
+# all around loops and branches, as the flow of a TensorArray goes and a value goes that takes a reference's place;
+V1_FORWARDING = FIRST_INPUT_FORWARDING | MERGE | EXIT | NEXT
+# from output k to input k; a loop does so only for what its body does not change;
+PORTWISE_FORWARDING = WHILE_LOOPS | {"IdentityN"}
+# to a vector of sizes, whose numbers stay the same in another dtype;
+SIZE_FORWARDING = IDENTITY | ENTER | {"Cast", "Snapshot", "StopGradient"}
+# to a seed: tf.data replaces the pair 0, 0 by another.
+SEED_FORWARDING = frozenset({"Identity", "Select", "SelectV2", "Equal", "LogicalAnd", "Cast", "Pack", "ConcatV2"})
+
+# Shapes
+
+# Their values are known from the static shape of their input.
+SHAPE_QUERIES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+CONCATS = frozenset({"Concat", "ConcatV2"})
+# They put a vector of sizes together from parts; if one part is known, TensorFlow knows something of the vector.
+SIZE_VECTORS = CONCATS | {"Pack"}
+# They join the slices of a partitioned variable, or cast them to the dtype of a layer of mixed precision.
+VARIABLE_ASSEMBLY = CONCATS | {"Cast"}
+# Ops between a tensor's shape and an input that another op takes as a shape, as in `tf.shape(x)[0] * 2`.
+SHAPE_ARITHMETIC = frozenset(
+    {
+        *("Add", "AddV2", "BroadcastArgs", "BroadcastGradientArgs", "Cast", "Ceil", "Concat", "ConcatOffset"),
+        *("ConcatV2", "Div", "DynamicStitch", "Equal", "ExpandDims", "Fill", "Floor", "FloorDiv", "FloorMod", "Gather"),
+        *("GatherV2", "Greater", "GreaterEqual", "Identity", "InvertPermutation", "Less", "LessEqual", "LogicalAnd"),
+        *("LogicalNot", "LogicalOr", "Max", "Maximum", "Min", "Minimum", "Mod", "Mul", "Neg", "NotEqual", "OnesLike"),
+        *("Pack", "Prod", "Range", "RealDiv", "Reshape", "Select", "SelectV2", "Slice", "Split", "SplitV", "Squeeze"),
+        *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
+    }
+)
+# Their inputs have the same sizes, up to broadcasting and to the axis that a concatenation joins.
+EQUAL_SIZES = frozenset(
+    {
+        *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "Div", "DivNoNan", "Equal", "FloorDiv", "FloorMod", "Greater"),
+        *("GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mul", "NotEqual"),
+        *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
+    }
+)
+# Their output has the sizes of their input at other positions, with some 1s more or less.
+AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+
+# Layers
+
+# A batch normalization multiplies their outputs by channel, so it can be folded into their weights.
+FOLDABLE_LAYERS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
+# The op of a layer that does its main work; there is one for each layer.
+LAYER_KERNELS = FOLDABLE_LAYERS | {"Conv2DBackpropInput", "BatchMatMulV2", "Einsum", "Conv"}
+FUSED_BATCH_NORMS = frozenset({"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+# TensorFlow's registry of FLOPs does not have them.
+BATCH_MATMULS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
+# The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the activation behind it.
+FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
+
+# Dtypes
+
+# Numbers of TensorFlow's enum DataType.
+DT_RESOURCE, DT_VARIANT = 20, 21
+# Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot read them.
+HANDLE_DTYPES = frozenset({"resource", "variant"})
