@@ -22,18 +22,18 @@ ROWS = {
     "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
-    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "lazy_front": (1, 2),
+    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "lazy_front": (1, 2), "tf_internals": (1, 2),
     "errors": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
 }  # fmt: skip
 
 # Reading and describing files takes messages and op definitions from sources.tf_protos, which loads them by name.
 ALLOWED = {
     "tensorflow": (
+        "tf_internals",
         "sources.describe.docs",
         "sources.example",
         "sources.files.importing",
         "sources.functions",
-        "sources.inference.shapes",
         "sources.live",
         "sources.opening",
         "sources.source",
@@ -46,6 +46,22 @@ ALLOWED = {
     "matplotlib": ("scene.rendering.matplotlib_axes",),
     "networkx": ("graph.nx", "layout.free_form.external"),
 }
+
+# Who may import the module that loads TensorFlow's internals: what imports TensorFlow anyway, and, inside of functions
+# that are called only when TensorFlow is loaded, these.
+INTERNALS = "tf_internals"
+MAY_IMPORT_INTERNALS = (*ALLOWED["tensorflow"], "sources.describe.origins", "jupyterlab.namespace")
+
+# Who may name TensorFlow's internal modules otherwise, as strings.
+INTERNAL_MODULES = ("tensorflow.python", "tensorflow.core")
+MAY_NAME_INTERNAL_MODULES = {
+    "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
+    "jupyterlab.namespace": "knows variables of a kernel by the names of their classes, without importing TensorFlow",
+}
+
+# Private names of other libraries: of named tuples, threads and protocols of Python, and of ipykernel.
+FOREIGN = {"_replace", "_fields", "thread._target", "thread._args", "_is_protocol", "_instance"}
+_BY_NAME = {"getattr", "hasattr", "setattr", "delattr", "attrgetter", "methodcaller"}
 
 # Packages of which others import the names in `__all__` of `__init__.py` only. `lab` is an older name of `jupyterlab`.
 FRONTS = {"sources": (), "cli": (), "jupyterlab": ("lab",)}
@@ -79,6 +95,75 @@ def front_names(package: str) -> frozenset[str]:
     return frozenset(ast.literal_eval(assigned["__all__"]))
 
 
+def private_names(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """(line, object, name) of each private attribute that code reads, sets or names in a call of getattr and its like.
+
+    What an object has of its own class ("self") is left out.
+    """
+    for node in ast.walk(tree):
+        names: list[tuple[str, object]] = []
+        if isinstance(node, ast.Attribute):
+            names = [(ast.unparse(node.value), node.attr)]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in _BY_NAME:
+            names = [(ast.unparse(node.args[0]), arg.value) for arg in node.args if isinstance(arg, ast.Constant)]
+        for thing, name in names:
+            if isinstance(name, str) and re.match("_[^_]", name) and thing not in ("self", "cls"):
+                yield node.lineno, thing, name
+
+
+def defined_names(tree: ast.AST) -> set[str]:
+    """The names of functions, fields and attributes of `self` that code defines."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names |= {node.attr} if ast.unparse(node.value) == "self" else set()
+    return names
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def tensorflows_names() -> frozenset[str]:
+    """The private attributes of TensorFlow's objects that `tf_internals` uses."""
+    return frozenset(name for _, _, name in private_names(parsed(PACKAGE / f"{INTERNALS}.py")))
+
+
+@cache
+def names_of_the_package() -> frozenset[str]:
+    return frozenset().union(*(defined_names(parsed(path)) for path in MODULES if path.stem != INTERNALS))
+
+
+def wrong_names(path: Path) -> list[str]:
+    """A sentence for each use of a private name of TensorFlow outside of `tf_internals`."""
+    own, tree = dotted(path), parsed(path)
+    if own == INTERNALS:
+        return []
+    where, advice = path.relative_to(ROOT), f"put it behind a function of {INTERNALS}"
+    defined, known = defined_names(tree), names_of_the_package()
+    wrong = [
+        f"{where}:{line}: {name} is a private name of TensorFlow; {advice}"
+        for line, thing, name in private_names(tree)
+        if FOREIGN.isdisjoint({name, f"{thing}.{name}"})
+        and name not in defined
+        and (name in tensorflows_names() or name not in known)
+    ]
+    if own not in MAY_NAME_INTERNAL_MODULES:
+        texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        wrong += [
+            f"{where}:{text.lineno}: {text.value} is an internal module of TensorFlow; {advice}"
+            for text in texts
+            if text.value.startswith(INTERNAL_MODULES)
+        ]
+    return wrong
+
+
 def wrong_imports(path: Path) -> list[str]:
     """A sentence for each import that goes up, sideways, or to a library out of its place."""
     wrong = []
@@ -89,7 +174,11 @@ def wrong_imports(path: Path) -> list[str]:
         where = f"{path.relative_to(ROOT)}:{line}"
         if first in ALLOWED and not any(own == place or own.startswith(place + ".") for place in ALLOWED[first]):
             wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
+        if name.startswith(INTERNAL_MODULES) and own != INTERNALS:
+            wrong.append(f"{where}: {name} is internal; put what it is needed for behind a function of {INTERNALS}")
         target = rest.split(".")[0]
+        if target == INTERNALS and not any(own == one or own.startswith(one + ".") for one in MAY_IMPORT_INTERNALS):
+            wrong.append(f"{where}: only {', '.join(MAY_IMPORT_INTERNALS)} may import {INTERNALS}")
         if first == PACKAGE.name and target in ROWS and own and target != top and ROWS[target] >= ROWS[top]:
             wrong.append(f"{where}: {top} (row {ROWS[top][0]}) imports {target} (row {ROWS[target][0]})")
         imported = rest.partition(".")[2]
@@ -125,6 +214,33 @@ def test_imports_go_down_and_libraries_stay_in_their_place(path):
     assert wrong_imports(path) == []
 
 
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_private_names_of_tensorflow_are_used_in_one_module(path):
+    assert wrong_names(path) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "graph._nodes_by_name",
+        "op._set_attr('a', value)",
+        "session._config = config",
+        "getattr(session, '_closed', False)",
+        "ids = attrgetter('_id')",
+        "tensor._never_seen_before",
+        "import_module('tensorflow.python.framework.ops')",
+    ],
+)
+def test_the_check_notices_private_names(line, tmp_path, monkeypatch):
+    tensorflows_names(), names_of_the_package()  # of the real package
+    made_up = tmp_path / "tfgraphwidget" / "runtime" / "made_up.py"
+    made_up.parent.mkdir(parents=True)
+    made_up.write_text(f"def f(self):\n    self._config = 1\n    {line}" if "._config" not in line else line)
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "tfgraphwidget")
+    assert len(wrong_names(made_up)) == 1
+
+
 @pytest.mark.parametrize(
     ("module", "line", "complaint"),
     [
@@ -150,6 +266,8 @@ def test_imports_go_down_and_libraries_stay_in_their_place(path):
             "the whole of sources is not in its front",
         ),
         ("sources/files/made_up.py", "import tensorflow", "may import tensorflow"),
+        ("runtime/made_up.py", "from tensorflow.python.framework import ops", "ops is internal"),
+        ("edits/made_up.py", "from tfgraphwidget.tf_internals import find_operation", "may import tf_internals"),
     ],
 )
 def test_the_check_notices(module, line, complaint, tmp_path, monkeypatch):

@@ -464,7 +464,7 @@ session = initialised(graph)
 variables = graph.get_collection("variables")
 for k, variable in enumerate(variables):
     fill(variable, k + 0.25, session)
-pairs = tuple((variable_definition(v), definition_of(v)) for v in variables)
+pairs = tuple((variable_definition(v), variable_definition(v)) for v in variables)
 Sync(pairs, Model(graph, session), Model(build_mlp(resource=True))).save(sys.argv[1])
 """
 

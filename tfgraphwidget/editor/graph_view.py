@@ -387,7 +387,7 @@ def each(given: Any) -> list[Any]:
 
 def _is_in_parts(given: Any) -> bool:
     """Whether this is a PartitionedVariable, whose name is nobody's."""
-    return hasattr(given, "_get_partitions") and hasattr(given, "__iter__")
+    return hasattr(given, "as_tensor") and hasattr(given, "__iter__")
 
 
 def _name(item: Any, index: GraphIndex, body: Body) -> str:

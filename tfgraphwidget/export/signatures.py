@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
@@ -15,7 +14,7 @@ from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import EXIT, HANDLE_DTYPES, V1_LOOPS
 from tfgraphwidget.naming import free_name, last_part, split_tensor
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tf_protos
 
 DEFAULT = "serving_default"
 
@@ -134,7 +133,7 @@ def _check_frames(index: GraphIndex, signature: Signature) -> None:
 
 def signature_def(index: GraphIndex, signature: Signature, called: Signature) -> Any:
     """The SignatureDef of a signature whose tensors have other names, as in `called`, where it is written."""
-    return meta_graph_pb2.SignatureDef(
+    return tf_protos.SignatureDef(
         inputs=_infos(index, signature.inputs, called.inputs),
         outputs=_infos(index, signature.outputs, called.outputs),
         method_name=tf.compat.v1.saved_model.signature_constants.PREDICT_METHOD_NAME,
@@ -143,11 +142,11 @@ def signature_def(index: GraphIndex, signature: Signature, called: Signature) ->
 
 def _infos(
     index: GraphIndex, ends: Iterable[tuple[str, str]], called: Iterable[tuple[str, str]]
-) -> dict[str, meta_graph_pb2.TensorInfo]:
+) -> dict[str, tf.compat.v1.TensorInfo]:
     found = {}
     for (key, tensor), (_, name) in zip(ends, called, strict=True):
         op, port = pairs(index, [tensor])[0]
         dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
         shape = tf.TensorShape(index.shape(op, port)).as_proto()
-        found[key] = meta_graph_pb2.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
+        found[key] = tf.compat.v1.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
     return found

@@ -24,6 +24,7 @@ from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
 from tfgraphwidget.runtime.live.patch_application import apply_live, record_of
 from tfgraphwidget.runtime.sandbox.preflight import check_devices, check_functions
+from tfgraphwidget.tf_internals import find_operation, operation_finder, set_attribute
 
 
 class Copier:
@@ -91,7 +92,7 @@ class Copier:
         copies |= {op: self._node(op, drafts[op], given[op], waits=waits) for op in given}
         nodes = {op: copies[op] for op in ops}
         self._make(nodes, given)
-        made = [self.info.graph_._get_operation_by_name(node.name) for node in nodes.values()]
+        made = [find_operation(self.info.graph_, node.name) for node in nodes.values()]
         self.info.transformed_ops.update(zip(ops, made, strict=True))
         self.info.transformed_ts.pair((t for op in ops for t in op.outputs), (t for op_ in made for t in op_.outputs))
 
@@ -109,7 +110,7 @@ class Copier:
                 check_devices([node])
                 check_functions(graph, [node], {node.op}, ())
             make_op(graph, node, new_inputs, None if _reads_another_shape(op, new_inputs) else op)
-        return graph._get_operation_by_name(node.name)
+        return find_operation(graph, node.name)
 
     def _read_from_outside(self, nodes: Iterable[Any]) -> frozenset[str]:
         """The inputs, as NodeDefs write them, that are not simply read from the copies of what is copied."""
@@ -129,7 +130,7 @@ class Copier:
         for op, node in nodes.items():
             if node.name in taken:
                 self._import(nodes, waiting, shaped)
-                find = self.info.graph_._get_operation_by_name
+                find = operation_finder(self.info.graph_)
                 ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
                 make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], op if op in shaped else None)
                 waiting = []
@@ -187,7 +188,7 @@ class Copier:
         acting = side_effects(self.index, (self.index.ids[name] for name in self._own))
         info.side_effects = [self.index.names[i] for i in acting]
         for node in self.copying.copied(self._beside, ""):
-            info.graph_._get_operation_by_name(node.name)._set_attr("_class", node.attr["_class"])
+            set_attribute(find_operation(info.graph_, node.name), "_class", node.attr["_class"])
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
         runners = renamed_runners(self.index.beside.runners(), own)

@@ -16,6 +16,7 @@ from typing import Any
 
 from tfgraphwidget.graph.op_types import MERGE, NEXT
 from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.tf_internals import operation_number
 
 Edge = tuple[Any, Any]
 """An op, and an op that it is to read or to wait for."""
@@ -49,9 +50,9 @@ def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]])
     readers = {reader for reader, _ in new}
     # A cycle through an op before all readers would be there already. False: nothing before it is left to search.
     on_path = dict.fromkeys(set.intersection(*(set(_before(op)) for op in readers)) if readers else (), False)
-    first = min((reader._id for reader in readers), default=0)
+    first = min(map(operation_number, readers), default=0)
     oldest = min(_known_oldest(graph), first)
-    for root in sorted({source for _, source in new}, key=lambda op: int(op._id)):
+    for root in sorted({source for _, source in new}, key=operation_number):
         path: list[Any] = []
         todo: list[Iterator[Any]] = [iter([root])]
         while todo:
@@ -60,7 +61,7 @@ def cycle_of(graph: Any, new: set[Edge], before: Callable[[Any], Iterable[Any]])
                 todo.pop()
                 if path:
                     on_path[path.pop()] = False
-            elif op not in on_path and op._id >= oldest:
+            elif op not in on_path and operation_number(op) >= oldest:
                 on_path[op] = True
                 path.append(op)
                 todo.append(iter(before(op)))
@@ -77,7 +78,8 @@ def keep_order(graph: Any, stamp: tuple[int, int], new: Iterable[Edge]) -> None:
     """Keep what is known of the order of a graph that had the stamp `stamp`, and has got only new edges since then."""
     known_for, oldest = getattr(graph, _KEPT_AS, (None, -inf))
     if known_for == stamp:
-        later = (reader._id for reader, source in new if source._id > reader._id)
+        numbers = ((operation_number(reader), operation_number(source)) for reader, source in new)
+        later = (number for number, source in numbers if source > number)
         setattr(graph, _KEPT_AS, (stamp_of(graph), min([oldest, *later])))
 
 
@@ -95,7 +97,8 @@ def _known_oldest(graph: Any) -> float:
 
 def _find_oldest(graph: Any) -> float:
     """The same, found; infinity if there is no such op."""
-    late = (op._id for op in graph.get_operations() if any(other._id > op._id for other in _before(op)))
+    numbered = ((operation_number(op), op) for op in graph.get_operations())
+    late = (number for number, op in numbered if any(operation_number(other) > number for other in _before(op)))
     oldest = float(next(late, inf))
     setattr(graph, _KEPT_AS, (stamp_of(graph), oldest))
     return oldest

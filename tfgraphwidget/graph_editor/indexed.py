@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter, is_
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.tf_internals import control_edges, input_tuples, operation_number
 
 _KEPT_AS = "_tfgraphwidget_indexed"
-_cached_inputs = attrgetter("_inputs_val")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ def index_of(graph: Any) -> GraphIndex:
     """
     ops = graph.get_operations()
     known = getattr(graph, _KEPT_AS, None)
-    inputs, waits = _inputs(ops), frozenset((op._id, c._id) for op in ops for c in op._control_outputs)
+    inputs, waits = input_tuples(ops), control_edges(ops)
     if known is None or not _same_edges(known, inputs, waits, ops):
         known = _Indexed(build(graph.as_graph_def().node), inputs, waits)
     elif len(ops) > len(known.index):
@@ -59,11 +59,6 @@ def chosen(graph: Any, mask: Mask) -> list[Any]:
     return [ops[i] for i in np.flatnonzero(mask).tolist()]
 
 
-def _inputs(ops: list[Any]) -> list[Any]:
-    held = list(map(_cached_inputs, ops))
-    return [op.inputs if cached is None else cached for op, cached in zip(ops, held, strict=True)]
-
-
 def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Any]) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(known.inputs)
@@ -71,5 +66,5 @@ def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, 
         return False
     if len(ops) == n:
         return waits == known.waits
-    first_new = ops[n]._id
+    first_new = operation_number(ops[n])
     return {pair for pair in waits if pair[1] < first_new} == known.waits

@@ -12,10 +12,10 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import tensorflow as tf
-from tensorflow.python.ops import variables
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.sources import variable_definition
+from tfgraphwidget.tf_internals import PartitionedVariable
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ def position(at: Any, tensors: list[Any], kind: str) -> int:
 
 def parts_of(obj: Any) -> list[Any]:
     """The parts of a variable that is in parts; of anything else itself."""
-    return list(obj) if isinstance(obj, variables.PartitionedVariable) else [obj]
+    return list(obj) if isinstance(obj, PartitionedVariable) else [obj]
 
 
 def as_op(obj: Any) -> Any:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, build
@@ -19,6 +18,7 @@ from tfgraphwidget.runtime.live.patch_application import check_open, collections
 from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.sandbox.preflight import prove
 from tfgraphwidget.sources import GraphBody
+from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
 
 
 def read(graph: Any) -> GraphIndex:
@@ -38,7 +38,7 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
         GraphFinalized: The graph takes no new ops.
     """
     check_open(graph)
-    known, named = len(graph.get_operations()), dict(graph._names_in_use)
+    known, named = len(graph.get_operations()), dict(used_names(graph))
     held, own = collections_of(graph), set[str]()
     try:
         with noting(graph) as own:
@@ -46,10 +46,10 @@ def all_or_nothing(graph: Any) -> Iterator[None]:
     except BaseException as error:
         put_back(graph, held, made_with(own))
         if own:
-            hide_failed(graph, [graph._get_operation_by_name(name).node_def for name in own])
+            hide_failed(graph, [find_operation(graph, name).node_def for name in own])
         if len(graph.get_operations()) == known:
-            graph._names_in_use.clear()
-            graph._names_in_use.update(named)
+            used_names(graph).clear()
+            used_names(graph).update(named)
         if isinstance(error, GraphEditError):
             raise ValueError(error.why) from error
         raise
@@ -90,16 +90,15 @@ def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any
     Raises:
         GraphEditError: TensorFlow refuses the op; the graph is as before.
     """
-    waits = [graph._get_operation_by_name(text[1:]) for text in node.input if text.startswith("^")]
-    with graph._mutation_lock(), graph.control_dependencies(None):
+    waits = [find_operation(graph, text[1:]) for text in node.input if text.startswith("^")]
+    with mutation_lock(graph), graph.control_dependencies(None):
         try:
-            c_op = ops._create_c_op(graph, node, read, waits, extract_traceback=False)
+            op = create_operation(graph, node, read, waits)
         except (ValueError, TypeError, RuntimeError, tf.errors.OpError):
             prove(graph, [node])  # which is refused too, and says why in a sentence
             raise
-        op = tf.Operation._from_c_op(c_op, graph)
-    op._colocation_code_locations = {}
-    graph._names_in_use.setdefault(node.name.lower(), 1)
+    forget_colocation(op)
+    used_names(graph).setdefault(node.name.lower(), 1)
     if original is not None:
         keep_static(graph, [(original.name, node.name)], original.graph)
     return op

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops import handle_data_util
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type, value_of
 from tfgraphwidget.naming import is_scope_name
+from tfgraphwidget.tf_internals import copy_tensor_handle_data
 
 DEFAULT_PREFIX = "geph"
 """Short for "graph editor placeholder"."""
@@ -85,7 +85,7 @@ def make_placeholder_from_tensor(t: Any, scope: str | None = None, prefix: str =
     check_type(as_tensor(t), (tf.Tensor,))
     name, t = placeholder_name(t, scope=scope, prefix=prefix), value_of(t)
     made = tf.compat.v1.placeholder(dtype=t.dtype.base_dtype, shape=t.shape, name=name)
-    handle_data_util.copy_handle_data(t, made)
+    copy_tensor_handle_data(t, made)
     return made
 
 

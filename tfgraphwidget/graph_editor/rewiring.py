@@ -22,6 +22,7 @@ from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.live.in_place_changes import set_control_inputs, set_input
+from tfgraphwidget.tf_internals import is_reference, takes_reference, update_input
 
 _SHOWN = 12
 """How many ops of a cycle a sentence names."""
@@ -183,7 +184,7 @@ class Rewiring:
         back: list[Callable[[], None]] = []
         try:
             for op, k, _, then in changes:
-                back.append(partial(op._update_input, k, op.inputs[k]))
+                back.append(partial(update_input, op, k, op.inputs[k]))
                 t = live(then)
                 set_input(self.graph, op, k, t.op.name, t.value_index)
             for op, ops in waits:
@@ -225,7 +226,7 @@ def _paired(ts0: list[Any], ts1: list[Any]) -> list[tuple[Any, Any]]:
 def _check_edges(changes: Iterable[tuple[Any, int, Any, Any]]) -> None:
     for op, k, now, then in changes:
         _check_shapes(then, now)
-        if op._input_types[k]._is_ref_dtype and not then.dtype._is_ref_dtype:
+        if takes_reference(op, k) and not is_reference(then.dtype):
             if isinstance(then, Hole):
                 raise TypeError(
                     f"{op.name!r} changes the variable {now.name!r}, and no placeholder can stand for a variable; take "

@@ -24,6 +24,14 @@ from tfgraphwidget.graph_editor.live_ops import all_or_nothing, read
 from tfgraphwidget.graph_editor.placeholders import check_scope, make_placeholder_from_tensor, scope_finalize
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.transforming import Known, TensorMap, TransformerInfo, Transforming
+from tfgraphwidget.tf_internals import (
+    add_control_inputs,
+    forward_operation,
+    is_reference,
+    operation_number,
+    set_forward_operation,
+    update_input,
+)
 
 
 class Transformer(Checked, refusal=TypeError):
@@ -88,7 +96,7 @@ class Transformer(Checked, refusal=TypeError):
 
     def _transformed(self, info: Transforming) -> SubGraphView:
         info.copier = Copier(info, info.known.index or read(info.graph))
-        ops = sorted(info.ops, key=lambda op: int(op._id))
+        ops = sorted(info.ops, key=operation_number)
         settings = _settings(self.transform_op_handler)
         if settings is None:
             self._one_by_one(info, ops)
@@ -98,8 +106,9 @@ class Transformer(Checked, refusal=TypeError):
             if not waits:
                 self._connect_control_inputs(info)
         for op, op_ in info.transformed_ops.items():
-            if op._original_op is not None:
-                op_._original_op = self.transform_original_op_handler(info, op._original_op)
+            forward = forward_operation(op)
+            if forward is not None:
+                set_forward_operation(op_, self.transform_original_op_handler(info, forward))
         info.variables = info.copier.finish()
         self._assign_collections(info, info.variables)
         info.copier.rebuild_contexts()
@@ -116,7 +125,7 @@ class Transformer(Checked, refusal=TypeError):
         for t, _, reader in info.tmp_cyclic_ts:
             for slot, held in enumerate(reader.inputs):
                 if held is t:
-                    info.transformed_ops[reader]._update_input(slot, info.transformed_ts[t])
+                    update_input(info.transformed_ops[reader], slot, info.transformed_ts[t])
         self._connect_control_inputs(info)
 
     def _connect_control_inputs(self, info: Transforming) -> None:
@@ -124,7 +133,7 @@ class Transformer(Checked, refusal=TypeError):
             waited = [self.transform_control_input_handler(info, other) for other in op.control_inputs]
             if waited:
                 held = set(op_.control_inputs)
-                op_._add_control_inputs(unique(w for w in waited if w is not None and w not in held))
+                add_control_inputs(op_, unique(w for w in waited if w is not None and w not in held))
 
     def _assign_collections(self, info: Transforming, variables: list[tuple[Any, Any]]) -> None:
         told: Iterable[tuple[Any, Any]] = info.transformed_ops.items()
@@ -152,7 +161,7 @@ class Transformer(Checked, refusal=TypeError):
             raise TypeError(
                 f"{t_.name!r} is {t_.dtype.name}, but stands for {t.name!r}, which is {t.dtype.name}; cast it first."
             )
-        if not t_.dtype._is_ref_dtype and info.needs_reference(op, t):
+        if not is_reference(t_.dtype) and info.needs_reference(op, t):
             raise TypeError(
                 f"{op.name!r} changes the variable {t.name!r}, and no placeholder can stand for a variable; "
                 f"add {t.op.name!r} to the view, or give a variable of the other graph for it."

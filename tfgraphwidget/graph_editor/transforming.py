@@ -17,6 +17,7 @@ from tfgraphwidget.graph_editor.subgraph import SubGraphView
 from tfgraphwidget.graph_editor.trees import transform_tree
 from tfgraphwidget.graph_editor.util import ControlOutputs
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_internals import takes_reference
 
 
 class TensorMap(MutableMapping[Any, Any]):
@@ -131,7 +132,7 @@ class Transforming:
 
     def needs_reference(self, op: Any, t: Any) -> bool:
         """Whether an op can read only a variable itself in the place of `t`, as those that assign do."""
-        return any(read is t and kind._is_ref_dtype for read, kind in zip(op.inputs, op._input_types, strict=True))
+        return any(read is t and takes_reference(op, k) for k, read in enumerate(op.inputs))
 
     def placeholder(self, t: Any) -> Any:
         """The placeholder in the destination graph that stands for `t`: one, however often it is asked for.

@@ -35,6 +35,7 @@ from tfgraphwidget.graph_editor.trees import (
     flatten_tree,
     transform_tree,
 )
+from tfgraphwidget.tf_internals import control_outputs
 
 # First what the original's `from util import *` gave, then what was reached as ge.util.x.
 __all__ = [  # noqa: RUF022
@@ -102,4 +103,4 @@ def get_predefined_collection_names() -> list[str]:
 
 def _waiting(op: Any) -> list[Any]:
     """TensorFlow lists them in the order of their addresses."""
-    return sorted(op._control_outputs, key=lambda waiting: int(waiting._id))
+    return control_outputs(op)

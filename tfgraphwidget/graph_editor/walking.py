@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework.ops import _gradient_registry
-from tensorflow.python.ops.variables import PartitionedVariable
 
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask
@@ -27,6 +25,7 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_op,
     make_list_of_t,
 )
+from tfgraphwidget.tf_internals import PartitionedVariable, operation_number, registered_gradient
 
 Asked = Callable[[Any], Any]
 
@@ -154,7 +153,7 @@ def get_walks_union_ops(
     seeds, inclusive = (forward_seed_ops, backward_seed_ops), (forward_inclusive, backward_inclusive)
     controls = control_inputs, control_outputs, control_ios
     ahead, behind = _both_walks(seeds, inclusive, (_listed(within_ops), within_ops_fn), controls)
-    return sorted(set(ahead) | set(behind), key=lambda op: int(op._id))
+    return sorted(set(ahead) | set(behind), key=operation_number)
 
 
 class _Limits(NamedTuple):
@@ -228,7 +227,7 @@ def _backward_by_gradients(
 def _has_gradient(kind: str) -> bool:
     """Whether TensorFlow has a gradient function for ops of this type."""
     try:
-        return _gradient_registry.lookup(kind) is not None
+        return registered_gradient(kind) is not None
     except LookupError:
         return False
 

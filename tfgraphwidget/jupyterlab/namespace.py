@@ -178,8 +178,10 @@ def _session_of(thing: Any, variables: Namespace) -> Any:
     client = sys.modules.get("tensorflow.python.framework.ops")
     if graph_kind(thing) != "tf.Graph" or client is None or client.get_default_session() is not None:
         return None
+    from tfgraphwidget.tf_internals import is_closed
+
     sessions = {id(held): held for _, held, kind in _graphs(variables) if kind == "session"}
-    running = [held for held in sessions.values() if held.graph is thing and not getattr(held, "_closed", False)]
+    running = [held for held in sessions.values() if held.graph is thing and not is_closed(held)]
     return running[0] if len(running) == 1 else None
 
 

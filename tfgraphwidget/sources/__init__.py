@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.lazy_front import lazy_front
+from tfgraphwidget.sources import tf_protos
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.describe.docs import Documentation, documentation
@@ -175,6 +176,7 @@ __all__ = [
     "runner_def",
     "shape_from_proto",
     "summarize_graph",
+    "tf_protos",
     "unregister_format",
     "unwrap_session",
     "variable_definition",

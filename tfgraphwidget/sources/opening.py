@@ -10,7 +10,6 @@ from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import Message
-from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
 from tfgraphwidget.sources import tf_protos
@@ -20,9 +19,10 @@ from tfgraphwidget.sources.functions.keras_models import is_keras_model, keras_s
 from tfgraphwidget.sources.functions.traced import CONCRETE, FUNCTION, find_trace, function_source
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, is_soft_placement, pinned_notice
 from tfgraphwidget.sources.live.graph_body import GraphBody
-from tfgraphwidget.sources.live.sessions import is_session, unwrap_session
+from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
+from tfgraphwidget.tf_internals import FuncGraph, is_session
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
@@ -75,7 +75,7 @@ def open_source(
 
 
 def _open(thing: Any, session: tf.compat.v1.Session | None, options: OpenOptions) -> Source:
-    if isinstance(thing, tf.Graph) and not isinstance(thing, func_graph.FuncGraph):
+    if isinstance(thing, tf.Graph) and not isinstance(thing, FuncGraph):
         _refuse_choices("A live graph", options, ("signature", "checkpoint", "tags"))
         return _live_source(thing, session)
     if session is not None:
@@ -133,9 +133,9 @@ def _function_source(thing: Any, options: OpenOptions) -> Source:
     if is_keras_model(thing):
         _refuse_choices("A Keras model", options, ("signature", "checkpoint", "tags"))
         return keras_source(thing)
-    if isinstance(thing, CONCRETE | func_graph.FuncGraph):
+    if isinstance(thing, CONCRETE | FuncGraph):
         _refuse_choices("One trace of a function", options, ("signature", "checkpoint", "tags"))
-        graph = thing if isinstance(thing, func_graph.FuncGraph) else thing.graph
+        graph = thing if isinstance(thing, FuncGraph) else thing.graph
         return function_source(graph, f"Function {graph.name!r}")
     raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
 

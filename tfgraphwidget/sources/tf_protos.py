@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     ControlFlowContextDef: Any
     FunctionDef: Any
     FunctionDefLibrary: Any
+    GradientDef: Any
     GraphDebugInfo: Any
     GraphDef: Any
     MetaGraphDef: Any
     NodeDef: Any
     OpDef: Any
     SavedModel: Any
+    SignatureDef: Any
     TrackableObjectGraph: Any
     VariableDef: Any
 
@@ -39,12 +41,14 @@ _MODULES = {
     "ControlFlowContextDef": "protobuf.control_flow_pb2",
     "FunctionDef": "framework.function_pb2",
     "FunctionDefLibrary": "framework.function_pb2",
+    "GradientDef": "framework.function_pb2",
     "GraphDebugInfo": "framework.graph_debug_info_pb2",
     "GraphDef": "framework.graph_pb2",
     "MetaGraphDef": "protobuf.meta_graph_pb2",
     "NodeDef": "framework.node_def_pb2",
     "OpDef": "framework.op_def_pb2",
     "SavedModel": "protobuf.saved_model_pb2",
+    "SignatureDef": "protobuf.meta_graph_pb2",
     "TrackableObjectGraph": "protobuf.trackable_object_graph_pb2",
     "VariableDef": "framework.variable_pb2",
 }

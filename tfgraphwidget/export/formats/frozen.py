@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.edits.freeze.variables_to_constants import Frozen
 from tfgraphwidget.edits.freeze.variables_to_constants import frozen as freeze
@@ -31,7 +30,7 @@ from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
-from tfgraphwidget.sources import Signature
+from tfgraphwidget.sources import Signature, tf_protos
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
@@ -108,7 +107,7 @@ def _proto(index: GraphIndex, name: str, value: Any) -> Any:
 def _library(index: GraphIndex, made: Frozen) -> Any:
     inside = [node for function in made.functions for node in function.node_def]
     library = called(index, [*made.nodes, *inside])
-    return function_pb2.FunctionDefLibrary(function=[*library.function, *made.functions], gradient=library.gradient)
+    return tf_protos.FunctionDefLibrary(function=[*library.function, *made.functions], gradient=library.gradient)
 
 
 def _tell(what: Export, made: Frozen, state: State, why: str) -> None:

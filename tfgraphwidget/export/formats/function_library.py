@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
 from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.sources import tf_protos
 
 
 def whole(what: Export) -> tf.compat.v1.GraphDef:
@@ -27,7 +27,7 @@ def assembled(index: GraphIndex, graph_def: Any, nodes: Iterable[Any]) -> Any:
     if not there <= index.functions:  # hidden by undo
         kept = [function for function in library.function if function.signature.name in index.functions]
         gradients = [gradient for gradient in library.gradient if gradient.function_name in index.functions]
-        library.CopyFrom(function_pb2.FunctionDefLibrary(function=kept, gradient=gradients))
+        library.CopyFrom(tf_protos.FunctionDefLibrary(function=kept, gradient=gradients))
     lacking = sorted(index.functions - there)
     if lacking:
         graph_def.library.function.extend(function_of(index, name) for name in lacking)
@@ -50,9 +50,9 @@ def called(index: GraphIndex, nodes: Iterable[Any]) -> Any:
             if gradient := index.beside.gradient(name):
                 gradients[name] = gradient
                 wanted.append(gradient)
-    return function_pb2.FunctionDefLibrary(
+    return tf_protos.FunctionDefLibrary(
         function=[found[name] for name in sorted(found)],
-        gradient=[function_pb2.GradientDef(function_name=f, gradient_func=g) for f, g in sorted(gradients.items())],
+        gradient=[tf_protos.GradientDef(function_name=f, gradient_func=g) for f, g in sorted(gradients.items())],
     )
 
 

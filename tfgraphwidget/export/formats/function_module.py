@@ -12,8 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context
-from tensorflow.python.trackable.base import Trackable
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import Export
@@ -23,6 +21,7 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model, firs
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.sources import Signature, open_source
+from tfgraphwidget.tf_internals import Trackable, eager_mode
 
 # They change what the function shares with others, and which nobody can put back.
 _SHARED = re.compile(
@@ -32,7 +31,7 @@ _SHARED = re.compile(
 
 def save_module(path: Path, what: Export, module: Callable[[], Any]) -> None:
     """Write the SavedModel of a tf.Module, called by its `signature`, to the folder `path`, and try it."""
-    with context.eager_mode():
+    with eager_mode():
         made = module()
         made.resources = _resources(made)
         try:
@@ -124,7 +123,7 @@ class OfModule:
 
     def again(self, tried: Sequence[Tried]) -> list[Tried]:
         """The same once more, with the variables as they were."""
-        with context.eager_mode(), unoptimised():
+        with eager_mode(), unoptimised():
             return [(signature, feeds, self._run(feeds)) for signature, feeds, _ in tried]
 
     def _run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import saver_pb2
-from tensorflow.python.framework import meta_graph
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import whole
@@ -36,6 +34,7 @@ from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 
 # The Saver whose ops are in a graph already.
 
@@ -51,14 +50,14 @@ def saver_of(index: GraphIndex, variables: Sequence[VariableDef]) -> Any:
                 (f"{scope}{end}" for end in ("control_dependency", "Identity") if scope + end in index.ids), ""
             )
             if saves and f"{scope}Const" in index.ids:
-                return saver_pb2.SaverDef(
+                return tf.compat.v1.train.SaverDef(
                     filename_tensor_name=f"{scope}Const:0",
                     save_tensor_name=f"{saves}:0",
                     restore_op_name=name,
                     max_to_keep=5,
                     keep_checkpoint_every_n_hours=10_000.0,
                     sharded=saves.endswith("Identity"),
-                    version=saver_pb2.SaverDef.V2,
+                    version=tf.compat.v1.train.SaverDef.V2,
                 )
     return None
 
@@ -95,7 +94,7 @@ def add_collections(made: Any, graph: tf.Graph, index: GraphIndex, variables: It
         for key in graph.get_all_collection_keys():
             items = [item for item in graph.get_collection_ref(key) if _is_shown(item, index)]
             if items and key != _GLOBAL:
-                meta_graph.add_collection_def(made, key, graph, override_contents=items)
+                add_collection(made, key, graph, items)
             if items and key != _GLOBAL and key not in made.collection_def:
                 lost.append(str(key))
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
@@ -166,7 +165,7 @@ def write_meta_graph(path: Path, what: Export) -> None:
     graph_def.node.extend(more)
     check_size("The MetaGraphDef", graph_def.node, graph_def.library, _WAY_OUT)
     saver = saver_of(what.index, variables)
-    made = meta_graph.create_meta_graph_def(graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver)
+    made = new_meta_graph(graph_def, graph, saver)
     for key in add_collections(made, graph, what.index, variables):
         what.notice(f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out.")
     if what.meta is not None and made.graph_def == what.meta().graph_def:

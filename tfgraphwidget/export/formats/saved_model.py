@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tfgraphwidget.edits.control_flow_contexts import renamed
 from tfgraphwidget.edits.patch import Change
@@ -36,7 +35,7 @@ from tfgraphwidget.runtime.live.graph_import import import_proven
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import prove
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, is_outside_assets
+from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
 
 v1 = tf.compat.v1
 TAG = "serve"
@@ -99,9 +98,9 @@ def files_of(folder: Path) -> list[str]:
 
 def _model(folder: Path) -> Any:
     try:
-        return saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+        return tf_protos.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
     except (OSError, DecodeError):
-        return saved_model_pb2.SavedModel()
+        return tf_protos.SavedModel()
 
 
 def _write(path: Path, what: Export, part: Part, state: State) -> None:

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import context
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import Tried
@@ -18,6 +17,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.sandbox import exact
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_internals import eager_mode
 
 v1 = tf.compat.v1
 Run = Callable[[Signature, dict[str, Any]], dict[str, Any]]
@@ -137,7 +137,7 @@ def _in_session(path: Path) -> Iterator[Run]:
 
 @contextmanager
 def _eagerly(path: Path) -> Iterator[Run]:
-    with context.eager_mode(), unoptimised():
+    with eager_mode(), unoptimised():
         loaded = tf.saved_model.load(str(path))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 

@@ -12,9 +12,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
-from tensorflow.python.framework import ops
-from tensorflow.python.saved_model import function_deserialization
 
 from tfgraphwidget.edits.clone.function_excerpt import Excerpt
 from tfgraphwidget.edits.clone.node_copier import KEY, disown
@@ -23,7 +20,16 @@ from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import FUNCTION_CALLS
 from tfgraphwidget.naming import colocated_with, split_input
-from tfgraphwidget.runtime.functions.custom_gradients import Gradient, new_name, tensors_of
+from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_internals import (
+    call_gradient_function,
+    load_functions,
+    new_gradient_name,
+    rename_called_functions,
+    set_gradient_function,
+    unique_number,
+)
 
 # What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -51,8 +57,8 @@ def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gr
 
     `gradients` are those of single ops in functions.
     """
-    library = function_pb2.FunctionDefLibrary(function=functions.values())
-    named = {(name, op): new_name() for name, held in gradients.items() for op in held}
+    library = tf_protos.FunctionDefLibrary(function=functions.values())
+    named = {(name, op): new_gradient_name() for name, held in gradients.items() for op in held}
     for function in library.function:
         for name in _REWRITES:
             function.attr.pop(name, None)
@@ -62,7 +68,7 @@ def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gr
             else:
                 disown(node)
     try:
-        made: dict[str, Any] = function_deserialization.load_function_def_library(library)
+        made = load_functions(library)
     except ValueError as error:
         raise NotClonable(
             f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
@@ -87,7 +93,7 @@ def brought_in(
     graph = tf.compat.v1.get_default_graph()
     for function in functions.values():
         function.add_to_graph(graph)
-    named = {op: new_name() for op in gradients}
+    named = {op: new_gradient_name() for op in gradients}
     nodes = _copies(part, functions, named)
     read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
     wanted = part.names(part.outputs)
@@ -113,7 +119,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     """
     index = part.index
     names = {index.names[i] for i in part.ops}
-    suffix = f"_copy_{ops.uid()}"  # keys of state that the function makes for itself
+    suffix = f"_copy_{unique_number()}"  # keys of state that the function makes for itself
     made = []
     for i in part.ops:
         copy = type(index.nodes[i])()
@@ -123,7 +129,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
             kept = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
             copy.attr["_class"].list.s[:] = kept
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
-        function_deserialization.fix_node_def(copy, functions, suffix)
+        rename_called_functions(copy, functions, suffix)
         if copy.op in FUNCTION_CALLS:
             copy.attr.pop(KEY, None)
         elif copy.name in gradients:
@@ -141,7 +147,8 @@ def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str)
     for i in part.ops:
         op = graph.get_operation_by_name(f"{scope}/{index.names[i]}")
         if op.type in FUNCTION_CALLS:
-            op._gradient_function = by_name[op.get_attr("f").name.encode()]._get_gradient_function()
+            called = by_name[op.get_attr("f").name.encode()]
+            set_gradient_function(op, call_gradient_function(called))
         for port, tensor in enumerate(op.outputs):
             if not tensor.shape.is_fully_defined():
                 tensor.set_shape(index.shape(i, port))

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
-from tensorflow.python.ops import custom_gradient
 
 from tfgraphwidget.edits.clone.function_excerpt import Excerpt
 from tfgraphwidget.edits.clone.node_copier import KEY, is_closure
 from tfgraphwidget.graph.captured_state import Held
+from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +37,13 @@ class Gradient:
         def gradient(_: Any, *given: Any) -> Any:
             specs = self.function.inputs
             known = [_zeros(spec) if g is None else g for g, spec in zip(given, specs, strict=False)]
-            return self.function._call_flat(known, captured)
+            return call_with_captures(self.function, known, captured)
 
-        ops.RegisterGradient(name)(gradient)
+        tf.RegisterGradient(name)(gradient)
 
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:
     return tf.zeros([1 if size is None else size for size in like.shape] if like.shape.rank else [], like.dtype)
-
-
-def new_name() -> str:
-    """A name for a gradient, as TensorFlow makes them."""
-    name: str = custom_gradient.generate_name()
-    return name
 
 
 def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
@@ -75,7 +68,7 @@ def called_gradients(held: Held, functions: Mapping[str, Any]) -> dict[str, dict
     """
     found: dict[str, dict[str, Gradient]] = {}
     for name, definition in functions.items():
-        traced = None if held.graph is None else held.graph._functions.get(name)
+        traced = None if held.graph is None else graph_functions(held.graph).get(name)
         graph: Any = getattr(traced, "graph", None)
         closures = [node.name for node in definition.node_def if is_closure(node)] if graph is not None else []
         gradients_of = {op: _function(graph.get_operation_by_name(op)) for op in closures}
@@ -98,7 +91,7 @@ def _in_function(graph: Any, tensor: Any) -> str | None:
 def _function(op: tf.Operation) -> Any:
     """The gradient of an op as a ConcreteFunction; None when its closure cannot be traced again."""
     try:
-        closure = ops.gradient_registry.lookup(op.get_attr(KEY).decode())
+        closure = registered_gradient(op.get_attr(KEY).decode())
         return tf.function(closure, autograph=False).get_concrete_function(None, *op.outputs)
     except Exception:  # whatever the person's own gradient function raises: the copy then has none
         return None

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context
-from tensorflow.python.ops import resource_variable_ops
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.clone.function_excerpt import Excerpt, excerpt
@@ -34,6 +32,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
+from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
 
 # Stateful by their OpDefs, which says nothing of what the functions do that they call.
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
@@ -97,7 +96,7 @@ class ModuleCopy(tf.Module):
         given = {self._parameter(name): tensor for name, tensor in named.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
             return self.run(*tensors, **given)
-        with context.eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
+        with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
             return self.run(*tensors, **given)
 
     def _parameter(self, name: str) -> str:
@@ -174,13 +173,13 @@ def as_module(
         raise NameTaken(
             f"{into!r} is no name scope: use letters, digits, '_', '-', '.' and '/', and begin with a letter or digit."
         )
-    if context.default_execution_mode != context.EAGER_MODE:
+    if not is_eager_by_default():
         raise NotClonable(
             "A clone of a function's body is a tf.Module, which needs eager execution; take out "
             "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and start Python anew."
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
-    with context.eager_mode(), tf.compat.v1.name_scope(None):
+    with eager_mode(), tf.compat.v1.name_scope(None):
         return _made(index, held, (inputs, outputs), into, (variables, init), also, (arguments, returns or {}))
 
 
@@ -244,7 +243,7 @@ def _captured(states: States) -> dict[str, Any]:
     found: dict[str, Any] = {**states.handles, **states.constants}
     found |= {name: table.resource_handle for name, table in states.tables.items()}
     for name, variable in (*states.variables.items(), *states.shared.items()):
-        resource_variable_ops.variable_accessed(variable)  # else no tape watches it
+        watch_variable(variable)  # else no tape watches it
         found[name] = variable.handle
     return {f"{name}:0": graph.capture(tensor) for name, tensor in found.items()}
 

@@ -17,6 +17,7 @@ from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
+from tfgraphwidget.tf_internals import is_slice
 
 # Savers of copied variables, under the names that their originals have in checkpoints.
 
@@ -51,9 +52,7 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> 
         held.setdefault(key, []).append(variable)
     if not held:
         raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
-    sliced = {
-        key: variables if variables[0]._save_slice_info is not None else variables[0] for key, variables in held.items()
-    }
+    sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in held.items()}
     return GraphSaver(graph, sliced, **options)
 
 

@@ -13,13 +13,27 @@ from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
-from tensorflow.python.ops import control_flow_ops, control_flow_state, control_flow_util
 
 from tfgraphwidget.edits.patch import Change
-from tfgraphwidget.graph.op_types import IDENTITY, MADE_OUTSIDE_CONTEXTS
+from tfgraphwidget.graph.op_types import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
+from tfgraphwidget.tf_internals import (
+    CondContext,
+    WhileContext,
+    collections_lock,
+    context_external_values,
+    context_values,
+    control_flow_context,
+    find_operation,
+    gradient_loop_state,
+    is_gradient_loop_state,
+    nested_contexts,
+    operation_finder,
+    set_control_flow_context,
+    set_gradient_loop_state,
+)
 
-COLLECTIONS = {"WhileContextDef": ops.GraphKeys.WHILE_CONTEXT, "CondContextDef": ops.GraphKeys.COND_CONTEXT}
+_KEYS = tf.compat.v1.GraphKeys
+COLLECTIONS = {"WhileContextDef": _KEYS.WHILE_CONTEXT, "CondContextDef": _KEYS.COND_CONTEXT}
 """The collection that each kind of outermost contexts is kept in."""
 
 
@@ -28,7 +42,7 @@ def rebuild(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> 
     if not change.contexts:
         return
     rebuilding = _Rebuilding(graph, change)
-    with graph.as_default(), ops.name_scope(None), _outside(graph):
+    with graph.as_default(), tf.compat.v1.name_scope(None), _outside(graph):
         for context in change.contexts:
             rebuilding.add(context, None)
     rebuilding.mark(source or graph)
@@ -50,14 +64,14 @@ def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
         return
     if _op_name(proto.pivot_name) in new:
         held = (
-            graph.get_collection_ref(_key(proto)) if live.outer_context is None else live.outer_context._nested_contexts
+            graph.get_collection_ref(_key(proto)) if live.outer_context is None else nested_contexts(live.outer_context)
         )
-        with graph._lock:  # which who adds an entry holds
+        with collections_lock(graph):
             held[:] = [context for context in held if context is not live]
         return
-    live._values.difference_update(proto.values_def.values)
+    context_values(live).difference_update(proto.values_def.values)
     for name in proto.values_def.external_values:
-        live._external_values.pop(name, None)
+        context_external_values(live).pop(name, None)
     for inner in _nested(proto):
         _remove(graph, inner, new)
 
@@ -80,8 +94,8 @@ class _Rebuilding:
             return
         if context is None:
             context = self._make(proto, outer)
-        elif outer is not None and not _holds(outer._nested_contexts, context):
-            outer._nested_contexts.append(context)
+        elif outer is not None and not _holds(nested_contexts(outer), context):
+            nested_contexts(outer).append(context)
         if _op_name(proto.pivot_name) in self.new:
             self.made.append(context)
             if outer is None and not _is_backward(context):
@@ -96,40 +110,41 @@ class _Rebuilding:
         bare.CopyFrom(proto)
         bare.ClearField("values_def")
         bare.ClearField("nested_contexts")
-        self.graph._set_control_flow_context(outer)
+        set_control_flow_context(self.graph, outer)
         try:
-            if _key(proto) == ops.GraphKeys.COND_CONTEXT:
+            if _key(proto) == _KEYS.COND_CONTEXT:
                 bare.pred_name = _predicate(self.graph, proto) or proto.pred_name
-                return control_flow_ops.CondContext(context_def=bare, name=proto.context_name)
+                return CondContext(context_def=bare, name=proto.context_name)
             # A loop that is built later under this scope is told apart by its frame's name.
             self.graph.unique_name(proto.context_name)
-            return control_flow_ops.WhileContext(context_def=bare)
+            return WhileContext(context_def=bare)
         finally:
-            self.graph._set_control_flow_context(None)
+            set_control_flow_context(self.graph, None)
 
     def _fill(self, proto: Any, context: Any) -> None:
         """Tell a context its values, and the ops among them their context."""
         values = proto.values_def
-        context._values.update(values.values)
+        context_values(context).update(values.values)
         for name, stands in values.external_values.items():
-            context._external_values[name] = self.graph.as_graph_element(stands)
+            context_external_values(context)[name] = self.graph.as_graph_element(stands)
         for name in {_op_name(value) for value in values.values if value not in values.external_values} & self.new:
-            self.graph._get_operation_by_name(name)._set_control_flow_context(context)
+            set_control_flow_context(find_operation(self.graph, name), context)
 
     def mark(self, source: tf.Graph) -> None:
         """Nobody may fetch or feed what runs once for each iteration, or not at all; as when TensorFlow builds it."""
         graph = self.graph
+        find, find_original = operation_finder(graph), operation_finder(source)
         for original, name in self.copies.items():
-            like, op = source._get_operation_by_name(original), graph._get_operation_by_name(name)
-            left = op._get_control_flow_context() is None and like._get_control_flow_context() is not None
+            like, op = find_original(original), find(name)
+            left = control_flow_context(op) is None and control_flow_context(like) is not None
             if not source.is_fetchable(like) and not left:  # a copy without the loop or conditional runs as any op
                 graph.prevent_fetching(op)
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
                     graph.prevent_feeding(tensor)
-        for op in map(graph._get_operation_by_name, self.new):
-            context = op._get_control_flow_context()
-            if context is None or (context.outer_context is None and control_flow_util.IsLoopExit(op)):
+        for op in map(find, self.new):
+            context = control_flow_context(op)
+            if context is None or (context.outer_context is None and op.type in EXIT):
                 continue
             if op.type not in MADE_OUTSIDE_CONTEXTS:
                 graph.prevent_fetching(op)
@@ -151,7 +166,7 @@ class _Rebuilding:
                 pairs.append((original, context))
         told = _BackwardLoops(self.graph, self.copies, {id(original): made for original, made in pairs})
         for original, context in pairs:
-            context._grad_state = told.copied(original._grad_state)
+            set_gradient_loop_state(context, told.copied(gradient_loop_state(original)))
 
 
 class _BackwardLoops:
@@ -165,7 +180,7 @@ class _BackwardLoops:
         """The copy's counterpart of whatever the original's state holds; what is not copied stays."""
         if id(thing) in self.known:
             return self.known[id(thing)]
-        if isinstance(thing, control_flow_state._GradLoopState):
+        if is_gradient_loop_state(thing):
             made = self.known[id(thing)] = copy.copy(thing)
             vars(made).update({name: self.copied(value) for name, value in vars(thing).items()})
             return made
@@ -185,12 +200,12 @@ class _BackwardLoops:
 @contextmanager
 def _outside(graph: tf.Graph) -> Iterator[None]:
     """In no context, whatever is being built around."""
-    before = graph._get_control_flow_context()
-    graph._set_control_flow_context(None)
+    before = control_flow_context(graph)
+    set_control_flow_context(graph, None)
     try:
         yield
     finally:
-        graph._set_control_flow_context(before)
+        set_control_flow_context(graph, before)
 
 
 def _live(graph: tf.Graph, proto: Any) -> Any:
@@ -201,7 +216,7 @@ def _live(graph: tf.Graph, proto: Any) -> Any:
 
 def _context_of(graph: tf.Graph, op: str) -> Any:
     try:
-        return graph._get_operation_by_name(op)._get_control_flow_context()
+        return control_flow_context(find_operation(graph, op))
     except KeyError:
         return None
 
@@ -209,13 +224,13 @@ def _context_of(graph: tf.Graph, op: str) -> Any:
 def _predicate(graph: tf.Graph, proto: Any) -> str:
     """What decides, as the pivot's Switch reads it: it may be another tensor than the original's, or have no copy."""
     switches = graph.as_graph_element(proto.pivot_name).op.inputs
-    is_switch = len(switches) > 0 and control_flow_util.IsSwitch(switches[0].op)
+    is_switch = len(switches) > 0 and switches[0].op.type in SWITCH
     return str(switches[0].op.inputs[1].name) if is_switch else ""
 
 
 def _is_undecided(graph: tf.Graph, proto: Any) -> bool:
     """Whether nothing decides a copied conditional: a placeholder stands for its Switch, so its ops run always."""
-    return _key(proto) == ops.GraphKeys.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
+    return _key(proto) == _KEYS.COND_CONTEXT and not (proto.pred_name or _predicate(graph, proto))
 
 
 def _is_backward(context: Any) -> bool:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import counted
+from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
 
 _RECORD = "_tfgraphwidget_record"
 
@@ -59,7 +59,7 @@ def record_of(graph: tf.Graph) -> Record:
 
 def hide(graph: tf.Graph, names: Iterable[str]) -> None:
     """Let no editor show these ops, as far as they are in the graph."""
-    there, record = graph._nodes_by_name, record_of(graph)  # the former TensorFlow makes anew each time
+    there, record = operations_by_name(graph), record_of(graph)
     with held_back():
         record.hidden.update(name for name in names if name in there)
         record.generation += 1
@@ -80,7 +80,7 @@ def alone(graph: tf.Graph) -> Iterator[None]:
     TensorFlow lets many threads add ops at a time, and none while a session takes ops over; so this waits for the
     others as a session does. An op that another thread is just making would get a second Python object here.
     """
-    with record_of(graph).lock, graph._session_run_lock():
+    with record_of(graph).lock, session_run_lock(graph):
         yield
 
 
@@ -91,8 +91,7 @@ def wrap_new(graph: tf.Graph) -> int:
     dozen times whether it stands in one (test_tensorflow_facts.py::test_ops_are_wrapped_as_tensorflow_does_it).
     """
     new = graph.new_operations()
-    for c_op in counted(new, "Adding the new ops"):
-        ops.Operation._from_c_op(c_op, graph)._colocation_code_locations = {}
+    wrap_operations(graph, counted(new, "Adding the new ops"))
     return len(new)
 
 
@@ -107,13 +106,11 @@ def noting(graph: tf.Graph) -> Iterator[set[str]]:
     """
     notes = record_of(graph).notes
 
-    def noted(op: tf.Operation) -> Any:
-        number = type(graph)._add_op(graph, op)
+    def note(op: tf.Operation) -> None:
         for names in notes.get(threading.get_ident(), ()):
             names.add(op.name)
-        return number
 
-    graph._add_op = noted  # for good: of two threads neither knows whether the other needs it still
+    observe_new_operations(graph, note)
     names: set[str] = set()
     mine = notes.setdefault(threading.get_ident(), [])
     mine.append(names)

@@ -12,12 +12,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import alone, record_of, wrap_new
 from tfgraphwidget.runtime.sandbox.preflight import Ends, Proven, outside, run_import, serialized
+from tfgraphwidget.tf_internals import (
+    add_function,
+    c_end,
+    find_operation,
+    is_reference,
+    operations_by_name,
+    remove_function,
+    static_dimensions,
+    used_names,
+)
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -50,9 +59,9 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
     added: list[str] = []
     try:
         for called in proven.functions:
-            graph._add_function(called)  # its own way enters it into the eager runtime too, and not into the graph
+            add_function(graph, called)
             added.append(called.name)
-        with alone(graph), graph.as_default(), ops.control_dependencies(None):
+        with alone(graph), graph.as_default(), tf.control_dependencies(None):
             try:
                 run_import(graph, proven, ends)
                 _wrap(graph, proven.names)
@@ -62,22 +71,22 @@ def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> N
     except BaseException:
         if not _has_any(graph, proven.names):
             for name in added:
-                graph._remove_function(name)
+                remove_function(graph, name)
         raise
 
 
 def _end(graph: tf.Graph, op: str, port: int, *, by_veil: bool) -> Any:
     """What the importer calls an op's output, or for port -1 the op."""
-    source = graph._get_operation_by_name(op)
+    source = find_operation(graph, op)
     if port >= 0 and by_veil and _is_stale(source.outputs[port]):
-        return veil(graph, source.outputs[port])._as_tf_output()
-    return source._c_op if port < 0 else source._tf_output(port)
+        return c_end(veil(graph, source.outputs[port]).op, 0)
+    return c_end(source, port)
 
 
 def _is_stale(tensor: tf.Tensor) -> bool:
     """Whether TensorFlow would infer shapes of new ops from one that edits have made another."""
-    dims, unknown = tensor._shape
-    if unknown or tensor.dtype._is_ref_dtype:
+    dims, unknown = static_dimensions(tensor)
+    if unknown or is_reference(tensor.dtype):
         return False
     shown = tensor.shape.as_list() if tensor.shape.rank == len(dims) else None
     return shown is None or any(a not in (None, b) for a, b in zip(dims, shown, strict=True))
@@ -103,11 +112,11 @@ def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     made = wrap_new(graph)
     record_of(graph).imported += made
     if made or _has_any(graph, names):
-        in_use = graph._names_in_use
+        in_use = used_names(graph)
         in_use.update(dict.fromkeys((key for key in map(str.lower, names) if key not in in_use), 1))
 
 
 def _has_any(graph: tf.Graph, names: Iterable[str]) -> bool:
     """Whether one of these ops is in the graph."""
-    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    there = operations_by_name(graph)
     return any(name in there for name in names)

@@ -18,6 +18,15 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import veil
+from tfgraphwidget.tf_internals import (
+    clear_attribute,
+    replace_python_shape,
+    set_attribute,
+    set_device,
+    takes_reference,
+    update_input,
+)
+from tfgraphwidget.tf_internals import set_control_inputs as wait_for
 
 
 def rewire(graph: tf.Graph, edited: Edited) -> None:
@@ -43,12 +52,12 @@ def rewire(graph: tf.Graph, edited: Edited) -> None:
     if waited[0] != waited[1]:
         set_control_inputs(graph, op, [name for name, port in new if port < 0])
     if before.device != after.device:
-        op._set_device(after.device)
+        set_device(op, after.device)
     for key in sorted({*before.attr, *after.attr}):
         if key not in after.attr:
-            op._clear_attr(key)
+            clear_attribute(op, key)
         elif key not in before.attr or before.attr[key] != after.attr[key]:
-            op._set_attr(key, after.attr[key])
+            set_attribute(op, key, after.attr[key])
 
 
 def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int) -> None:
@@ -58,22 +67,21 @@ def set_input(graph: tf.Graph, op: tf.Operation, k: int, source: str, port: int)
     """
     tensor = graph.get_operation_by_name(source).outputs[port]
     try:
-        op._update_input(k, tensor)
+        update_input(op, k, tensor)
         return
     except (ValueError, tf.errors.InvalidArgumentError) as error:
-        if "incompatible shapes" not in str(error) or op._input_types[k]._is_ref_dtype:
+        if "incompatible shapes" not in str(error) or takes_reference(op, k):
             why = str(error).strip().partition("\n")[0].rstrip(".")
             raise GraphEditError(
                 f"TensorFlow refuses to let op {op.name!r} read {tensor.name!r}: {why}; choose another tensor.",
                 [op.name, source],
             ) from error
-    op._update_input(k, veil(graph, tensor))
+    update_input(op, k, veil(graph, tensor))
 
 
 def set_control_inputs(graph: tf.Graph, op: tf.Operation, names: list[str]) -> None:
     """Let an op wait for these ops, and no others."""
-    op._remove_all_control_inputs()
-    op._add_control_inputs([graph.get_operation_by_name(name) for name in names])
+    wait_for(op, [graph.get_operation_by_name(name) for name in names])
 
 
 def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
@@ -83,7 +91,7 @@ def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
     """
     for op, port, _, after in shapes:
         tensor = graph.get_operation_by_name(op).outputs[port]
-        tensor._shape_val = tf.TensorShape(after)
+        replace_python_shape(tensor, after)
 
 
 def unveiled(graph: tf.Graph, nodes: list[Any]) -> list[Any]:

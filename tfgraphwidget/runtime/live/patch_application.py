@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits.patch import Change, Patch
@@ -35,6 +34,7 @@ from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import Proven, prove
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
+from tfgraphwidget.tf_internals import collections_lock, delete_collection, operations_by_name
 
 # Live queue runners: what `tf.train.start_queue_runners` starts threads for.
 
@@ -158,12 +158,12 @@ def put_back(graph: tf.Graph, held: Mapping[str, list[Any]], is_own: Callable[[s
     `is_own` tells by its key that an entry which came since was not theirs.
     """
     for key in graph.get_all_collection_keys():
-        with graph._lock:  # which who adds an entry holds
+        with collections_lock(graph):
             now, before = graph.get_collection_ref(key), held.get(key, [])
             known = set(map(id, before))
             now[:] = [*before, *(item for item in now if id(item) not in known and not is_own(key, item))]
             if not now and key not in held:
-                del graph._collections[key]  # clear_collection refuses on a finalized graph
+                delete_collection(graph, key)
 
 
 def op_behind(item: Any) -> str:
@@ -193,7 +193,7 @@ def hide_failed(graph: tf.Graph, nodes: Iterable[Any], functions: Collection[str
     `functions` are the names of those that only they call.
     """
     record = record_of(graph)
-    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    there = operations_by_name(graph)
     left = {node.name: node for node in nodes if node.name in there}
     record.hidden |= left.keys()
     record.failed |= left
@@ -204,7 +204,7 @@ def hide_failed(graph: tf.Graph, nodes: Iterable[Any], functions: Collection[str
 
 def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
     """After a failure: everything as before, the new ops hidden as far as they are there."""
-    there = graph._nodes_by_name  # which TensorFlow makes anew each time
+    there = operations_by_name(graph)
     for edited in reversed(patch.inverse().changed):
         rewire(graph, edited)
     show_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
@@ -247,7 +247,7 @@ def _proven(graph: tf.Graph, new: Sequence[Any], change: Change) -> Proven | Non
 def _add_ops(proven: Proven, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
     import_proven(graph, proven)
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
-    with graph.as_default(), ops.name_scope(None):
+    with graph.as_default(), tf.compat.v1.name_scope(None):
         for scope in patch.scopes:
             graph.unique_name(scope)
     keep_static(graph, patch.add.copies, origin)
@@ -277,7 +277,7 @@ def _hide(change: Change, graph: tf.Graph, record: Record) -> None:
     remove_runners(graph, change.runners)
     gone = set(change.members)
     for key in {key for key, _ in gone}:
-        with graph._lock:  # which who adds an entry holds
+        with collections_lock(graph):
             held = graph.get_collection_ref(key)
             members = [Member.of(item) for item in held]
             for item, member in zip(held, members, strict=True):

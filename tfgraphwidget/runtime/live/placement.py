@@ -14,7 +14,7 @@ places only what it runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +22,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import tensorflow as tf
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.client.session import BaseSession
-from tensorflow.python.framework import kernels, op_def_registry
 
 from tfgraphwidget.edits.patch import Edited, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -42,6 +39,19 @@ from tfgraphwidget.sources import (
     is_soft_placement,
     parse_device,
     pinned_notice,
+    tf_protos,
+)
+from tfgraphwidget.tf_internals import (
+    BaseSession,
+    check_new_operations,
+    check_placement,
+    clear_attribute,
+    find_operation,
+    is_closed,
+    operations_by_name,
+    registered_kernels,
+    session_config,
+    set_device,
 )
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
@@ -71,7 +81,7 @@ class Devices:
             if session.sess_str:
                 Answered(session).ask()
             _devices[session] = tuple(available_devices(session))
-        return cls(_devices[session], session._config.allow_soft_placement, not session.sess_str)
+        return cls(_devices[session], session_config(session).allow_soft_placement, not session.sess_str)
 
     @classmethod
     def of_a_file(cls) -> Devices:
@@ -138,7 +148,7 @@ class _Kernels:
 def has_kernel(op_type: str, attributes: Any, types: Collection[str]) -> bool:
     """Whether there is a kernel for an op of this type, with these attributes, on a device of one of these types."""
     known = _kernels(op_type)
-    if not known and op_def_registry.get(op_type) is None:
+    if not known and tf_protos.registered_op(op_type) is None:
         return True  # the type is the name of a function
     label = attributes["_kernel"].s.decode() if "_kernel" in attributes else ""
     return any(
@@ -152,10 +162,9 @@ def has_kernel(op_type: str, attributes: Any, types: Collection[str]) -> bool:
 def _kernels(op_type: str) -> tuple[Kernel, ...]:
     found = _registered.get(op_type)
     if not found:  # a library of ops may be loaded later
-        told_of = kernels.get_registered_kernels_for_op(op_type).kernel
         found = _registered[op_type] = tuple(
             (k.device_type, k.label, tuple((c.name, frozenset(c.allowed_values.list.type)) for c in k.constraint))
-            for k in told_of
+            for k in registered_kernels(op_type)
         )
     return found
 
@@ -206,10 +215,10 @@ def _places_all(session: Any, graph: tf.Graph) -> bool:
     """Whether a session places the whole of this graph before it runs anything."""
     return (
         isinstance(session, BaseSession)
-        and not session._closed
+        and not is_closed(session)
         and session.graph is graph
         # Servers place the whole graph whatever the option says (tests/runtime/test_cluster.py).
-        and not (session._config.graph_options.place_pruned_graph and not session.sess_str)
+        and not (session_config(session).graph_options.place_pruned_graph and not session.sess_str)
     )
 
 
@@ -231,19 +240,17 @@ def _is_elsewhere(edited: Edited) -> bool:
 
 def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> None:
     """Let TensorFlow place the ops, in a session of their own that is opened as `session` is; raises its reason."""
-    names, there = {node.name for node in nodes}, graph._nodes_by_name  # a copy as large as the graph
+    names, there = {node.name for node in nodes}, operations_by_name(graph)
     beside = {name for node in nodes for name in colocated_with(node) if name in there} - names
-    devices = {name: graph._get_operation_by_name(name).device for name in sorted(beside)}
+    devices = {name: find_operation(graph, name).device for name in sorted(beside)}
     stand = tf.compat.v1.GraphDef(
         node=[tf.compat.v1.NodeDef(name=name, op="NoOp", device=device) for name, device in devices.items()],
         versions=graph.graph_def_versions,
     )
     scratch = preflight.scratch_of(graph, nodes, patch.add.functions, patch.add.gradients)
     preflight.run_import(scratch, preflight.Proven((), stand.SerializeToString(), ()), {})
-    options = c_api.TF_NewSessionOptions(target=session._target, config=session._config)
-    tried = c_api.TF_NewSessionRef(scratch, options)
     try:
-        c_api.ExtendSession(tried)
+        check_placement(session, scratch)
     except tf.errors.OpError as error:
         why = told(error)
         raise SessionRefused(
@@ -251,10 +258,6 @@ def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> N
             f"beside each other have one device, {_WAY_OUT}.",
             [node.name for node in nodes if f"{{{node.name}}}" in why],
         ) from error
-    finally:
-        c_api.TF_CloseSession(tried)
-        c_api.TF_DeleteSession(tried)
-        c_api.TF_DeleteSessionOptions(options)
 
 
 def check_file(patch: Patch) -> None:
@@ -276,23 +279,19 @@ def only_with_kernels(session: Any, graph: tf.Graph) -> Iterator[None]:
     if not _places_all(session, graph):
         yield
         return
-    create, there = graph._create_op_internal, Devices.of(session)
+    there = Devices.of(session)
 
-    def checked(op_type: str, inputs: Sequence[tf.Tensor], *given: Any, **options: Any) -> Any:
-        attributes = options.get("attrs", given[3] if len(given) > 3 else None) or {}
-        if not has_kernel(op_type, attributes, there.types):
-            name = str(options.get("name") or op_type).rstrip("/")
-            if there.kernels_known:
-                raise _no_kernel(name, op_type, attributes, there.types)
-            taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
-            _try(session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch())
-        return create(op_type, inputs, *given, **options)
+    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, Any], name: str) -> None:
+        if has_kernel(op_type, attributes, there.types):
+            return
+        name = (name or op_type).rstrip("/")
+        if there.kernels_known:
+            raise _no_kernel(name, op_type, attributes, there.types)
+        taken = [as_input(tensor.op.name, tensor.value_index) for tensor in inputs]
+        _try(session, graph, [tf.compat.v1.NodeDef(name=name, op=op_type, input=taken, attr=attributes)], Patch())
 
-    graph._create_op_internal = checked
-    try:
+    with check_new_operations(graph, check):
         yield
-    finally:
-        del graph._create_op_internal
 
 
 def keep_running(session: Any, graph: tf.Graph, left: Iterable[str]) -> None:
@@ -307,10 +306,10 @@ def keep_running(session: Any, graph: tf.Graph, left: Iterable[str]) -> None:
             Answered(session).ask()
         if can_grow(session):
             return
-        failed, there = record_of(graph).failed, graph._nodes_by_name
-        for op in [graph._get_operation_by_name(name) for name in left if name in there]:
-            op._set_device("")
-            op._clear_attr("_class")
+        failed, there = record_of(graph).failed, operations_by_name(graph)
+        for op in [there[name] for name in left if name in there]:
+            set_device(op, "")
+            clear_attribute(op, "_class")
             if op.name in failed:
                 failed[op.name] = op.node_def
         if not can_grow(session):

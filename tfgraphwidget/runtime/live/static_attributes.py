@@ -6,10 +6,18 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 import tensorflow as tf
-from tensorflow.python.framework import dtypes
 
 from tfgraphwidget.graph.op_types import FUNCTION_CALLS
-from tfgraphwidget.runtime.sandbox.preflight import copy_handle_data
+from tfgraphwidget.tf_internals import (
+    c_end,
+    copy_handle_data,
+    forward_operation,
+    gradient_function,
+    operation_finder,
+    set_forward_operation,
+    set_gradient_function,
+    static_dimensions,
+)
 
 
 def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Graph) -> None:
@@ -20,38 +28,39 @@ def keep_static(graph: tf.Graph, pairs: Iterable[tuple[str, str]], origin: tf.Gr
     tensor and what stands for it, which hold the same.
     """
     copies: dict[str, tf.Operation] = {}  # of the copy that is gone through, of which there may be several
-    find, find_original = graph._get_operation_by_name, origin._get_operation_by_name
+    find, find_original = operation_finder(graph), operation_finder(origin)
     for original_name, copy_name in pairs:
         if ":" in copy_name:
             _keep_handle_data(origin.get_tensor_by_name(original_name), graph.get_tensor_by_name(copy_name))
             continue
         copy, original = find(copy_name), find_original(original_name)
         copies[original_name] = copy
-        forward = original._original_op
+        forward = forward_operation(original)
         if forward is not None:  # which was made before
-            copy._original_op = copies.get(forward.name, forward if graph is origin else None)
+            set_forward_operation(copy, copies.get(forward.name, forward if graph is origin else None))
         for k, tensor in enumerate(copy.outputs):
-            dims, is_unknown = shape = tensor._shape
+            dims, is_unknown = shape = static_dimensions(tensor)
             if is_unknown or None in dims:
                 _keep_shape(original.outputs[k], tensor, shape)
             dtype = tensor.dtype
-            if dtype is dtypes.resource or dtype is dtypes.variant:  # there is one object of each dtype
+            if dtype is tf.resource or dtype is tf.variant:  # there is one object of each dtype
                 _keep_handle_data(original.outputs[k], tensor)
-        gradient = original._gradient_function
+        gradient = gradient_function(original)
         if (
             gradient is not None
             and copy.type in FUNCTION_CALLS
             and original.get_attr("f").name == copy.get_attr("f").name
         ):
-            copy._gradient_function = gradient  # of another function it would be another's
+            set_gradient_function(copy, gradient)  # of another function it would be another's
 
 
 def _keep_shape(original: tf.Tensor, copy: tf.Tensor, shape: tuple[list[int | None], bool]) -> None:
-    if original._shape != shape:
+    if static_dimensions(original) != shape:
         # Where they do not agree the copy reads something of another shape, and TensorFlow has inferred which it is.
         with suppress(ValueError):
             copy.set_shape(original.shape)
 
 
 def _keep_handle_data(original: tf.Tensor, copy: tf.Tensor) -> None:
-    copy_handle_data(original.graph, original._as_tf_output(), copy.graph, copy._as_tf_output())
+    source, target = (c_end(tensor.op, tensor.value_index) for tensor in (original, copy))
+    copy_handle_data(original.graph, source, copy.graph, target)

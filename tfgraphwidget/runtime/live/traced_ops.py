@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_def_registry, ops
-from tensorflow.python.ops import variable_scope, variables
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.edits.rewrite.graft import Made
@@ -24,31 +22,30 @@ from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import GraphBody, first_line, wrap_tf_errors
+from tfgraphwidget.sources import GraphBody, first_line, tf_protos, wrap_tf_errors
+from tfgraphwidget.tf_internals import (
+    PartitionedVariable,
+    control_flow_context,
+    forget_variables,
+    session_config,
+    share_python_functions,
+    used_names,
+)
 
 # Runs a person's Python function on tensors of a live graph, so that it adds its ops there.
 
 TABLES = "table_initializer"
-_STORES = (variable_scope._VARSTORE_KEY, variable_scope._VARSCOPESTORE_KEY)
 
 
 def forget(graph: tf.Graph, scope: str, ops_made: Collection[str]) -> None:
     """Let `get_variable` know nothing of the variables with ops of these names, nor of variable scopes in `scope`."""
-    stores, scopes = (graph.get_collection(key) for key in _STORES)
-    for store in stores:
-        for known in (store._vars, store._partitioned_vars):
-            gone = [name for name, variable in known.items() if _handles(variable) <= set(ops_made)]
-            for name in gone:
-                del known[name]
-    for held in scopes:
-        count = held.variable_scopes_count
-        for name in [name for name in count if name == scope or name.startswith(f"{scope}/")]:
-            del count[name]
+    handles = set(ops_made)
+    forget_variables(graph, scope, lambda variable: _handles(variable) <= handles)
 
 
 def _handles(variable: Any) -> set[str]:
     """The handle ops of a variable, or of the parts of a partitioned one."""
-    parts = variable if isinstance(variable, variables.PartitionedVariable) else [variable]
+    parts = variable if isinstance(variable, PartitionedVariable) else [variable]
     return {part.name.partition(":")[0] for part in parts}
 
 
@@ -56,12 +53,14 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
     """What `function` gives for the graph's tensors of these names; its ops and variables lie in the scope."""
     tensors = [graph.get_tensor_by_name(name) for name in names]
     scoped = tf.compat.v1.VariableScope(reuse=False, name=scope, name_scope=f"{scope}/")
-    with graph.as_default(), ops.name_scope(None):  # wherever the caller stands
-        if scope.lower() not in graph._names_in_use:
+    with graph.as_default(), tf.compat.v1.name_scope(None):  # wherever the caller stands
+        if scope.lower() not in used_names(graph):
             graph.unique_name(scope)  # a later tf.name_scope of that name becomes name_1, as it should
         with (
-            ops.control_dependencies(None),
-            ops.name_scope(f"{scope}/"),  # this very scope, though a function that failed may have left ops in it
+            tf.control_dependencies(None),
+            tf.compat.v1.name_scope(
+                f"{scope}/"
+            ),  # this very scope, though a function that failed may have left ops in it
             tf.compat.v1.variable_scope(scoped, auxiliary_name_scope=False),
         ):
             return function(*tensors)
@@ -74,7 +73,7 @@ def rehearse(session: Any, made: Made) -> None:
     Raises what `initialise` raises, before TensorFlow's graph has ops of an edit that fails, which it cannot remove.
     """
     tables = [member.name for member in made.index.collections.get(TABLES, ())]
-    with tf.compat.v1.Session(session.sess_str, made.alive, session._config) as rehearsal:
+    with tf.compat.v1.Session(session.sess_str, made.alive, session_config(session)) as rehearsal:
         initialise(rehearsal, made.index.variable_defs, tables)
 
 
@@ -95,7 +94,6 @@ def initialise(session: Any, made: Sequence[VariableDef], tables: Sequence[str])
         raise SessionRefused(f"What the function made cannot be initialised: {variable_values.told(error)}.") from error
 
 
-_PYTHON = "_py_funcs_used_in_graph"  # where tf.py_function keeps what it calls
 _LARGEST = 2**63 - 1  # size of a dimension
 _MOST_NUMBERS = 1000  # of an array that is held as numbers
 
@@ -118,7 +116,7 @@ def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options |
     """
     called, name = _function(function)
     graph = tf.Graph()
-    with graph.as_default(), ops.name_scope(None):
+    with graph.as_default(), tf.compat.v1.name_scope(None):
         inputs = [
             tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
         ]
@@ -145,7 +143,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
         raise GraphEditError(f"{shown(function)!r} is no function; give a Python function, or an op type: 'Identity'.")
     if function in _KNOWN:
         return _KNOWN[function], function
-    definition = op_def_registry.get(function) if function.isidentifier() else None
+    definition = tf_protos.registered_op(function) if function.isidentifier() else None
     raw = getattr(tf.raw_ops, function, None)
     if definition is None or raw is None or not definition.input_arg:
         known = [name for name in dir(tf.raw_ops) if not name.startswith("_")]
@@ -187,7 +185,7 @@ def _after(graph: tf.Graph, outputs: Sequence[tf.Tensor], effects: Sequence[tf.O
     needed = traversal.backward(index, [index.ids[name] for name in done if name in index.ids])
     loose = [index.names[i] for i in side_effects(index, np.flatnonzero(~needed).tolist())]
     waiting = [graph.get_operation_by_name(name) for name in loose]
-    waiting = [op for op in (*waiting, *effects) if op._get_control_flow_context() is None]
+    waiting = [op for op in (*waiting, *effects) if control_flow_context(op) is None]
     if not waiting:
         return list(outputs)
     with tf.control_dependencies(list(dict.fromkeys(waiting))):
@@ -201,9 +199,7 @@ def _index(graph: tf.Graph) -> GraphIndex:
 
 def keep_alive(graph: tf.Graph, made: Made) -> None:
     """Let a graph keep the Python functions that ops of `made` call, as it does for its own."""
-    held, kept = (list(getattr(of, _PYTHON, ())) for of in (made.alive, graph))
-    if held:
-        setattr(graph, _PYTHON, [*kept, *held])
+    share_python_functions(made.alive, graph)
 
 
 def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:

@@ -8,11 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import variable_pb2
-from tensorflow.python.framework import dtypes
-from tensorflow.python.ops import ref_variable, resource_variable_ops
 
 from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -27,10 +26,8 @@ def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, 
     if variable is None:  # a variable of a graph has no truth value
         value = _initial_value(graph, definition)
         proto = proto_of(replace(definition, initial_value=None if value is None else value.name))
-        kind = resource_variable_ops.ResourceVariable if definition.resource else ref_variable.RefVariable
-        with graph.as_default():
-            variable = kind.from_proto(proto)
-    variable._constraint = definition.constraint  # a Python function, which no proto can hold
+        variable = variable_from_proto(graph, proto)
+    set_constraint(variable, definition.constraint)
     return variable
 
 
@@ -46,12 +43,12 @@ def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None
     except KeyError:
         if not definition.initializer:
             raise
-        return graph._get_operation_by_name(definition.initializer).inputs[1]
+        return find_operation(graph, definition.initializer).inputs[1]
 
 
-def proto_of(definition: VariableDef) -> variable_pb2.VariableDef:
+def proto_of(definition: VariableDef) -> Any:
     """TensorFlow's own form of what is known of a variable."""
-    proto = variable_pb2.VariableDef(
+    proto = tf_protos.VariableDef(
         variable_name=definition.name,
         initial_value_name=definition.initial_value or "",
         initializer_name=definition.initializer or "",
@@ -67,38 +64,25 @@ def proto_of(definition: VariableDef) -> variable_pb2.VariableDef:
 
 
 def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, Any]) -> tf.Variable | None:
-    """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others.
-
-    See test_tensorflow_facts.py::test_a_variable_is_made_as_tensorflow_makes_it.
-    """
+    """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others."""
     if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)
     if _node(read.op, definition.snapshot.rpartition(":")[0], nodes).op != "ReadVariableOp":
         return None
     attributes = _node(handle.op, definition.handle, nodes).attr
-    kind = resource_variable_ops.ResourceVariable
-    made = kind.__new__(kind)
-    vars(made).update(  # Over 30 lines: one for each field.
-        _in_graph_mode=True,
-        _handle=handle,
-        _shape=tf.TensorShape(attributes["shape"].shape),
-        _handle_name=definition.name,
-        _unique_id=definition.name,
-        _initializer_op=graph._get_operation_by_name(definition.initializer),
-        _initial_value=_initial_value(graph, definition),
-        _synchronization=tf.VariableSynchronization(definition.synchronization),
-        _aggregation=tf.VariableAggregation(definition.aggregation),
-        _trainable=definition.trainable,
-        _cached_value=None,
-        _graph_element=read,
-        _save_slice_info=None,
-        _caching_device=None,
-        _dtype=dtypes.as_dtype(attributes["dtype"].type),
-        _constraint=None,
-        _validate_shape=True,
+    return resource_variable(
+        name=definition.name,
+        handle=handle,
+        read=read,
+        initializer=find_operation(graph, definition.initializer),
+        initial_value=_initial_value(graph, definition),
+        shape=tf.TensorShape(attributes["shape"].shape),
+        dtype=tf.as_dtype(attributes["dtype"].type),
+        trainable=definition.trainable,
+        synchronization=tf.VariableSynchronization(definition.synchronization),
+        aggregation=tf.VariableAggregation(definition.aggregation),
     )
-    return made
 
 
 def _node(op: tf.Operation, name: str, nodes: Mapping[str, Any]) -> Any:
@@ -108,4 +92,4 @@ def _node(op: tf.Operation, name: str, nodes: Mapping[str, Any]) -> Any:
 
 def _tensor(graph: tf.Graph, name: str) -> tf.Tensor:
     op, _, port = name.rpartition(":")
-    return graph._get_operation_by_name(op).outputs[int(port)]
+    return find_operation(graph, op).outputs[int(port)]

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import ops
-from tensorflow.python.profiler.internal import flops_registry
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import doors
@@ -19,8 +17,8 @@ from tfgraphwidget.graph.op_types import BATCH_MATMULS, BRANCHES, FUNCTION_CALLS
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.tf_internals import has_flops, op_flops
 
-__all__ = ["flops", "flops_registry"]  # importing the latter fills the registry
 # What moves, stores or steers numbers has none.
 _NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
 
@@ -34,7 +32,7 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     names, codes = index.kinds
     told = families(names).tolist() if names else []
     silent = {name for name, family in zip(names, told, strict=True) if FAMILIES[family] in _NONE}
-    known = {name for name in names if name in BATCH_MATMULS or _is_registered(name)}
+    known = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
     found = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
@@ -45,24 +43,16 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     return found
 
 
-def _is_registered(op_type: str) -> bool:
-    try:
-        ops._stats_registry.lookup(f"{op_type},flops")
-    except LookupError:
-        return False
-    return True
-
-
 def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:
     node = type(index.nodes[i])()
     node.CopyFrom(index.nodes[i])  # to read an attribute that a NodeDef leaves out adds it
     try:
         if index.types[i] in BATCH_MATMULS:
             return shapes.product(node, i)
-        told = ops.get_stats_for_node_def(shapes, node, "flops").value
+        count = op_flops(shapes, node)
     except Exception:  # unknown shapes make the registry's functions fail in many ways
         return float("nan")
-    return float("nan") if told is None else float(told)
+    return float("nan") if count is None else count
 
 
 class _Shapes:

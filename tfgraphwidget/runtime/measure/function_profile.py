@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.captured_state import Held
@@ -22,6 +21,7 @@ from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, meas
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.tf_internals import freeze_function
 
 _INTO = "aside"
 
@@ -58,7 +58,7 @@ def measured_aside(
 def _frozen(module: Any) -> Any:
     """The function of a module, with constants for variables."""
     try:
-        return convert_variables_to_constants_v2(module.run.get_concrete_function(), lower_control_flow=False)
+        return freeze_function(module.run.get_concrete_function())
     except Exception as error:  # whatever TensorFlow cannot turn into constants
         raise GraphEditError(
             f"This function's body cannot be measured apart: {str(error).splitlines()[0][:200]}; profile a run of it "

@@ -25,6 +25,7 @@ from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, is_dead, told
+from tfgraphwidget.tf_internals import unfetchable_operations
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[str]], Sequence[Any]]
@@ -273,7 +274,7 @@ def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: A
 @contextmanager
 def _all_fetchable(graph: tf.Graph, tensors: Sequence[str]) -> Iterator[None]:
     """TensorFlow forbids to fetch from the branches of v1 conditionals, though those that are taken have values."""
-    forbidden = graph._unfetchable_ops
+    forbidden = unfetchable_operations(graph)
     asked = forbidden & {graph.get_tensor_by_name(name).op for name in tensors}
     forbidden -= asked
     try:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
@@ -25,6 +24,7 @@ from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.sources import tf_protos
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
@@ -66,10 +66,10 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 def _library(index: GraphIndex, nodes: Iterable[Any]) -> Any:
     functions = called(index, nodes)
     gradients = {name: index.beside.gradient(name) for name in functions}
-    return function_pb2.FunctionDefLibrary(
+    return tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
         gradient=[
-            function_pb2.GradientDef(function_name=name, gradient_func=gradient)
+            tf_protos.GradientDef(function_name=name, gradient_func=gradient)
             for name, gradient in gradients.items()
             if gradient in functions
         ],

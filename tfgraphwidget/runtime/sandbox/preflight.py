@@ -20,14 +20,27 @@ from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import EncodeError
-from tensorflow.core.framework import function_pb2
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.framework import c_api_util, function
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph.op_types import CONSTANTS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_internals import (
+    c_end,
+    copy_function,
+    copy_handle_data,
+    find_operation,
+    functions_from_library,
+    graph_functions,
+    import_serialized,
+    is_reference,
+    new_c_graph,
+    new_c_operations,
+    operations_by_name,
+    output_of_c_operation,
+    used_names,
+)
 
 Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
@@ -87,20 +100,19 @@ def scratch_of(
 
 
 def _scratch(graph: tf.Graph, proven: Proven, types: Iterable[str]) -> Any:
-    scratch = c_api.PyGraph()
-    for called in (*(graph._functions[t] for t in types if t in graph._functions), *proven.functions):
-        with called._c_func.get() as c_function:
-            c_api.TF_GraphCopyFunction(scratch, c_function, None)
+    scratch, library = new_c_graph(), graph_functions(graph)
+    for called in (*(library[t] for t in types if t in library), *proven.functions):
+        copy_function(scratch, called)
     run_import(scratch, proven, _stand_ins(scratch, graph, proven))
     return scratch
 
 
 def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     """Raise NameTaken when the graph has an op of one of these names."""
-    in_use = graph._names_in_use
+    in_use = used_names(graph)
     if in_use.keys().isdisjoint(map(str.lower, names)):
         return
-    ops = graph._nodes_by_name  # a copy as large as the graph, which is why it comes last
+    ops = operations_by_name(graph)  # which takes longest, so it comes last
     name = next((name for name in names if name in ops), None)
     if name is None:
         return
@@ -168,21 +180,10 @@ def run_import(c_graph: Any, proven: Proven, ends: Ends) -> None:
 
     Raises a GraphEditError with TensorFlow's reason when it refuses; the C graph has no new ops then.
     """
-    options = c_api_util.ScopedTFImportGraphDefOptions()
-    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
-    for op, port in proven.outside:
-        if port < 0:
-            c_api.TF_ImportGraphDefOptionsRemapControlDependency(options.options, op, ends[op, port])
-        else:
-            c_api.TF_ImportGraphDefOptionsAddInputMapping(options.options, op, port, ends[op, port])
-    buffer = c_api.TF_NewBufferFromString(proven.serialized)
     try:
-        results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
-        c_api_util.ScopedTFImportGraphDefResults(results)
+        import_serialized(c_graph, proven.serialized, {end: ends[end] for end in proven.outside})
     except tf.errors.OpError as error:
         raise _refusal(error.message, proven.names) from error
-    finally:
-        c_api.TF_DeleteBuffer(buffer)
 
 
 def _refusal(message: str, names: Collection[str]) -> GraphEditError:
@@ -197,13 +198,14 @@ def _functions(graph: tf.Graph, functions: Iterable[Any], gradients: Iterable[tu
     """The functions as TensorFlow's Python objects, in no graph yet; those that the graph has already are left out."""
     lacking = {f.signature.name: f for f in functions if not _has(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in lacking]
-    there = {gradient for _, gradient in pairs if gradient not in lacking and gradient in graph._functions}
-    library = function_pb2.FunctionDefLibrary(
-        function=[*lacking.values(), *(graph._functions[name].cached_definition for name in sorted(there))],
-        gradient=[function_pb2.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
+    held = graph_functions(graph)
+    there = {gradient for _, gradient in pairs if gradient not in lacking and gradient in held}
+    library = tf_protos.FunctionDefLibrary(
+        function=[*lacking.values(), *(held[name].cached_definition for name in sorted(there))],
+        gradient=[tf_protos.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
     )
     try:
-        made = function.from_library(library)
+        made = functions_from_library(library)
     except (tf.errors.OpError, ValueError) as error:
         reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
         told = ", ".join(map(repr, lacking))
@@ -214,16 +216,17 @@ def _functions(graph: tf.Graph, functions: Iterable[Any], gradients: Iterable[tu
 def _has(graph: tf.Graph, definition: Any) -> bool:
     """Whether the graph has the function already; NameTaken when it has another one of that name."""
     name = definition.signature.name
-    if name not in graph._functions:
+    library = graph_functions(graph)
+    if name not in library:
         return False
-    if graph._functions[name].cached_definition != definition:
+    if library[name].cached_definition != definition:
         raise NameTaken(f"The graph has another function {name!r}; copy into another name scope.")
     return True
 
 
 def check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
     """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
-    known = {*graph._functions, *(f.name for f in made)}
+    known = {*graph_functions(graph), *(f.name for f in made)}
     calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
     for node in nodes if calling else ():
         for key in calling.get(node.op, ()):
@@ -271,7 +274,7 @@ def _is_device(text: str) -> bool:
 def _check_outside(graph: tf.Graph, nodes: Iterable[Any], ends: Iterable[tuple[str, int]]) -> None:
     for op, port in ends:
         with suppress(KeyError):
-            if port < len(graph._get_operation_by_name(op).outputs):
+            if port < len(find_operation(graph, op).outputs):
                 continue
         text = op if port == 0 else f"^{op}" if port < 0 else f"{op}:{port}"
         reader = next(node.name for node in nodes if text in node.input or f"{op}:{port}" in node.input)
@@ -286,14 +289,13 @@ def _stand_ins(scratch: Any, graph: tf.Graph, proven: Proven) -> Ends:
     nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in proven.outside]
     graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
     run_import(scratch, Proven((), graph_def.SerializeToString(), ()), {})
-    made = {c_api.TF_OperationName(c_op): c_op for c_op in scratch.new_operations()}
+    made = new_c_operations(scratch)
     ends: dict[tuple[str, int], Any] = {}
     for (op, port), name in names.items():
         ends[op, port] = made[name]
         if port >= 0:
-            output = ends[op, port] = c_api.TF_Output()
-            output.oper, output.index = made[name], 0
-            copy_handle_data(graph, graph._get_operation_by_name(op)._tf_output(port), scratch, output)
+            output = ends[op, port] = output_of_c_operation(made[name], 0)
+            copy_handle_data(graph, c_end(find_operation(graph, op), port), scratch, output)
     return ends
 
 
@@ -307,7 +309,7 @@ def _other_names(names: Collection[str]) -> Iterator[str]:
 
 def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
     """A NodeDef that gives what an op of the graph gives at `port`."""
-    original = graph._get_operation_by_name(op)
+    original = find_operation(graph, op)
     if port < 0:
         return tf.compat.v1.NodeDef(name=name, op="NoOp")
     if original.type in CONSTANTS:
@@ -318,16 +320,9 @@ def _stand_in(graph: tf.Graph, op: str, port: int, name: str) -> Any:
         return node
     tensor = original.outputs[port]
     # There is no placeholder of a reference: a variable gives one.
-    node = tf.compat.v1.NodeDef(name=name, op="VariableV2" if tensor.dtype._is_ref_dtype else "Placeholder")
-    if tensor.dtype._is_ref_dtype or tensor.dtype == tf.resource:
+    node = tf.compat.v1.NodeDef(name=name, op="VariableV2" if is_reference(tensor.dtype) else "Placeholder")
+    if is_reference(tensor.dtype) or tensor.dtype == tf.resource:
         node.device = original.device
     node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
     node.attr["shape"].shape.CopyFrom(tensor.shape.as_proto())
     return node
-
-
-def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
-    """Let one output hold resources of the dtypes and shapes that another holds; nothing when it tells none."""
-    told = c_api.GetHandleShapeAndType(graph, output)
-    if told:
-        c_api.SetHandleShapeAndType(other, copy, told)

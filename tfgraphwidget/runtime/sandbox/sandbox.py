@@ -10,8 +10,6 @@ from types import TracebackType
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf import rewriter_config_pb2
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
@@ -25,7 +23,7 @@ _PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wai
 def exact() -> Any:
     """A ConfigProto for sessions whose numbers are compared: as written, on whatever devices there are."""
     graph = v1.GraphOptions(
-        rewrite_options=rewriter_config_pb2.RewriterConfig(disable_meta_optimizer=True),
+        rewrite_options={"disable_meta_optimizer": True},
         optimizer_options=v1.OptimizerOptions(opt_level=v1.OptimizerOptions.L0),
     )
     return v1.ConfigProto(allow_soft_placement=True, graph_options=graph)
@@ -99,7 +97,7 @@ class Apart:
 def _assigns(graph: tf.Graph, values: Mapping[str, Any]) -> tuple[list[Any], dict[Any, Any]]:
     """New ops that assign to variables, of any shape, and what to feed them."""
     assigns, feeds = [], {}
-    with graph.as_default(), ops.name_scope("apart"):
+    with graph.as_default(), v1.name_scope("apart"):
         for handle, value in values.items():
             tensor = graph.get_tensor_by_name(f"{handle}:0")
             fed = v1.placeholder(tf.as_dtype(tensor.op.get_attr("dtype")))

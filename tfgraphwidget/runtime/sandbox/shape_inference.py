@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.edits.patch import Edited, NewShape, Patch
 from tfgraphwidget.edits.patched_graph import After, Rank, Tensor, const_shape, is_small, joined
@@ -40,6 +39,7 @@ from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import
 from tfgraphwidget.sources import Bounds, without_endless_calls
+from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
 
 # Scratch: a graph of its own in which TensorFlow's shape functions are asked of single ops, and nothing runs.  An
 # op is built there on stand-ins for what it reads: placeholders of the static shapes that are known. What shape
@@ -101,7 +101,7 @@ class Scratch:
         outputs = self._made(node, self._inputs(op, depth))
         is_computed = node.op in CONSTANTS or self._view.computes(op)
         if is_computed and outputs and all(is_small(_shape(tensor)) for tensor in outputs):
-            outputs[0].op._clear_attr("_kernel")  # few numbers, computed in no time: shape functions ask for them
+            clear_attribute(outputs[0].op, "_kernel")  # few numbers, computed in no time: shape functions ask for them
         return outputs
 
     def _tensor(self, tensor: Tensor, depth: int) -> Any:
@@ -182,8 +182,7 @@ class Scratch:
         return outputs
 
     def _outputs(self, node: Any, tensors: list[Any], definition: Any) -> Any:
-        c_op = ops._create_c_op(self._graph, node, tensors, (), definition, extract_traceback=False)
-        return ops.Operation._from_c_op(c_op, self._graph).outputs
+        return create_operation(self._graph, node, tensors, (), definition).outputs
 
     # Functions
 
@@ -212,8 +211,7 @@ class Scratch:
                 node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr["_kernel"].s = b"none"
         try:
-            with self._graph._c_graph.get() as c_graph:
-                run_import(c_graph, Proven((), graph_def.SerializeToString(), ()), {})
+            run_import(self._graph, Proven((), graph_def.SerializeToString(), ()), {})
         except GraphEditError as error:
             raise Unknown(str(error)) from error
 
@@ -267,7 +265,7 @@ def _asked(ask: Callable[[], Any]) -> Any:
 
 
 def _shape(tensor: Any) -> Shape:
-    dims, unknown = tensor._shape
+    dims, unknown = static_dimensions(tensor)
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 
 

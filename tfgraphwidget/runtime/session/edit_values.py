@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.runtime.sandbox.sandbox import Apart
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
-from tfgraphwidget.sources import Body, Source, captured_state, wrap_tf_errors
+from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
 
 Array = np.ndarray[Any, Any]
 
@@ -73,9 +72,7 @@ def constant(name: str, value: Array) -> Any:
 def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """The values of tensors that hang on constants only."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
-    library = function_pb2.FunctionDefLibrary(
-        function=[index.beside.function(name) for name in sorted(index.functions)]
-    )
+    library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
     with Apart([index.nodes[i] for i in ops], library) as apart:
         return apart.run(tensors, {})
 

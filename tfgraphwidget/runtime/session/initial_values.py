@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
@@ -23,7 +22,7 @@ from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.sources import tf_protos, wrap_tf_errors
 
 
 @wrap_tf_errors("work out the initial values")
@@ -149,7 +148,7 @@ def _scratch(index: GraphIndex, ids: Iterable[int], functions: Iterable[Any]) ->
         node.device = ""
         node.attr.pop("_class", None)
         nodes.append(node)
-    library = function_pb2.FunctionDefLibrary(function=functions)
+    library = tf_protos.FunctionDefLibrary(function=functions)
     graph = tf.Graph()
     import_nodes(graph, nodes, library)
     return graph

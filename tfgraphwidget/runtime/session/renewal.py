@@ -27,8 +27,6 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.client.session import BaseSession
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
@@ -41,6 +39,17 @@ from tfgraphwidget.runtime.session.stateful_ops import Found, find
 from tfgraphwidget.runtime.session.transfer_ops import Carriers
 from tfgraphwidget.runtime.session.variable_values import check_session, told
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
+from tfgraphwidget.tf_internals import (
+    BaseSession,
+    close_c_session,
+    exchange_c_sessions,
+    extend_session,
+    mark_closed,
+    open_session_like,
+    session_config,
+    set_session_config,
+    without_extension,
+)
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -53,7 +62,7 @@ class Renewal:
         self._known: Set[Any] = frozenset()
         self._kinds: list[Carried] = []
         self._lost: list[str] = []
-        self._config = session._config
+        self._config = session_config(session)
         self._is_stuck = False
 
     @classmethod
@@ -68,8 +77,8 @@ class Renewal:
         renewal = cls(session)
         renewal._is_stuck = not can_grow(session)
         if renewal._is_stuck:
-            renewal._config = type(session._config)()
-            renewal._config.CopyFrom(session._config)
+            renewal._config = tf.compat.v1.ConfigProto()
+            renewal._config.CopyFrom(session_config(session))
             renewal._config.graph_options.place_pruned_graph = True
         found = renewal._read_more()
         renewal._lost += untransferable.told_of(found)
@@ -103,10 +112,10 @@ class Renewal:
         session = self._session
         tell("Renewing the session")
         self._read_more()  # such as a clone's variables: made by the edit, and filled in the old session
-        fresh = BaseSession(session._target, session.graph, self._config)
+        fresh = open_session_like(session, self._config)
         try:
             if not session.sess_str:
-                fresh._extend_graph()  # no run of another thread may find it without its ops
+                extend_session(fresh)  # no run of another thread may find it without its ops
             for kind in self._kinds:
                 kind.load(fresh)
         except tf.errors.OpError as error:
@@ -129,19 +138,19 @@ class Renewal:
         # other code should find the renewed session when their runs in the old one are over.
         old, new = (session, fresh) if threads else (fresh, session)
         if not threads:
-            _swap(session, fresh)
+            exchange_c_sessions(session, fresh)
         try:
             with self._as_it_is(old):
                 for kind in self._kinds:
                     self._move(kind, old, new)
             with contextlib.suppress(Exception):
-                c_api.TF_CloseSession(old._session)
+                close_c_session(old)
             self._lost += queue_transfer.await_end(threads)
         finally:
             if threads:
-                _swap(session, fresh)
-            fresh._closed = True
-            session._config = self._config
+                exchange_c_sessions(session, fresh)
+            mark_closed(fresh)
+            set_session_config(session, self._config)
             self._lost += untransferable.untie(tied)
             # Deleted by the next renewal, or with the session: another thread may just be about to call it.
             setattr(session, _BEFORE, fresh)
@@ -156,19 +165,8 @@ class Renewal:
     @contextlib.contextmanager
     def _as_it_is(self, session: Any) -> Iterator[None]:
         """While this lasts, a session that cannot place its graph is not told of what has come to it."""
-        if not self._is_stuck:
+        with without_extension(session) if self._is_stuck else contextlib.nullcontext():
             yield
-            return
-        session._extend_graph = lambda: None
-        try:
-            yield
-        finally:
-            del session._extend_graph
-
-
-def _swap(one: Any, other: Any) -> None:
-    """Exchange the C sessions of two sessions."""
-    one._session, other._session = other._session, one._session
 
 
 @wrap_tf_errors("renew the session")
@@ -211,6 +209,6 @@ def _kinds(session: Any, found: Found, carriers: Carriers) -> list[Carried]:
 
 def _stays(session: Any, node: Any) -> bool:
     """Whether the state outlives the session, on a server."""
-    if not session.sess_str or session._config.isolate_session_state:
+    if not session.sess_str or session_config(session).isolate_session_state:
         return False
     return node.op in HANDLES or bool(node.attr["shared_name"].s)

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
 
 PATIENCE = 60.0
 _ASKED = 8.0  # seconds for a server to say that it is there
@@ -64,7 +65,7 @@ class Answered:
         if not isinstance(fetch, str):
             return fetch
         name, port = split_tensor(fetch)
-        op = self.graph._get_operation_by_name(name)
+        op = find_operation(self.graph, name)
         return op if port is None else op.outputs[port]
 
     def ask(self) -> None:
@@ -83,7 +84,7 @@ class Answered:
 
     def _open(self, **options: Any) -> None:
         config = tf.compat.v1.ConfigProto()
-        config.CopyFrom(self.session._config)
+        config.CopyFrom(session_config(self.session))
         timeout = int(min(_ASKED, self._patience) * 1000)
         config.MergeFrom(tf.compat.v1.ConfigProto(operation_timeout_in_ms=timeout, **options))
         with tf.Graph().as_default() as nothing:
@@ -105,7 +106,7 @@ def can_grow(session: Any) -> bool:
     is gone) come and go, and the next run tells of them.
     """
     try:
-        session._extend_graph()
+        extend_session(session)
     except _NOT_PLACED:
         return False
     except tf.errors.OpError:

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph.op_types import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import Carriers, T, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.tf_internals import control_flow_context
 
 _UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
@@ -115,7 +116,7 @@ class Variables(_Read):
         own = op_of(self._carriers.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
-        return None if own.control_inputs or own._control_flow_context else own
+        return None if own.control_inputs or control_flow_context(own) else own
 
     def _initialised(self, old: Any, fetches: Mapping[str, str]) -> Mapping[str, str]:
         """Those that have a value; all, where there can be no op that tells."""

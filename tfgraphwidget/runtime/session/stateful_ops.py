@@ -13,13 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2
-from tensorflow.python.framework import op_def_registry
 
 from tfgraphwidget.graph.op_types import RESOURCE_HANDLES
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
-from tfgraphwidget.sources import function_definition
+from tfgraphwidget.sources import function_definition, tf_protos
+from tfgraphwidget.tf_internals import graph_functions
 
 # They have a key, but nothing that could be lost.
 _EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
@@ -80,7 +79,7 @@ def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> Found:
 
 
 def _bodies(graph: tf.Graph) -> Iterator[Any]:
-    for function in graph._functions.values():
+    for function in graph_functions(graph).values():
         yield from function_definition(function).node_def
 
 
@@ -93,7 +92,7 @@ def _key(node: Any) -> tuple[Any, ...]:
 
 def _attr(node: Any, key: str) -> Any:
     """An attribute, empty if it is not there; reading `node.attr[key]` would add it."""
-    return node.attr[key] if key in node.attr else attr_value_pb2.AttrValue()
+    return node.attr[key] if key in node.attr else tf.compat.v1.AttrValue()
 
 
 def family(op_type: str) -> str:
@@ -120,7 +119,7 @@ def _only_initializes(op: tf.Operation) -> bool:
 
 @lru_cache(4096)
 def _has_key(op_type: str) -> bool:
-    definition = op_def_registry.get(op_type)
+    definition = tf_protos.registered_op(op_type)
     return (
         definition is not None
         and any(attr.name == "shared_name" for attr in definition.attr)
@@ -130,5 +129,5 @@ def _has_key(op_type: str) -> bool:
 
 @lru_cache(4096)
 def _is_random(op_type: str) -> bool:
-    definition = op_def_registry.get(op_type)
+    definition = tf_protos.registered_op(op_type)
     return definition is not None and definition.is_stateful and {"seed", "seed2"} <= {a.name for a in definition.attr}

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
@@ -79,12 +77,12 @@ class Carriers:
         named = next(iter(self._record.carriers.values()), "") or next((n.name for n in self._new.values()), "")
         if named:
             return named.partition("/")[0]
-        with self.graph.as_default(), ops.name_scope(None):  # wherever the caller stands
+        with self.graph.as_default(), tf.compat.v1.name_scope(None):  # wherever the caller stands
             return str(self.graph.unique_name(_SCOPE))
 
 
 def _attribute(value: Any) -> Any:
-    new = attr_value_pb2.AttrValue
+    new = tf.compat.v1.AttrValue
     if isinstance(value, new):
         return value
     if isinstance(value, bool):

@@ -9,14 +9,19 @@ from functools import partial
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2
-from tensorflow.python.client.session import BaseSession
-from tensorflow.python.ops.session_ops import TensorHandle
 
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.stateful_ops import Found, family
 from tfgraphwidget.runtime.session.transfer_ops import Carriers, named, run_each, unless_finalized
+from tfgraphwidget.tf_internals import (
+    CALLABLE_AND_HANDLE,
+    DELETES_FIELD,
+    HANDLE_FIELD,
+    SESSION_FIELD,
+    BaseSession,
+    is_partial_run_active,
+)
 
 _STAGED = ("capacity", "memory_limit", "dtypes", "container", "shared_name")
 _SIZES = {
@@ -26,7 +31,6 @@ _SIZES = {
     "barrier": ("BarrierReadySize", "BarrierIncompleteSize"),
 }
 _PARTIAL_RUNS = "_tfgraphwidget_partial_runs"
-_DELETES = "_auto_gc_enabled"  # a field of tensor handles
 _NO_CALLABLE = -1
 
 
@@ -71,7 +75,7 @@ def _sizes(carriers: Carriers, node: Any) -> list[str]:
     if kind in _SIZES:
         told = {key: node.attr[key] for key in _STAGED}
         if not node.attr["shared_name"].s:
-            told["shared_name"] = attr_value_pb2.AttrValue(s=node.name.encode())
+            told["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
         return [carriers.op("", size, **told) for size in _SIZES[kind]]
     return []
 
@@ -90,9 +94,9 @@ def told_of(found: Found) -> list[str]:
 
 def tied(session: Any) -> list[dict[str, Any]]:
     """The fields of Python objects that stand for something in this very C session: callables and tensor handles."""
-    kinds = (BaseSession._Callable, TensorHandle)
-    fields = [vars(each) if type(each) in kinds else each for each in gc.get_referrers(session)]
-    return [each for each in fields if type(each) is dict and each.get("_session") is session and "_handle" in each]
+    fields = [vars(each) if type(each) in CALLABLE_AND_HANDLE else each for each in gc.get_referrers(session)]
+    held = (each for each in fields if type(each) is dict)
+    return [each for each in held if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
 
 def watch_partial_runs(session: Any) -> None:
@@ -114,29 +118,20 @@ def watch_partial_runs(session: Any) -> None:
 def cut(session: Any) -> list[str]:
     """Sentences on the partial runs that are under way in a session, which its renewal ends."""
     handles = getattr(session, _PARTIAL_RUNS, [])
-    under_way = [handle for handle in handles if _is_under_way(session, handle)]
+    under_way = [handle for handle in handles if is_partial_run_active(session, handle)]
     handles.clear()
     fetched = [handle.partition("->")[2].partition("/")[0].split(",") for handle in under_way]
     return [f"The partial run of {listed(names)} is cut; set it up again by partial_run_setup." for names in fetched]
 
 
-def _is_under_way(session: Any, handle: str) -> bool:
-    """Whether a partial run has not given all that it was set up for; fetching nothing of it changes nothing."""
-    try:
-        session._call_tf_sessionprun(handle, {}, [])
-    except tf.errors.OpError:
-        return False
-    return True
-
-
 def untie(objects: Sequence[dict[str, Any]]) -> list[str]:
     """Let them not be taken for what the fresh session has under the same numbers; sentences on them."""
-    handles = [fields for fields in objects if _DELETES in fields]
-    callables = [fields for fields in objects if _DELETES not in fields]
+    handles = [fields for fields in objects if DELETES_FIELD in fields]
+    callables = [fields for fields in objects if DELETES_FIELD not in fields]
     for fields in handles:
-        fields[_DELETES] = False  # there is nothing left to delete
+        fields[DELETES_FIELD] = False  # there is nothing left to delete
     for fields in callables:
-        fields["_handle"] = _NO_CALLABLE
+        fields[HANDLE_FIELD] = _NO_CALLABLE
     lost = []
     if callables:
         lost.append(f"{_counted(callables, 'callable')} made of this session by options cannot be called any more.")

@@ -18,6 +18,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.run import can_grow
+from tfgraphwidget.tf_internals import is_closed
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
@@ -28,7 +29,7 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
     """Raise when the session cannot run ops of the graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
         raise SessionRefused(f"{shown(session)} is no session; give a tf.compat.v1.Session of the graph.")
-    if getattr(session, "_closed", False):
+    if is_closed(session):
         raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
     if session.graph is not graph:
         raise SessionRefused(
@@ -106,7 +107,7 @@ def no_value(handles: Sequence[str]) -> str:
 
 def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
     """Whether what holds the tensor's value is initialised; a closed session has no values."""
-    if getattr(session, "_closed", False):
+    if is_closed(session):
         return False
     try:
         session.run(session.graph.get_tensor_by_name(tensor).op)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import ops
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.cancellation import held_back
@@ -27,6 +26,7 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, Answered
 from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
+from tfgraphwidget.tf_internals import control_flow_context, has_control_dependencies, operations_by_name
 
 Pair = tuple[VariableDef, VariableDef]
 
@@ -166,16 +166,16 @@ class Sync:
     def _place(self, inside: bool) -> Iterator[None]:
         """Where the ops are made: where the caller is, or outside of all that the caller has entered."""
         if inside:
-            with ops.name_scope(None), ops.name_scope(self._scope), tf.device(None):
+            with tf.compat.v1.name_scope(None), tf.compat.v1.name_scope(self._scope), tf.device(None):
                 yield
             return
         graph = self.target.graph
         with (
             graph.as_default(),
-            ops.control_dependencies(None),
+            tf.control_dependencies(None),
             graph.colocate_with(None, ignore_existing=True),
-            ops.name_scope(None),
-            ops.name_scope(self._scope),
+            tf.compat.v1.name_scope(None),
+            tf.compat.v1.name_scope(self._scope),
             tf.device(None),
         ):
             yield
@@ -284,9 +284,9 @@ def check_tau(tau: Any) -> None:
 
 def _is_inside(graph: tf.Graph) -> bool:
     """Whether ops made now would wait for others or lie in a branch or a loop of this graph."""
-    now = ops.get_default_graph()
+    now = tf.compat.v1.get_default_graph()
     if now is graph:
-        return graph._get_control_flow_context() is not None or bool(graph._current_control_dependencies())
+        return control_flow_context(graph) is not None or has_control_dependencies(graph)
     while now is not None and now is not graph:
         now = getattr(now, "outer_graph", None)  # of a function's body
     return now is graph
@@ -309,7 +309,7 @@ def _refusing(session: Answered, variables: Iterable[VariableDef], what: str) ->
 def _ops_of(op: tf.Operation) -> set[str]:
     """The ops that were made together with the one that runs them all."""
     scope = op.name.rpartition("/")[0]
-    return {name for name in op.graph._nodes_by_name if name.startswith(f"{scope}/")}
+    return {name for name in operations_by_name(op.graph) if name.startswith(f"{scope}/")}
 
 
 def _show(op: tf.Operation) -> None:

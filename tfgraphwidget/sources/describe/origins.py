@@ -41,12 +41,20 @@ def live_origin(outermost: Body, body: Body, op: tuple[str, str], function: str 
     graph = getattr(body, "graph", None)
     names = [{shown: original for original, shown in body.alias.items()}.get(name, name)]
     if graph is None and function:
-        library = getattr(getattr(outermost, "graph", None), "_functions", {})
-        graph = getattr(library.get(function), "graph", None)  # what Python traced; what was imported has none
+        graph = _traced(getattr(outermost, "graph", None), function)
         names.append(_NUMBER.sub("", name))  # in a FunctionDef an op has another name than a result
     operation = _operation(graph, names, kind) if graph is not None else None
     frames = () if operation is None else operation.traceback or ()
     return format_frames((frame.filename, frame.lineno, frame.name, frame.line or "") for frame in frames)
+
+
+def _traced(graph: Any, function: str) -> Any:
+    """The FuncGraph of a function of a live graph's library that Python traced; None of one that was imported."""
+    if graph is None:
+        return None
+    from tfgraphwidget.tf_internals import graph_functions
+
+    return getattr(graph_functions(graph).get(function), "graph", None)
 
 
 def _operation(graph: Any, names: Iterable[str], kind: str) -> Any:

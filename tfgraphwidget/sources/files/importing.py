@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import meta_graph
-from tensorflow.python.saved_model.loader_impl import SavedModelLoader
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.progress import tell
@@ -22,6 +20,7 @@ from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
+from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
 
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 _OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -68,7 +67,7 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
     # TensorFlow adds default attributes to the very NodeDefs that it is given
     # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
-        meta_graph.import_scoped_meta_graph(_copy(file.meta))
+        import_meta_graph(_copy(file.meta))
     else:
         tf.import_graph_def(_copy(file.graph_def), name="")
     if file.checkpoint is not None:

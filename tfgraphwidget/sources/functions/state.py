@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.captured_state import Held, Pairs, Table
@@ -24,6 +23,7 @@ from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tf_internals import FuncGraph, is_closed
 
 
 def captured_state(source: Source, body: Body) -> Held:
@@ -37,7 +37,7 @@ def captured_state(source: Source, body: Body) -> Held:
         A `graph.captured_state.Held`: the names of the ops that stand for state, and the state's values.
     """
     first = source.body
-    if isinstance(first, GraphBody) and isinstance(first.graph, func_graph.FuncGraph):
+    if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):
         return CapturedState(first, body)
     return SessionState(source, body)
 
@@ -164,7 +164,7 @@ class SessionState:
     def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
         """The source's session; without one, a new session on the file, which is closed afterwards."""
         if self.source.graph is not None or self.source.revive is None:
-            if self.source.session is None or getattr(self.source.session, "_closed", False):
+            if self.source.session is None or is_closed(self.source.session):
                 raise SessionRefused(
                     "There is no open session to read the variables' values in; give tgw.edit(graph, session=session)."
                 )

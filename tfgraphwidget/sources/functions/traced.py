@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import func_graph
-from tensorflow.python.util import nest
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
@@ -17,6 +15,7 @@ from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
 
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
@@ -24,7 +23,7 @@ CONCRETE = tf.types.experimental.ConcreteFunction
 
 
 def function_source(
-    graph: func_graph.FuncGraph, title: str, way_out: str = "", infos: Mapping[int, CaptureInfo] | None = None
+    graph: FuncGraph, title: str, way_out: str = "", infos: Mapping[int, CaptureInfo] | None = None
 ) -> Source:
     """The source of a function's graph, which no session runs.
 
@@ -41,7 +40,7 @@ def function_source(
     return Source(title, _function_body(graph, infos or {}), refusal=refusal)
 
 
-def _function_body(graph: func_graph.FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphBody:
+def _function_body(graph: FuncGraph, infos: Mapping[int, CaptureInfo]) -> GraphBody:
     captured_names = {tensor.name for tensor in graph.internal_captures}
     captures = Captures.of(graph, infos)
     arguments = tuple(tensor.name for tensor in graph.inputs if tensor.name not in captured_names)
@@ -49,10 +48,10 @@ def _function_body(graph: func_graph.FuncGraph, infos: Mapping[int, CaptureInfo]
     return GraphBody(graph, arguments=arguments, returns=returns, captures=captures)
 
 
-def _returns(graph: func_graph.FuncGraph) -> dict[str, str]:
+def _returns(graph: FuncGraph) -> dict[str, str]:
     """Name of each result -> tensor: a dict's keys joined by "/", and "output_0" for what has no key."""
     structured = graph.structured_outputs
-    pairs = nest.flatten_with_tuple_paths(structured, expand_composites=True)
+    pairs = flatten_with_paths(structured)
     tensors = [(path, item) for path, item in pairs if isinstance(item, tf.Tensor)]
     if not tensors:
         tensors = [((k,), tensor) for k, tensor in enumerate(graph.outputs)]
@@ -68,24 +67,24 @@ def find_trace(function: Any, signature: Any, title: str) -> Any:
 
     Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
     """
-    traces = list(function._function_cache.values())
+    found = traces(function)
     number = _number(signature)
     if number is not None:
-        if not 0 <= number < len(traces):
-            raise UnknownName(f"{title} has no trace {number}; {_choices(title, traces)}")
-        return traces[number]
+        if not 0 <= number < len(found):
+            raise UnknownName(f"{title} has no trace {number}; {_choices(title, found)}")
+        return found[number]
     if signature is not None:
         return _trace(function, signature, title)
     if function.input_signature is not None:
         return _trace(function, (), title)
-    if not traces:
+    if not found:
         raise GraphEditError(
             f"{title} has never been called, so it has no graph yet; call it once, or give "
             "signature=[tf.TensorSpec(...)] with one spec for each argument."
         )
-    if len(traces) > 1:
-        raise GraphEditError(f"{title} has several graphs; {_choices(title, traces)}")
-    return traces[0]
+    if len(found) > 1:
+        raise GraphEditError(f"{title} has several graphs; {_choices(title, found)}")
+    return found[0]
 
 
 def _number(signature: Any) -> int | None:
@@ -96,10 +95,10 @@ def _number(signature: Any) -> int | None:
         return None
 
 
-def _choices(title: str, traces: Sequence[Any]) -> str:
-    first = enumerate(traces[:_MOST_LISTED])
+def _choices(title: str, found: Sequence[Any]) -> str:
+    first = enumerate(found[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
-    more = f", of {len(traces)}" if len(traces) > _MOST_LISTED else ""
+    more = f", of {len(found)}" if len(found) > _MOST_LISTED else ""
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -69,10 +69,10 @@ class NodeTyping:
         return {node.name: node for node in self.nodes}
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
-        return None if self._scratch is None else tensor_shape(self._scratch, op, port)
+        return None if self._shape_function is None else self._shape_function(op, port)
 
     @cached_property
-    def _scratch(self) -> Any:
+    def _shape_function(self) -> Callable[[str, int], Shape] | None:
         library = self.library()
         if Bounds(self.definition).excess(self.nodes, library):
             return None
@@ -84,45 +84,11 @@ class NodeTyping:
             for node in chain(graph_def.node, inside):
                 node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr[_KERNEL].s = b"none"
-            return _import_nodes(graph_def)
+            from tfgraphwidget.sources.live.shapes import infer_shapes, tensor_shape
+
+            return partial(tensor_shape, infer_shapes(graph_def))
         except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
             return None
-
-
-def _import_nodes(graph_def: Any) -> Any:
-    """Import NodeDefs into a new graph.
-
-    Through the C API that `tf.import_graph_def` uses: its Python half takes most of the time, and checks what only
-    matters for running.
-    """
-    import tensorflow as tf
-    from tensorflow.python.client import pywrap_tf_session as c_api
-    from tensorflow.python.framework import c_api_util
-
-    graph = tf.Graph()
-    options = c_api_util.ScopedTFImportGraphDefOptions()
-    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
-    buffer = c_api.TF_NewBufferFromString(graph_def.SerializeToString())
-    try:
-        with graph._c_graph.get() as c_graph:
-            results = c_api.TF_GraphImportGraphDefWithResults(c_graph, buffer, options.options)
-            c_api_util.ScopedTFImportGraphDefResults(results)
-        graph._add_new_tf_operations(compute_devices=False)
-    finally:
-        c_api.TF_DeleteBuffer(buffer)
-    return graph
-
-
-def tensor_shape(graph: Any, op: str, port: int) -> Shape:
-    """The static shape of a live tensor; None when it is not known or not there."""
-    try:
-        outputs = graph._get_operation_by_name(op).outputs
-    except KeyError:
-        return None
-    if not 0 <= port < len(outputs):
-        return None
-    shape = outputs[port].shape
-    return None if shape.rank is None else tuple(shape.as_list())
 
 
 def shape_from_proto(proto: Any) -> Shape:

@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-from tensorflow.python.framework import func_graph
 
 from tfgraphwidget.graph.index import VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
+from tfgraphwidget.tf_internals import FuncGraph
 
 
 class CaptureInfo(NamedTuple):
@@ -46,7 +46,7 @@ class Captures:
     @classmethod
     def of(cls, graph: tf.Graph, infos: Mapping[int, CaptureInfo]) -> Captures:
         """The captures of a FuncGraph; none of a plain graph. `infos` has CaptureInfo by id of a variable's handle."""
-        if not isinstance(graph, func_graph.FuncGraph):
+        if not isinstance(graph, FuncGraph):
             return cls()
         taken = {op.name.lower() for op in graph.get_operations()}
         alias: dict[str, str] = {}
@@ -101,10 +101,10 @@ def _definition(name: str, captured: CapturedVariable) -> VariableDef:
     )
 
 
-def _captured_variables(graph: func_graph.FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]:
+def _captured_variables(graph: FuncGraph) -> list[tuple[tf.Tensor, tf.Variable]]:
     """(placeholder, variable) for every variable that a function captures, or that a function around it did."""
     around = [graph]
-    while isinstance(around[-1].outer_graph, func_graph.FuncGraph):
+    while isinstance(around[-1].outer_graph, FuncGraph):
         around.append(around[-1].outer_graph)
     handles = {id(variable.handle): variable for level in around for variable in _variables(level)}
     captured = []
@@ -117,7 +117,7 @@ def _captured_variables(graph: func_graph.FuncGraph) -> list[tuple[tf.Tensor, tf
     return captured
 
 
-def _variables(graph: func_graph.FuncGraph) -> tuple[tf.Variable, ...]:
+def _variables(graph: FuncGraph) -> tuple[tf.Variable, ...]:
     try:
         return tuple(graph.variables)
     except AssertionError:  # a variable was deleted while the function lives on

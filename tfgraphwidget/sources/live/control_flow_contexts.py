@@ -12,11 +12,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops import control_flow_ops
 
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_internals import (
+    CondContext,
+    WhileContext,
+    control_flow_context,
+    find_operation,
+    is_complete,
+    nested_contexts,
+)
 
-_KINDS = (control_flow_ops.WhileContext, control_flow_ops.CondContext)
+_KINDS = (WhileContext, CondContext)
 
 
 def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
@@ -26,7 +33,7 @@ def control_flow_contexts(graph: tf.Graph) -> tuple[Any, ...]:
     """
     own: defaultdict[Any, list[tf.Operation]] = defaultdict(list)
     for op in graph.get_operations():
-        if (context := op._get_control_flow_context()) is not None:
+        if (context := control_flow_context(op)) is not None:
             own[context].append(op)
     roots = dict.fromkeys(root for context in own if (root := _outermost(context)) is not None)
     return tuple(_proto(root, own) for root in roots if _is_built(root))
@@ -41,14 +48,11 @@ def _outermost(context: Any) -> Any:
 
 
 def _nested(context: Any) -> Iterator[Any]:
-    return (inner for inner in context._nested_contexts if isinstance(inner, _KINDS))
+    return (inner for inner in nested_contexts(context) if isinstance(inner, _KINDS))
 
 
 def _is_built(context: Any) -> bool:
-    whole = context.pivot is not None
-    if isinstance(context, control_flow_ops.WhileContext):
-        whole = whole and context._pivot_for_pred is not None and context._pivot_for_body is not None
-    return whole and all(_is_built(inner) for inner in _nested(context))
+    return is_complete(context) and all(_is_built(inner) for inner in _nested(context))
 
 
 def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
@@ -64,7 +68,7 @@ def _proto(context: Any, own: dict[Any, list[tf.Operation]]) -> Any:
     values.values.extend(op.name for op in own.get(context, ()) if op.name not in named_ops)
     for inner in _nested(context):
         nested = tf_protos.ControlFlowContextDef()
-        is_loop = isinstance(inner, control_flow_ops.WhileContext)
+        is_loop = isinstance(inner, WhileContext)
         (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(_proto(inner, own))
         proto.nested_contexts.append(nested)
     return proto
@@ -74,7 +78,7 @@ def _context_of(context: Any, value: str) -> Any:
     """The context of the op that a value of `context` names; None when the op was removed."""
     graph = context.pivot.graph
     try:
-        return graph._get_operation_by_name(value.partition(":")[0])._get_control_flow_context()
+        return control_flow_context(find_operation(graph, value.partition(":")[0]))
     except KeyError:
         return None
 

@@ -72,7 +72,9 @@ def available_devices(session: Any) -> list[Any]:
     """
     import tensorflow as tf
 
-    if session is not None and not getattr(session, "_closed", False) and hasattr(session, "list_devices"):
+    from tfgraphwidget.tf_internals import is_closed
+
+    if session is not None and not is_closed(session) and hasattr(session, "list_devices"):
         return [tf.DeviceSpec.from_string(device.name) for device in session.list_devices()]
     numbers: dict[str, int] = {}
     specs = []
@@ -118,7 +120,9 @@ def is_soft_placement(session: Any) -> bool:
     Args:
         session: A `tf.compat.v1.Session`, or None.
     """
-    return bool(getattr(getattr(session, "_config", None), "allow_soft_placement", False))
+    from tfgraphwidget.tf_internals import session_config
+
+    return bool(getattr(session_config(session), "allow_soft_placement", False))
 
 
 def pinned_notice(pinned: PinnedOps, *, soft: bool) -> str:

@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import tensorflow as tf
-from tensorflow.python.client import pywrap_tf_session as c_api
-from tensorflow.python.framework import c_api_util
-from tensorflow.python.framework.function import _DefinedFunction
 
 from tfgraphwidget.graph.index import Member, VariableDef
 from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
-from tfgraphwidget.sources.inference.shapes import tensor_shape
 from tfgraphwidget.sources.live.captures import Captures
 from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
+from tfgraphwidget.sources.live.shapes import tensor_shape
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
+from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -82,12 +80,8 @@ def function_definition(function: Any) -> Any:
     Args:
         function: A value of the graph's `_functions`.
     """
-    c_function_holder = getattr(function, "_c_func", None) if isinstance(function, _DefinedFunction) else None
-    if c_function_holder is None:
-        return function.cached_definition
-    with c_api_util.tf_buffer() as buffer, c_function_holder.get() as c_function:
-        c_api.TF_FunctionToFunctionDef(c_function, buffer)
-        return tf_protos.FunctionDef.FromString(c_api.TF_GetBuffer(buffer))
+    serialized = function_definition_bytes(function)
+    return function.cached_definition if serialized is None else tf_protos.FunctionDef.FromString(serialized)
 
 
 @dataclass(eq=False)
@@ -113,7 +107,7 @@ class GraphBody:
         graph = self.graph
         members = {key: tuple(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()}
         members = {key: items for key, items in members.items() if items}
-        return Stamp(graph.version, members, len(graph._functions), tuple(map(_is_finished, self._unfinished)))
+        return Stamp(graph.version, members, len(graph_functions(graph)), tuple(map(_is_finished, self._unfinished)))
 
     @wrap_tf_errors("say which ops the graph holds")
     def nodes(self, known: int = 0) -> list[Any]:
@@ -164,15 +158,15 @@ class GraphBody:
 
     def functions(self) -> frozenset[str]:
         """The names of the functions in the graph's library."""
-        return frozenset(self.graph._functions)
+        return frozenset(graph_functions(self.graph))
 
     def function(self, name: str) -> Any:
         """The FunctionDef of that name; KeyError when the library has none."""
-        return function_definition(self.graph._functions[name])
+        return function_definition(graph_functions(self.graph)[name])
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
-        return getattr(self.graph._functions[name], "grad_func_name", None) or ""
+        return getattr(graph_functions(self.graph)[name], "grad_func_name", None) or ""
 
     def contexts(self) -> tuple[Any, ...]:
         """The outermost v1 control flow contexts, of gradient loops too."""

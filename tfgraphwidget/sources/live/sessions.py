@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorflow.python.client.session import BaseSession, SessionInterface
-from tensorflow.python.training import monitored_session
-
 from tfgraphwidget.errors import SessionRefused
-
-_MONITORED = monitored_session._MonitoredSession
-_WRAPPERS = (monitored_session._WrappedSession, SessionInterface)  # the latter are TensorFlow's debuggers
-
-
-def is_session(thing: object) -> bool:
-    """Whether an object is a session, or one of TensorFlow's objects that wrap one."""
-    return isinstance(thing, (BaseSession, _MONITORED, *_WRAPPERS))
+from tfgraphwidget.tf_internals import BaseSession, wrapped_session
 
 
 def unwrap_session(thing: Any) -> Any:
@@ -28,12 +18,10 @@ def unwrap_session(thing: Any) -> Any:
     """
     inner = thing
     while inner is not None and not isinstance(inner, BaseSession):
-        if isinstance(inner, _MONITORED):
-            inner = inner._tf_sess()
-        elif isinstance(inner, _WRAPPERS) and hasattr(inner, "_sess"):
-            inner = inner._sess
-        else:
+        wrapped = wrapped_session(inner)
+        if wrapped is inner:
             return thing
+        inner = wrapped
     if inner is None and thing is not None:
         raise SessionRefused(f"The {type(thing).__name__} is closed; open a new one and give that.")
     return inner

@@ -1,0 +1,1055 @@
+"""Everything that this package uses of TensorFlow beyond its public API: private attributes and internal modules.
+
+No other module reads a private attribute of a TensorFlow object or imports from `tensorflow.python` (tests/
+test_layering.py). So a TensorFlow release that changes an internal name is a change of this module. Each function names
+what it uses after "Private:", and why the public API does not do. All of them were run on the release `RUN_ON`.
+
+What is read for every op of a large graph is an `attrgetter` or `methodcaller`, or takes many ops at a time: a Python
+function for each op would take longer than TensorFlow does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter, methodcaller
+from types import MappingProxyType
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.client import pywrap_tf_session as c_api
+from tensorflow.python.client import session as client_session
+from tensorflow.python.eager import context
+from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+from tensorflow.python.ops import (
+    control_flow_ops,
+    control_flow_state,
+    custom_gradient,
+    handle_data_util,
+    ref_variable,
+    resource_variable_ops,
+    session_ops,
+    variable_scope,
+    variables,
+)
+from tensorflow.python.profiler.internal import flops_registry  # noqa: F401  # fills the registry that `op_flops` asks
+from tensorflow.python.saved_model import function_deserialization, loader_impl
+from tensorflow.python.trackable import base as trackable_base
+from tensorflow.python.training import monitored_session
+from tensorflow.python.util import nest
+
+RUN_ON = "2.21"
+"""The TensorFlow release that every function here was run on."""
+
+# Classes that TensorFlow returns, and has no public name for.
+BaseSession = client_session.BaseSession
+CondContext = control_flow_ops.CondContext
+FuncGraph = func_graph.FuncGraph
+PartitionedVariable = variables.PartitionedVariable
+SavedModelLoader = loader_impl.SavedModelLoader
+Trackable = trackable_base.Trackable
+WhileContext = control_flow_ops.WhileContext
+
+# The last is the base of TensorFlow's debuggers.
+_WRAPPERS = (
+    monitored_session._MonitoredSession,
+    monitored_session._WrappedSession,
+    client_session.SessionInterface,
+)
+_NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
+
+# Graphs: ops by name
+
+
+def operation_finder(graph: tf.Graph) -> Callable[[str], tf.Operation]:
+    """Return a function that gives the op of a name, and raises KeyError for a name that no op has.
+
+    Private: `Graph._get_operation_by_name`. The public method takes locks and parses the name, and is several times
+    slower; an interrupt in it becomes a ValueError.
+    """
+    finder: Callable[[str], tf.Operation] = graph._get_operation_by_name
+    return finder
+
+
+def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
+    """Return the op of this name; KeyError if there is none.
+
+    Private: `Graph._get_operation_by_name`, see `operation_finder`.
+    """
+    return graph._get_operation_by_name(name)
+
+
+def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
+    """Return all ops of a graph by name. TensorFlow makes the dict at each call: ask once, not in a loop.
+
+    Private: `Graph._nodes_by_name`. The public API has a list of ops, or one op by its name.
+    """
+    named: Mapping[str, tf.Operation] = graph._nodes_by_name
+    return named
+
+
+def used_names(graph: tf.Graph) -> dict[str, int]:
+    """Return the graph's own dict of lower-case names in use, by ops and scopes; changes to it take effect.
+
+    Private: `Graph._names_in_use`. `Graph.unique_name` can neither reserve one exact name nor release one.
+    """
+    names: dict[str, int] = graph._names_in_use
+    return names
+
+
+# Graphs: new ops
+
+
+def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
+    """Make the Python objects of ops that only the C API knows of.
+
+    Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
+    publicly; what it does for scopes and devices takes most of its time.
+    """
+    wrap = tf.Operation._from_c_op
+    for c_operation in c_operations:
+        wrap(c_operation, graph)._colocation_code_locations = {}
+
+
+def create_operation(
+    graph: tf.Graph,
+    node: Any,
+    inputs: Sequence[tf.Tensor],
+    control_inputs: Sequence[tf.Operation] = (),
+    op_def: Any = None,
+) -> tf.Operation:
+    """Add one op as its NodeDef describes it, in no scope, on no device of the surroundings.
+
+    Args:
+        graph: The graph, which takes the op under the very name of the NodeDef.
+        node: A NodeDef with all attributes.
+        inputs: The tensors for its data inputs.
+        control_inputs: The ops that it waits for.
+        op_def: The OpDef of its type; TensorFlow looks it up without.
+
+    Raises:
+        ValueError, TypeError, RuntimeError, tf.errors.OpError: TensorFlow refuses the op; the graph has no new op.
+
+    Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
+    """
+    c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
+    return tf.Operation._from_c_op(c_operation, graph)
+
+
+def forget_colocation(operation: tf.Operation) -> None:
+    """Let an op that `create_operation` made remember no `colocate_with` of the code that made it.
+
+    Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
+    """
+    operation._colocation_code_locations = {}
+
+
+def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
+    """Return the lock that is held while one op is added.
+
+    Private: `Graph._mutation_lock`. Public functions hold it themselves; `create_operation` does not.
+    """
+    lock: AbstractContextManager[None] = graph._mutation_lock()
+    return lock
+
+
+def session_run_lock(graph: tf.Graph) -> AbstractContextManager[None]:
+    """Return the lock under which a session takes new ops over; no other thread adds ops while it is held.
+
+    Private: `Graph._session_run_lock`. There is no public lock of a graph.
+    """
+    lock: AbstractContextManager[None] = graph._session_run_lock()
+    return lock
+
+
+def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], None]) -> None:
+    """Call `observer` with each op that comes to the graph from now on, in the thread that adds it.
+
+    One observer at a time: a second call replaces the first. Observation cannot end, since of two threads neither
+    knows whether the other needs it still.
+
+    Private: `Graph._add_op`. TensorFlow has no public hook for new ops.
+    """
+
+    def add(operation: tf.Operation) -> Any:
+        number = type(graph)._add_op(graph, operation)
+        observer(operation)
+        return number
+
+    graph._add_op = add
+
+
+@contextmanager
+def check_new_operations(
+    graph: tf.Graph, check: Callable[[str, Sequence[tf.Tensor], Mapping[str, Any], str], None]
+) -> Iterator[None]:
+    """While this lasts, call `check` before Python code adds an op; the op is not added when it raises.
+
+    Args:
+        graph: The graph.
+        check: Takes the op type, the input tensors, the attributes (AttrValue by name), and the name, which may
+            end with "/", or "".
+
+    Private: `Graph._create_op_internal`. TensorFlow has no public hook before an op is made.
+    """
+    create = graph._create_op_internal
+
+    def checked(op_type: str, inputs: Sequence[tf.Tensor], *arguments: Any, **options: Any) -> Any:
+        attributes = options.get("attrs", arguments[3] if len(arguments) > 3 else None) or {}
+        check(op_type, inputs, attributes, str(options.get("name") or ""))
+        return create(op_type, inputs, *arguments, **options)
+
+    graph._create_op_internal = checked
+    try:
+        yield
+    finally:
+        del graph._create_op_internal
+
+
+# Graphs: functions, collections, fetching
+
+
+def graph_functions(graph: tf.Graph) -> Mapping[str, Any]:
+    """Return the functions of the graph's library by name, as TensorFlow's Python objects.
+
+    Private: `Graph._functions`. The public way is `as_graph_def()`, which writes the whole graph.
+    """
+    library: Mapping[str, Any] = graph._functions
+    return library
+
+
+def add_function(graph: tf.Graph, called: Any) -> None:
+    """Add a function of `functions_from_library` to the graph's library, and to nothing else.
+
+    Private: `Graph._add_function`. The function's own `add_to_graph` enters it into the eager runtime, and only there.
+    """
+    graph._add_function(called)
+
+
+def remove_function(graph: tf.Graph, name: str) -> None:
+    """Remove a function from the graph's library.
+
+    Private: `Graph._remove_function`. There is no public method.
+    """
+    graph._remove_function(name)
+
+
+def functions_from_library(library: Any) -> list[Any]:
+    """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
+
+    Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
+    """
+    return list(function.from_library(library))
+
+
+def function_definition_bytes(called: Any) -> bytes | None:
+    """Return the FunctionDef of a TensorFlow 1 function as bytes; None for other kinds of functions.
+
+    Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
+    function into the eager runtime too, where there may be another one of its name.
+    """
+    held = called._c_func if isinstance(called, function._DefinedFunction) else None
+    if held is None:
+        return None
+    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+        c_api.TF_FunctionToFunctionDef(c_function, buffer)
+        return bytes(c_api.TF_GetBuffer(buffer))
+
+
+def collections_lock(graph: tf.Graph) -> AbstractContextManager[Any]:
+    """Return the lock under which entries are added to the graph's collections.
+
+    Private: `Graph._lock`. There is no public lock of a graph.
+    """
+    lock: AbstractContextManager[Any] = graph._lock
+    return lock
+
+
+def delete_collection(graph: tf.Graph, key: str) -> None:
+    """Remove a collection, also of a finalized graph.
+
+    Private: `Graph._collections`. `Graph.clear_collection` refuses on a finalized graph.
+    """
+    del graph._collections[key]
+
+
+def unfetchable_operations(graph: tf.Graph) -> set[tf.Operation]:
+    """Return the graph's own set of ops that may not be fetched; changes to it take effect.
+
+    Private: `Graph._unfetchable_ops`. `Graph.prevent_fetching` cannot be taken back.
+    """
+    forbidden: set[tf.Operation] = graph._unfetchable_ops
+    return forbidden
+
+
+def has_control_dependencies(graph: tf.Graph) -> bool:
+    """Whether an op made now would wait for others (`tf.control_dependencies`).
+
+    Private: `Graph._current_control_dependencies`. There is no public method.
+    """
+    return bool(graph._current_control_dependencies())
+
+
+_PYTHON_FUNCTIONS = "_py_funcs_used_in_graph"
+
+
+def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
+    """Let `target` keep alive the Python functions that ops of `source` call (tf.py_function), as it does for its own.
+
+    Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op was made only.
+    """
+    held, kept = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
+    if held:
+        setattr(target, _PYTHON_FUNCTIONS, [*kept, *held])
+
+
+# Graphs of the C API, which have no Python objects for their ops
+
+
+def new_c_graph() -> Any:
+    """Return an empty graph of the C API; its `new_operations()` lists its ops.
+
+    Private: `pywrap_tf_session.PyGraph`. A tf.Graph has a Python object for each op, most of what an import costs.
+    """
+    return c_api.PyGraph()
+
+
+def import_serialized(graph: Any, serialized: bytes, input_map: Mapping[tuple[str, int], Any] = _NO_INPUTS) -> None:
+    """Add the ops of a serialized GraphDef to a tf.Graph or a graph of the C API; Python objects are not made.
+
+    Args:
+        graph: The graph.
+        serialized: The bytes of a GraphDef, whose nodes have all attributes.
+        input_map: (op, output) that the nodes read → the C output of the graph to read instead; (op, -1) for a control
+            input → a C op.
+
+    Raises:
+        tf.errors.OpError: TensorFlow refuses; the graph has no new ops.
+
+    Private: the C API. `tf.import_graph_def` fills in attributes, cannot map control inputs to ops without outputs, and
+    overwrites devices of colocated ops.
+    """
+    options = c_api_util.ScopedTFImportGraphDefOptions()
+    c_api.TF_ImportGraphDefOptionsSetValidateColocationConstraints(options.options, False)
+    for (name, port), end in input_map.items():
+        if port < 0:
+            c_api.TF_ImportGraphDefOptionsRemapControlDependency(options.options, name, end)
+        else:
+            c_api.TF_ImportGraphDefOptionsAddInputMapping(options.options, name, port, end)
+    buffer = c_api.TF_NewBufferFromString(serialized)
+    try:
+        results = c_api.TF_GraphImportGraphDefWithResults(graph, buffer, options.options)
+        c_api_util.ScopedTFImportGraphDefResults(results)
+    finally:
+        c_api.TF_DeleteBuffer(buffer)
+
+
+def copy_function(graph: Any, called: Any) -> None:
+    """Add a function of a graph's library to a graph of the C API.
+
+    Private: `_c_func` of functions, the C API. The public API knows no graphs of the C API.
+    """
+    with called._c_func.get() as c_function:
+        c_api.TF_GraphCopyFunction(graph, c_function, None)
+
+
+def new_c_operations(graph: Any) -> dict[str, Any]:
+    """Return the ops of a graph that have no Python objects, by name; of a graph of the C API all.
+
+    Private: `PyGraph.new_operations`, `TF_OperationName`. See `new_c_graph`.
+    """
+    return {c_api.TF_OperationName(c_operation): c_operation for c_operation in graph.new_operations()}
+
+
+def output_of_c_operation(c_operation: Any, port: int) -> Any:
+    """Return the C output of a C op.
+
+    Private: `TF_Output`. See `new_c_graph`.
+    """
+    output = c_api.TF_Output()
+    output.oper, output.index = c_operation, port
+    return output
+
+
+def c_end(operation: tf.Operation, port: int) -> Any:
+    """Return what the C API calls an output of an op, or for port -1 the op.
+
+    Private: `Operation._tf_output`, `Operation._c_op`. The C API takes nothing else.
+    """
+    return operation._c_op if port < 0 else operation._tf_output(port)
+
+
+def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
+    """Let C output `copy` of `other` hold resources of the dtypes and shapes that `output` of `graph` holds, if known.
+
+    Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
+    """
+    held = c_api.GetHandleShapeAndType(graph, output)
+    if held:
+        c_api.SetHandleShapeAndType(other, copy, held)
+
+
+def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
+    """Let a placeholder hold resources of the dtypes and shapes that the tensor which it stands for holds.
+
+    Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
+    """
+    handle_data_util.copy_handle_data(source, target)
+
+
+# Ops and tensors
+
+_cached_inputs: Callable[[tf.Operation], Any] = attrgetter("_inputs_val")
+
+operation_number: Callable[[tf.Operation], int] = attrgetter("_id")
+"""The number of an op in its graph, in the order in which ops were made.
+
+Private: `Operation._id`. `Graph.get_operations` has the same order, but takes as long as the graph is large."""
+
+forward_operation: Callable[[tf.Operation], Any] = attrgetter("_original_op")
+"""The op whose gradient an op computes, or None.
+
+Private: `Operation._original_op`. `tf.errors.OpError` shows it; there is no public attribute."""
+
+gradient_function: Callable[[tf.Operation], Any] = attrgetter("_gradient_function")
+"""The function that computes the gradient of a call of a tf.function, or None.
+
+Private: `Operation._gradient_function`. There is no public attribute."""
+
+static_dimensions: Callable[[tf.Tensor], tuple[list[int | None], bool]] = attrgetter("_shape")
+"""The static shape that the C graph knows: (sizes or None for each dimension, whether the rank is unknown).
+
+Private: `Tensor._shape`. `Tensor.shape` is what Python was told, and makes an object."""
+
+
+def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None) -> None:
+    """Tell an op whose gradient it computes.
+
+    Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
+    """
+    operation._original_op = forward
+
+
+def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
+    """Tell a call of a function how its gradient is computed.
+
+    Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
+    """
+    operation._gradient_function = gradient
+
+
+def is_reference(dtype: tf.DType) -> bool:
+    """Whether a dtype is a reference to a TensorFlow 1 variable (`float32_ref`).
+
+    Private: `DType._is_ref_dtype`. The public `base_dtype` and `name` tell it by a comparison.
+    """
+    return bool(dtype._is_ref_dtype)
+
+
+def takes_reference(operation: tf.Operation, k: int) -> bool:
+    """Whether input `k` of an op must be a variable itself, as for an op that assigns.
+
+    Private: `Operation._input_types`, `DType._is_ref_dtype`. The tensor that the op reads may be a reference where none
+    is asked for.
+    """
+    return bool(operation._input_types[k]._is_ref_dtype)
+
+
+def control_outputs(operation: tf.Operation) -> list[tf.Operation]:
+    """Return the ops that wait for an op, in the order in which they were made.
+
+    Private: `Operation._control_outputs`, which lists them by address. The public API has only `control_inputs`.
+    """
+    return sorted(operation._control_outputs, key=operation_number)
+
+
+def control_edges(operations: Iterable[tf.Operation]) -> frozenset[tuple[int, int]]:
+    """Return the control edges that start at these ops, as pairs of `operation_number`: (first, the op that waits).
+
+    Private: `Operation._control_outputs`, `Operation._id`. See `control_outputs`.
+    """
+    return frozenset((op._id, waiting._id) for op in operations for waiting in op._control_outputs)
+
+
+def input_tuples(operations: Sequence[tf.Operation]) -> list[Any]:
+    """Return the `inputs` of each op; the same object for an op as long as its inputs are not changed.
+
+    Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
+    """
+    held = list(map(_cached_inputs, operations))
+    return [op.inputs if cached is None else cached for op, cached in zip(operations, held, strict=True)]
+
+
+def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
+    """Let input `k` of an op read a tensor. Sessions that have run the op go on as before.
+
+    Raises:
+        ValueError, tf.errors.InvalidArgumentError: TensorFlow refuses the tensor.
+
+    Private: `Operation._update_input`. The public API cannot change an edge.
+    """
+    operation._update_input(k, tensor)
+
+
+def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
+    """Let an op wait for these ops and no others.
+
+    Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
+    edge.
+    """
+    operation._remove_all_control_inputs()
+    operation._add_control_inputs(waited)
+
+
+def add_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
+    """Let an op wait for more ops.
+
+    Private: `Operation._add_control_inputs`. The public API cannot change an edge.
+    """
+    operation._add_control_inputs(waited)
+
+
+def set_device(operation: tf.Operation, device: str) -> None:
+    """Pin an op to a device, or to none with "".
+
+    Private: `Operation._set_device`. `Operation.device` cannot be set.
+    """
+    operation._set_device(device)
+
+
+def set_attribute(operation: tf.Operation, name: str, value: Any) -> None:
+    """Give an op's attribute an AttrValue.
+
+    Private: `Operation._set_attr`. Attributes are public to read only.
+    """
+    operation._set_attr(name, value)
+
+
+def clear_attribute(operation: tf.Operation, name: str) -> None:
+    """Remove an attribute of an op.
+
+    Private: `Operation._clear_attr`. Attributes are public to read only.
+    """
+    operation._clear_attr(name)
+
+
+def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) -> None:
+    """Let a tensor's Python object tell this static shape; the C graph keeps its own.
+
+    Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
+    """
+    tensor._shape_val = tf.TensorShape(shape)
+
+
+def registered_kernels(op_type: str) -> Any:
+    """Return the KernelDefs of the kernels that this process has for an op type.
+
+    Private: `tensorflow.python.framework.kernels`. There is no public list of kernels.
+    """
+    return kernels.get_registered_kernels_for_op(op_type).kernel
+
+
+# Control flow contexts of TensorFlow 1 loops and conditionals
+
+control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_context")
+"""The innermost context of an op, or the one that new ops of a graph get; None outside.
+
+Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
+
+
+def set_control_flow_context(held: Any, innermost: Any) -> None:
+    """Set the context of an op, or the one that new ops of a graph get; None for outside.
+
+    Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
+    """
+    held._set_control_flow_context(innermost)
+
+
+def nested_contexts(outer: Any) -> list[Any]:
+    """Return a context's own list of the contexts inside; changes to it take effect.
+
+    Private: `ControlFlowContext._nested_contexts`. Public is only the proto, which leaves gradient loops out.
+    """
+    nested: list[Any] = outer._nested_contexts
+    return nested
+
+
+def context_values(inner: Any) -> set[str]:
+    """Return a context's own set of the names of the tensors that it has seen; changes to it take effect.
+
+    Private: `ControlFlowContext._values`. Public is only the proto.
+    """
+    values: set[str] = inner._values
+    return values
+
+
+def context_external_values(inner: Any) -> dict[str, tf.Tensor]:
+    """Return a context's own dict of tensors from outside, by the name of what stands for each; changes take effect.
+
+    Private: `ControlFlowContext._external_values`. Public is only the proto.
+    """
+    values: dict[str, tf.Tensor] = inner._external_values
+    return values
+
+
+def is_complete(context: Any) -> bool:
+    """Whether TensorFlow has finished building a context, apart from those inside; an exception may have ended it.
+
+    Private: `WhileContext._pivot_for_pred`, `WhileContext._pivot_for_body`. Public is `pivot` only.
+    """
+    if not isinstance(context, WhileContext):
+        return context.pivot is not None
+    pivots = (context.pivot, context._pivot_for_pred, context._pivot_for_body)
+    return all(pivot is not None for pivot in pivots)
+
+
+def gradient_loop_state(context: Any) -> Any:
+    """Return what a gradient's loop knows of its forward loop; None of another loop.
+
+    Private: `WhileContext._grad_state`. `grad_state` can be read, and not set.
+    """
+    return context._grad_state
+
+
+def set_gradient_loop_state(context: Any, state: Any) -> None:
+    """Tell a loop that it computes the gradient of another.
+
+    Private: `WhileContext._grad_state`. See `gradient_loop_state`.
+    """
+    context._grad_state = state
+
+
+def is_gradient_loop_state(thing: object) -> bool:
+    """Whether a thing is what `gradient_loop_state` returns.
+
+    Private: `control_flow_state._GradLoopState`. The class is in no public module.
+    """
+    return isinstance(thing, control_flow_state._GradLoopState)
+
+
+# Variables
+
+
+def variable_from_proto(graph: tf.Graph, proto: Any) -> tf.Variable:
+    """Return a variable over the ops that a VariableDef names, in no collection.
+
+    Private: the classes `ResourceVariable` and `RefVariable`. `tf.Variable.from_proto` chooses between them by a global
+    switch, not by the proto.
+    """
+    kind = resource_variable_ops.ResourceVariable if proto.is_resource else ref_variable.RefVariable
+    with graph.as_default():
+        return kind.from_proto(proto)
+
+
+def resource_variable(
+    *,
+    name: str,
+    handle: tf.Tensor,
+    read: tf.Tensor,
+    initializer: tf.Operation,
+    initial_value: tf.Tensor | None,
+    shape: tf.TensorShape,
+    dtype: tf.DType,
+    trainable: bool,
+    synchronization: tf.VariableSynchronization,
+    aggregation: tf.VariableAggregation,
+) -> tf.Variable:
+    """Return what `ResourceVariable.from_proto` makes of an ordinary variable, in a quarter of the time.
+
+    See test_tensorflow_facts.py::test_a_variable_is_made_as_tensorflow_makes_it.
+
+    Args:
+        name: The name of `handle`.
+        handle: The output of its VarHandleOp.
+        read: The output of the ReadVariableOp that stands for its value.
+        initializer: The op that assigns the initial value.
+        initial_value: The tensor that the initializer assigns.
+        shape: The static shape of its value.
+        dtype: The dtype of its value.
+        trainable: Whether optimizers train it.
+        synchronization: As for `tf.Variable`.
+        aggregation: As for `tf.Variable`.
+
+    Private: the fields of `ResourceVariable`. `from_proto` looks each op up by name under a lock.
+    """
+    kind = resource_variable_ops.ResourceVariable
+    variable = kind.__new__(kind)
+    vars(variable).update(
+        _in_graph_mode=True,
+        _handle=handle,
+        _shape=shape,
+        _handle_name=name,
+        _unique_id=name,
+        _initializer_op=initializer,
+        _initial_value=initial_value,
+        _synchronization=synchronization,
+        _aggregation=aggregation,
+        _trainable=trainable,
+        _cached_value=None,
+        _graph_element=read,
+        _save_slice_info=None,
+        _caching_device=None,
+        _dtype=dtype,
+        _constraint=None,
+        _validate_shape=True,
+    )
+    return variable
+
+
+def set_constraint(variable: tf.Variable, constraint: Any) -> None:
+    """Give a variable its constraint, a Python function.
+
+    Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
+    """
+    variable._constraint = constraint
+
+
+def is_slice(variable: tf.Variable) -> bool:
+    """Whether a variable is a slice of a partitioned one, which has the key of the whole in checkpoints.
+
+    Private: `Variable._save_slice_info`. Public is only the proto, which takes most of the time to make.
+    """
+    return variable._save_slice_info is not None
+
+
+def watch_variable(variable: tf.Variable) -> None:
+    """Let gradient tapes and the function being traced know that a variable is read, whose handle is captured.
+
+    Private: `resource_variable_ops.variable_accessed`. Public reads add a ReadVariableOp.
+    """
+    resource_variable_ops.variable_accessed(variable)
+
+
+def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:
+    """Let `get_variable` forget variables for which `is_gone` is true, and variable scopes in `scope` of the graph.
+
+    Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`, `_partitioned_vars`. A
+    variable store can only grow publicly.
+    """
+    for store in graph.get_collection(variable_scope._VARSTORE_KEY):
+        for known in (store._vars, store._partitioned_vars):
+            for name in [name for name, variable in known.items() if is_gone(variable)]:
+                del known[name]
+    for scopes in graph.get_collection(variable_scope._VARSCOPESTORE_KEY):
+        count = scopes.variable_scopes_count
+        for name in [name for name in count if name == scope or name.startswith(f"{scope}/")]:
+            del count[name]
+
+
+# Sessions
+
+
+def is_session(thing: object) -> bool:
+    """Whether a thing is a session, or one of TensorFlow's objects that wrap one.
+
+    Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
+    their subclasses.
+    """
+    return isinstance(thing, (BaseSession, *_WRAPPERS))
+
+
+def wrapped_session(thing: Any) -> Any:
+    """Return the session that a MonitoredSession, a hook's session or a debugger wraps; the thing if it wraps none.
+
+    What wraps several times is unwrapped once. None for a MonitoredSession that is closed.
+
+    Private: `_MonitoredSession._tf_sess`, `_WrappedSession._sess`. There is no public attribute.
+    """
+    if isinstance(thing, monitored_session._MonitoredSession):
+        return thing._tf_sess()
+    return thing._sess if isinstance(thing, _WRAPPERS) and hasattr(thing, "_sess") else thing
+
+
+def is_closed(session: Any) -> bool:
+    """Whether a session is closed; False for what is none.
+
+    Private: `BaseSession._closed`. Publicly a closed session is known by the error of a run.
+    """
+    return bool(getattr(session, "_closed", False))
+
+
+def session_config(session: Any) -> Any:
+    """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
+
+    Private: `BaseSession._config`. Public is an argument of the constructor only.
+    """
+    return getattr(session, "_config", None)
+
+
+def extend_session(session: Any) -> None:
+    """Let a session take in what its graph has got since its last run.
+
+    Raises:
+        tf.errors.OpError: The session cannot take or place an op.
+
+    Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
+    """
+    session._extend_graph()
+
+
+@contextmanager
+def without_extension(session: Any) -> Iterator[None]:
+    """While this lasts, a session does not take in what its graph has got since.
+
+    Private: `BaseSession._extend_graph`. Public runs always take it in.
+    """
+    session._extend_graph = lambda: None
+    try:
+        yield
+    finally:
+        del session._extend_graph
+
+
+def open_session_like(session: Any, config: Any) -> Any:
+    """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
+
+    Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
+    """
+    return BaseSession(session._target, session.graph, config)
+
+
+def check_placement(session: Any, graph: Any) -> None:
+    """Place a graph of the C API in a new session with the target and the options of `session`, and close that.
+
+    Raises:
+        tf.errors.OpError: An op cannot be placed.
+
+    Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
+    `new_c_graph`.
+    """
+    options = c_api.TF_NewSessionOptions(target=session._target, config=session._config)
+    opened = c_api.TF_NewSessionRef(graph, options)
+    try:
+        c_api.ExtendSession(opened)
+    finally:
+        c_api.TF_CloseSession(opened)
+        c_api.TF_DeleteSession(opened)
+        c_api.TF_DeleteSessionOptions(options)
+
+
+def exchange_c_sessions(session: Any, other: Any) -> None:
+    """Let each of two sessions run in the C session of the other.
+
+    Private: `BaseSession._session`. The public API has no way to renew a session.
+    """
+    session._session, other._session = other._session, session._session
+
+
+def close_c_session(session: Any) -> None:
+    """Close the C session of a session; runs that are under way end with CancelledError.
+
+    Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
+    """
+    c_api.TF_CloseSession(session._session)
+
+
+def mark_closed(session: Any) -> None:
+    """Let a session whose C session is closed refuse runs.
+
+    Private: `BaseSession._closed`. See `close_c_session`.
+    """
+    session._closed = True
+
+
+def set_session_config(session: Any, config: Any) -> None:
+    """Set the ConfigProto that `session_config` returns.
+
+    Private: `BaseSession._config`. Public is an argument of the constructor only.
+    """
+    session._config = config
+
+
+def is_partial_run_active(session: Any, handle: str) -> bool:
+    """Whether a partial run of this handle has fetches left; asking changes nothing.
+
+    Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
+    """
+    try:
+        session._call_tf_sessionprun(handle, {}, [])
+    except tf.errors.OpError:
+        return False
+    return True
+
+
+CALLABLE_AND_HANDLE = (BaseSession._Callable, session_ops.TensorHandle)
+"""The classes of what stands for something in one C session: callables made by options, and tensor handles.
+
+Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private."""
+
+HANDLE_FIELD = "_handle"
+"""The field of both that holds their number in the C session.
+
+Private: `_Callable._handle`, `TensorHandle._handle`."""
+
+SESSION_FIELD = "_session"
+"""The field of both that holds the session.
+
+Private: `_Callable._session`, `TensorHandle._session`."""
+
+DELETES_FIELD = "_auto_gc_enabled"
+"""The field of tensor handles that says whether the session's tensor goes when they go.
+
+Private: `TensorHandle._auto_gc_enabled`."""
+
+# Functions and gradients
+
+
+def load_functions(library: Any) -> dict[str, Any]:
+    """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
+
+    Raises:
+        ValueError: A function calls itself, or TensorFlow cannot load one.
+
+    Private: `function_deserialization.load_function_def_library`. Public is `tf.saved_model.load`, of a folder.
+    """
+    loaded: dict[str, Any] = function_deserialization.load_function_def_library(library)
+    return loaded
+
+
+def rename_called_functions(node: Any, functions: Mapping[str, Any], suffix: str) -> None:
+    """Let a NodeDef call the functions of `load_functions`, and give state that it shares a name with this suffix.
+
+    Private: `function_deserialization.fix_node_def`. See `load_functions`.
+    """
+    function_deserialization.fix_node_def(node, functions, suffix)
+
+
+def unique_number() -> int:
+    """Return a number that TensorFlow has given to nothing else in this process.
+
+    Private: `ops.uid`. It must differ from TensorFlow's own numbers.
+    """
+    return int(ops.uid())
+
+
+def new_gradient_name() -> str:
+    """Return a name for a gradient that no other tf.custom_gradient has.
+
+    Private: `custom_gradient.generate_name`. It must differ from TensorFlow's own names.
+    """
+    return str(custom_gradient.generate_name())
+
+
+def registered_gradient(name: str) -> Any:
+    """Return the gradient function that is registered for an op type or under a name; None for "not differentiable".
+
+    Raises:
+        LookupError: There is none.
+
+    Private: `ops.gradient_registry`. `tf.RegisterGradient` adds to it; nothing public reads it.
+    """
+    return ops.gradient_registry.lookup(name)
+
+
+def call_gradient_function(concrete: Any) -> Any:
+    """Return what computes the gradient of a call of a ConcreteFunction, for `set_gradient_function`.
+
+    Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
+    """
+    return concrete._get_gradient_function()
+
+
+def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
+    """Call a ConcreteFunction with other tensors than those that it captured.
+
+    Private: `ConcreteFunction._call_flat`. Public calls pass its own captured tensors.
+    """
+    return concrete._call_flat(arguments, captured)
+
+
+def traces(polymorphic: Any) -> list[Any]:
+    """Return the ConcreteFunctions that a tf.function has traced, in their order.
+
+    Private: `Function._function_cache`. The public list (`_list_all_concrete_functions`) is private too.
+    """
+    return list(polymorphic._function_cache.values())
+
+
+def freeze_function(concrete: Any) -> Any:
+    """Return a ConcreteFunction with constants in place of variables, and its control flow as it is.
+
+    Private: `convert_variables_to_constants_v2`. Public is a converter for TensorFlow Lite only.
+    """
+    return convert_variables_to_constants_v2(concrete, lower_control_flow=False)
+
+
+def eager_mode() -> AbstractContextManager[None]:
+    """Return a context in which ops run at once, whatever graph is the default one.
+
+    Private: `eager.context.eager_mode`. `tf.init_scope` leaves functions only, not TensorFlow 1 graphs.
+    """
+    mode: AbstractContextManager[None] = context.eager_mode()
+    return mode
+
+
+def is_eager_by_default() -> bool:
+    """Whether this process runs ops at once outside of graphs (no `disable_eager_execution`).
+
+    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` tells of the place where it is called.
+    """
+    return bool(context.default_execution_mode == context.EAGER_MODE)
+
+
+def flatten_with_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
+    """Return the leaves of a nested structure, each with the keys and numbers that lead to it.
+
+    Private: `nest.flatten_with_tuple_paths`. `tf.nest.flatten` gives no paths.
+    """
+    return list(nest.flatten_with_tuple_paths(structure, expand_composites=True))
+
+
+# FLOPs
+
+
+def has_flops(op_type: str) -> bool:
+    """Whether TensorFlow's registry can tell the floating-point operations of an op type.
+
+    Private: `ops._stats_registry`. `tf.compat.v1.profiler` needs a whole graph.
+    """
+    try:
+        ops._stats_registry.lookup(f"{op_type},flops")
+    except LookupError:
+        return False
+    return True
+
+
+def op_flops(shapes: Any, node: Any) -> float | None:
+    """Return the floating-point operations of one run of a NodeDef; None if the registry does not tell.
+
+    Args:
+        shapes: Something with `get_tensor_by_name`, as a tf.Graph has it; the shapes of its results are read.
+        node: The NodeDef.
+
+    Private: `ops.get_stats_for_node_def`, `flops_registry`. `tf.compat.v1.profiler` needs a whole graph.
+    """
+    count = ops.get_stats_for_node_def(shapes, node, "flops").value
+    return None if count is None else float(count)
+
+
+# Files
+
+
+def import_meta_graph(meta: Any) -> None:
+    """Import a MetaGraphDef into the default graph, with collections.
+
+    Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a Saver beside.
+    """
+    meta_graph.import_scoped_meta_graph(meta)
+
+
+def add_collection(meta: Any, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
+    """Add these entries of a collection to a MetaGraphDef; what has no proto is left out.
+
+    Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
+    """
+    meta_graph.add_collection_def(meta, key, graph, override_contents=items)
+
+
+def new_meta_graph(graph_def: Any, graph: tf.Graph, saver_def: Any) -> Any:
+    """Return a MetaGraphDef without collections.
+
+    Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a
+    GraphDef.
+    """
+    return meta_graph.create_meta_graph_def(graph_def=graph_def, graph=graph, collection_list=[], saver_def=saver_def)
