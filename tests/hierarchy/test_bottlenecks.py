@@ -8,7 +8,7 @@ import pytest
 from tests.hierarchy.test_repeats import boxes
 from tests.visible.test_visible_graph import lines
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.layer_groups import stretches
+from tfgraphwidget.hierarchy.layer_groups import split_at_bottlenecks
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import visible
 
@@ -80,4 +80,4 @@ def test_a_network_with_a_line_past_all_of_it_has_no_bottlenecks(graph):
 )
 def test_stretches(pairs, found):
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    assert stretches([*range(6)], (ends[0], ends[1]), np.zeros(6, dtype=bool), 3, 9) == found
+    assert split_at_bottlenecks([*range(6)], (ends[0], ends[1]), np.zeros(6, dtype=bool), 3, 9) == found

@@ -65,10 +65,10 @@ def test_what_saves_keeps_its_scope():
 def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():
     outline, sums = outline_of(graph_of(OPS))
     assert sums.ops[0] == len(OPS)
-    assert not outline.gone[outline.home].any()
-    assert not outline.gone[outline.parent[1:]].any()
-    assert (sums.ops[outline.gone] == 0).all()
-    assert not set(np.flatnonzero(outline.gone).tolist()) & {n for below in outline.children for n in below}
+    assert not outline.is_collapsed[outline.home].any()
+    assert not outline.is_collapsed[outline.parent[1:]].any()
+    assert (sums.ops[outline.is_collapsed] == 0).all()
+    assert not set(np.flatnonzero(outline.is_collapsed).tolist()) & {n for below in outline.children for n in below}
 
 
 @pytest.fixture

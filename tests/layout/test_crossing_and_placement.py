@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from tfgraphwidget.layout.layered.crossing import ordered
-from tfgraphwidget.layout.layered.placement import Rows, aligned, straightened
-from tfgraphwidget.layout.layered.routing import TrackNet, tracks
+from tfgraphwidget.layout.layered.crossing import minimize_crossings
+from tfgraphwidget.layout.layered.placement import OrderedRows, align_nodes, straighten_chains
+from tfgraphwidget.layout.layered.routing import HyperedgeSpan, assign_tracks
 
 Links = list[tuple[int, int]]
 
@@ -35,10 +35,10 @@ def crossings(rows: list[list[int]], links: Links) -> int:
 @pytest.mark.parametrize("seed", range(8))
 def test_rows_are_only_reordered_and_cross_less(seed):
     rows, links = tangled(seed)
-    found = ordered(rows, links, rows[-1][-1] + 1)
+    found = minimize_crossings(rows, links, rows[-1][-1] + 1)
     assert [sorted(row) for row in found] == rows
     assert crossings(found, links) < crossings(rows, links)
-    assert found == ordered(rows, links, rows[-1][-1] + 1)
+    assert found == minimize_crossings(rows, links, rows[-1][-1] + 1)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -50,8 +50,8 @@ def test_neighbours_keep_their_distance_and_lanes_are_straight(seed):
     count = rows[-1][-1] + 1
     weighed = [(a, b, 30.0 if {a, b} <= first else 1.0, 0.0) for a, b in links]
     gaps = [[20.0 + vertex % 5 for vertex in row[1:]] for row in rows]
-    given = Rows(rows, gaps, [10.0] * count, weighed, [vertex in first for vertex in range(count)])
-    for x in (aligned(given), straightened(aligned(given), given)):
+    given = OrderedRows(rows, gaps, [10.0] * count, weighed, [vertex in first for vertex in range(count)])
+    for x in (align_nodes(given), straighten_chains(align_nodes(given), given)):
         for row, between in zip(rows, gaps, strict=True):
             for (a, b), gap in zip(pairwise(row), between, strict=True):
                 assert x[b] - x[a] >= gap - 1e-6
@@ -61,11 +61,11 @@ def test_neighbours_keep_their_distance_and_lanes_are_straight(seed):
 @pytest.mark.parametrize("count", [30, 120, 600])
 def test_no_two_nets_run_on_top_of_each_other(count):
     draw = Random(count)
-    nets = [TrackNet((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)]
-    found = tracks(nets)
+    hyperedges = [HyperedgeSpan((draw.uniform(0, 3000),), (draw.uniform(0, 3000),)) for _ in range(count)]
+    found = assign_tracks(hyperedges)
     spans = [
-        (track, min(*net.tops, *net.bottoms), max(*net.tops, *net.bottoms))
-        for track, net in zip(found, nets, strict=True)
+        (track, min(*hyperedge.tops, *hyperedge.bottoms), max(*hyperedge.tops, *hyperedge.bottoms))
+        for track, hyperedge in zip(found, hyperedges, strict=True)
     ]
     bent = sorted(span for span in spans if span[0] >= 0)
     assert len(bent) > 0.9 * count

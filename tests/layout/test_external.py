@@ -17,11 +17,12 @@ from tests.layout.checks import graph_of, overlaps
 from tests.layout.exact import assert_sound
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import layered, place
-from tfgraphwidget.layout.free_form.external import given as drawn_as
-from tfgraphwidget.layout.free_form.polyline_routing import Slanted
-from tfgraphwidget.layout.layered.components import Line, connected
-from tfgraphwidget.layout.layered.layered_graph import Flow
+from tfgraphwidget.layout.free_form.external import apply_layout
+from tfgraphwidget.layout.free_form.polyline_routing import PolylineRouter
+from tfgraphwidget.layout.layered.components import Edge, build_structure
+from tfgraphwidget.layout.layered.layered_graph import LayoutProblem
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import OPEN, default_open, visible
 
@@ -110,20 +111,20 @@ def test_two_ways_between_two_ops_run_beside_each_other():
 
 def test_a_line_to_its_own_box_is_a_loop_beside_it():
     corner, sizes = np.array([[0.0, 0.0]]), np.array([[100.0, 30.0]])
-    way = np.array(Slanted(corner, sizes, [None], (0.0, 0.0), (0.0, 0.0)).route(0, 0))
+    way = np.array(PolylineRouter(corner, sizes, [None], (0.0, 0.0), (0.0, 0.0)).route(0, 0))
     assert way[0, 0] == way[-1, 0] == 100.0
     assert way[:, 0].max() > 105.0
 
 
 def test_an_op_and_a_scope_of_one_name_are_two_boxes():
-    flow = Flow(connected([Line(0, 1)], 2).parts[0], [(64.0, 30.0)] * 2, [None, None])
+    problem = LayoutProblem(build_structure([0, 0], [Edge(0, 1)]).parts[0], [(64.0, 30.0)] * 2, [None, None])
     asked = []
 
     def noted(graph):
         asked.append(list(graph))
         return nx.kamada_kawai_layout(graph)
 
-    piece = drawn_as(noted, ["a", "a"], flow)
+    piece = apply_layout(noted, ["a", "a"], problem)
     assert asked == [["a", "a/"]]
     assert (piece.left[0], piece.top[0]) != (piece.left[1], piece.top[1])
 
@@ -263,12 +264,12 @@ def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
 
 def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
     shown = visible(inception, Shown(default_open(inception)))
-    memo = {}
-    free = place(shown, layout=nx.circular_layout, memo=memo)
+    cache = LayoutCache()
+    free = place(shown, layout=nx.circular_layout, cache=cache)
     item = next(i for i, name in enumerate(shown.names) if name.endswith("Mixed_7b"))
     left, top, width, height = (free.box[item] - [*free.box[shown.parent[item], :2], 0, 0]).tolist()
     pins = {shown.names[item]: (left + width / 2 + 150, top + height / 2 + 90)}
-    pinned = place(shown, layout=nx.circular_layout, memo=memo, pinned=pins)
+    pinned = place(shown, layout=nx.circular_layout, cache=cache, pinned=pins)
     assert_sound(shown, pinned)
     same = 0
     for free_at, pinned_at in zip(pairwise(free.route_start), pairwise(pinned.route_start), strict=True):

@@ -11,6 +11,7 @@ from tests.layout.test_layout_stable import assert_stays
 from tests.models import NAMES, written
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, default_open, visible
@@ -51,7 +52,7 @@ def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
     _, index = model
     opened = default_open(index)
     shown = visible(index, Shown(opened))
-    memo: dict = {}
+    cache = LayoutCache()
     closed = [shown.names[i] for i in np.flatnonzero((shown.kind == CLOSED) & (shown.members == 0))]
     for name in closed[:: max(1, len(closed) // 6)]:
-        assert_stays(index, opened, name, memo)
+        assert_stays(index, opened, name, cache)

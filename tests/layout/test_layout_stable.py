@@ -15,6 +15,7 @@ from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tests.models import NAMES, written
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.layout import compound
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import Positions, place
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible, default_open, visible
@@ -43,17 +44,17 @@ def moves(before: tuple[Visible, Positions], after: tuple[Visible, Positions], n
     return result - (here.box[old, :2] - here.box[shown.parent[old], :2])
 
 
-def assert_stays(index: GraphIndex, opened: frozenset[str], toggled: str, memo: dict) -> None:
+def assert_stays(index: GraphIndex, opened: frozenset[str], toggled: str, cache: LayoutCache) -> None:
     before = visible(index, Shown(opened))
-    here = place(before, memo=memo)
+    here = place(before, cache=cache)
     after = visible(index, Shown(opened | {toggled}))
-    there = place(after, memo=memo)
+    there = place(after, cache=cache)
     old, new = before.names.index(toggled), after.names.index(toggled)
     grown = np.maximum(there.box[new, 2:] - here.box[old, 2:], 0.0)
     moved = np.abs(moves((before, here), (after, there), toggled))
     assert moved[:, 0].max() <= grown[0] + 0.01, toggled
     assert moved[:, 1].max() <= grown[1] + TRACKS, toggled
-    again = place(visible(index, Shown(opened)), memo=memo)
+    again = place(visible(index, Shown(opened)), cache=cache)
     assert np.array_equal(again.box, here.box)
     assert np.array_equal(again.route, here.route)
 
@@ -61,10 +62,10 @@ def assert_stays(index: GraphIndex, opened: frozenset[str], toggled: str, memo: 
 def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(inception):
     opened = default_open(inception)
     shown = visible(inception, Shown(opened))
-    memo: dict = {}
+    cache = LayoutCache()
     for name, kind in zip(shown.names, shown.kind.tolist(), strict=True):
         if kind == CLOSED:
-            assert_stays(inception, opened, name, memo)
+            assert_stays(inception, opened, name, cache)
 
 
 Box = npt.NDArray[np.float32]
@@ -109,10 +110,10 @@ def walk(
     index: GraphIndex, opened: frozenset[str], direction: str, steps: int, seed: int
 ) -> Iterator[tuple[float, int]]:
     """Open and close scopes by lot; every drawing on the way is sound."""
-    lot, memo, before = random.Random(seed), {}, None
+    lot, cache, before = random.Random(seed), LayoutCache(), None
     for _ in range(steps):
         shown = visible(index, Shown(opened, direction=direction))
-        after = shown, place(shown, direction=direction, memo=memo)
+        after = shown, place(shown, direction=direction, cache=cache)
         assert overlaps(*after) == []
         assert outside(*after) == []
         assert loose(*after) == []
@@ -174,34 +175,34 @@ def test_siblings_keep_their_order_when_one_is_opened(graph):
     for i in range(9):
         ops[f"s{i}/a"] = f"Relu {'x' if i < 3 else f's{i - 3}/b'}"
         ops[f"s{i}/b"] = f"Tanh s{i}/a"
-    index, memo = graph(ops), {}
-    before = place(visible(index, Shown(fold=False)), memo=memo).box
-    after = place(visible(index, Shown(frozenset({"s4"}), fold=False)), memo=memo).box
+    index, cache = graph(ops), LayoutCache()
+    before = place(visible(index, Shown(fold=False)), cache=cache).box
+    after = place(visible(index, Shown(frozenset({"s4"}), fold=False)), cache=cache).box
     for axis in (0, 1):
         apart = before[1:11, None, axis] + before[1:11, None, axis + 2] <= before[None, 1:11, axis]
         assert (after[1:11, None, axis] < after[None, 1:11, axis])[apart].all()
 
 
 def test_only_the_toggled_scope_and_those_around_it_are_laid_out(network, monkeypatch):
-    drawn, memo = [], {}
-    real = compound.arranged
-    monkeypatch.setattr(compound, "arranged", lambda *args: drawn.append(args) or real(*args))
+    drawn, cache = [], LayoutCache()
+    real = compound.layout_container
+    monkeypatch.setattr(compound, "layout_container", lambda *args: drawn.append(args) or real(*args))
     opened = frozenset({"net", "net/one"})
-    place(visible(network, Shown(opened, fold=False)), memo=memo)
+    place(visible(network, Shown(opened, fold=False)), cache=cache)
     first = len(drawn)
-    place(visible(network, Shown(opened | {"net/two"}, fold=False)), memo=memo)
+    place(visible(network, Shown(opened | {"net/two"}, fold=False)), cache=cache)
     # The two layers are alike inside, so only the root and net are new.
     assert len(drawn) <= first + 3
     count = len(drawn)
-    place(visible(network, Shown(opened, fold=False)), memo=memo)
-    place(visible(network, Shown(opened | {"net/two"}, fold=False)), memo=memo)
+    place(visible(network, Shown(opened, fold=False)), cache=cache)
+    place(visible(network, Shown(opened | {"net/two"}, fold=False)), cache=cache)
     assert len(drawn) == count
 
 
 def test_two_scopes_that_are_alike_inside_are_drawn_once(graph, monkeypatch):
     drawn = []
-    real = compound.arranged
-    monkeypatch.setattr(compound, "arranged", lambda *args: drawn.append(args) or real(*args))
+    real = compound.layout_container
+    monkeypatch.setattr(compound, "layout_container", lambda *args: drawn.append(args) or real(*args))
     ops = {"x": "Placeholder", "y": "Placeholder"}
     for i in range(30):
         ops |= {f"s{i}/a": "Relu x", f"s{i}/b": f"Tanh s{i}/a", f"s{i}/c": f"Add s{i}/a s{i}/b"}
@@ -210,36 +211,36 @@ def test_two_scopes_that_are_alike_inside_are_drawn_once(graph, monkeypatch):
 
 
 def test_a_change_of_the_graph_is_laid_out_anew():
-    memo: dict = {}
+    cache = LayoutCache()
     one = graph_of({"x": "Placeholder", "a": "Relu x", "b": "Relu a"})
     two = graph_of({"x": "Placeholder", "a": "Relu x", "b": "Relu x"})
-    place(visible(one, Shown()), memo=memo)
-    assert np.array_equal(place(visible(two, Shown()), memo=memo).box, place(visible(two, Shown())).box)
+    place(visible(one, Shown()), cache=cache)
+    assert np.array_equal(place(visible(two, Shown()), cache=cache).box, place(visible(two, Shown())).box)
 
 
 @pytest.mark.parametrize("direction", ["down", "right"])
 def test_a_closed_scope_leaves_everything_as_it_was_in_both_directions(network, direction):
-    memo: dict = {}
+    cache = LayoutCache()
     shown = [visible(network, Shown(frozenset(some), direction=direction)) for some in ({"net"}, {"net", "net/one"})]
-    first = place(shown[0], direction=direction, memo=memo)
-    place(shown[1], direction=direction, memo=memo)
-    again = place(shown[0], direction=direction, memo=memo)
+    first = place(shown[0], direction=direction, cache=cache)
+    place(shown[1], direction=direction, cache=cache)
+    again = place(shown[0], direction=direction, cache=cache)
     assert np.array_equal(first.box, again.box)
 
 
 def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, monkeypatch):
     monkeypatch.setattr(compound, "_MOST_KEPT", 120)
-    memo: dict = {}
+    cache = LayoutCache()
     opened = default_open(inception)
     shown = visible(inception, Shown(opened))
-    first = place(shown, memo=memo)
+    first = place(shown, cache=cache)
     closed = [name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED]
     largest = 0
     for name in closed * 2:
         after = visible(inception, Shown(opened | {name}))
-        place(after, memo=memo)
+        place(after, cache=cache)
         largest = max(largest, len(after))
-    boxes = sum(len(made.sizes) for key, made in memo.items() if key[0] in ("drawn", "after"))
+    boxes = sum(len(drawing.sizes) for drawing in cache.layouts.values())
     assert boxes <= max(120, 3 * largest) + largest
     assert boxes < 300
-    assert np.array_equal(place(shown, memo=memo).box, first.box)
+    assert np.array_equal(place(shown, cache=cache).box, first.box)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfgraphwidget.layout.free_form.overlap_removal import GAP, spread
+from tfgraphwidget.layout.free_form.overlap_removal import GAP, remove_overlaps
 
 OP = (100.0, 30.0)
 POINT = st.tuples(*[st.sampled_from([0.0, 1.0, 1e-12, -1e9, 1e300]) | st.floats(-1, 1)] * 2)
@@ -37,14 +37,14 @@ def nearest(centre, sizes):
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_no_two_boxes_are_nearer_than_a_line_needs(some):
     points, sizes = np.array([point for point, _ in some]), np.array([size for _, size in some])
-    centre = spread(points, sizes)
+    centre = remove_overlaps(points, sizes)
     assert np.isfinite(centre).all()
     assert nearest(centre, sizes) > GAP - 1e-3
 
 
 @pytest.mark.parametrize("count", [4, 12, 40])
 def test_a_circle_stays_one(count):
-    centre = spread(on_a_circle(count), boxes(count))
+    centre = remove_overlaps(on_a_circle(count), boxes(count))
     centre = (centre - centre.mean(axis=0)) / np.abs(centre - centre.mean(axis=0)).max(axis=0)
     assert np.hypot(*centre.T).min() > 0.8
     turn = np.unwrap(np.arctan2(centre[:, 1], centre[:, 0]))
@@ -54,7 +54,7 @@ def test_a_circle_stays_one(count):
 
 def test_a_grid_keeps_its_rows_and_columns():
     points = np.array([(x, y) for y in range(6) for x in range(6)], dtype=float)
-    x, y = spread(points, boxes(36)).T.reshape(2, 6, 6)
+    x, y = remove_overlaps(points, boxes(36)).T.reshape(2, 6, 6)
     assert (np.diff(x, axis=1) > 0).all()
     assert (np.diff(y, axis=0) > 0).all()
 
@@ -63,12 +63,12 @@ def test_one_large_box_and_two_at_nearly_one_point_do_not_make_it_endless():
     points, sizes = on_a_circle(20), boxes(20)
     points[0] = points[1] + 1e-7
     sizes[5] = (3000.0, 2000.0)
-    assert (extent(spread(points, sizes), sizes) < [4200.0, 3200.0]).all()
+    assert (extent(remove_overlaps(points, sizes), sizes) < [4200.0, 3200.0]).all()
 
 
 def test_a_row_aslant_is_made_steep_instead_of_wide():
     points, sizes = np.stack([np.arange(8.0)] * 2, axis=1), boxes(8, (400.0, 400.0))
-    centre = spread(points, sizes)
+    centre = remove_overlaps(points, sizes)
     assert extent(centre, sizes).prod() < 0.4 * (8 * 400.0) ** 2
     assert (np.diff(centre, axis=0) > 0).all()
 
@@ -76,11 +76,11 @@ def test_a_row_aslant_is_made_steep_instead_of_wide():
 @pytest.mark.parametrize("points", [np.zeros((1, 2)), np.zeros((30, 2)), np.full((30, 2), 7.0)])
 def test_boxes_at_one_point_stand_around_it(points):
     sizes = boxes(len(points))
-    wide, tall = extent(spread(points, sizes), sizes)
+    wide, tall = extent(remove_overlaps(points, sizes), sizes)
     assert wide * tall <= 6 * ((sizes + GAP).prod(axis=1)).sum()
 
 
 def test_what_is_never_settled_is_pushed_apart_all_the_same(monkeypatch):
     monkeypatch.setattr("tfgraphwidget.layout.free_form.overlap_removal._ROUNDS", 1)
     points, sizes = on_a_circle(30) * [1.0, 0.01], boxes(30)
-    assert nearest(spread(points, sizes), sizes) > GAP - 1e-3
+    assert nearest(remove_overlaps(points, sizes), sizes) > GAP - 1e-3

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import tfgraphwidget as tgw
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.layout.free_form.orthogonal_detour import Detours
+from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import OP, visible
 
@@ -21,13 +22,13 @@ from tfgraphwidget.visible.visible_graph import OP, visible
 def searched(monkeypatch):
     """The lines that a way was searched for."""
     found = []
-    search = Detours.route
+    search = OrthogonalRouter.route
 
     def counted(self, source, target, before):
         found.append((source, target))
         return search(self, source, target, before)
 
-    monkeypatch.setattr(Detours, "route", counted)
+    monkeypatch.setattr(OrthogonalRouter, "route", counted)
     return found
 
 
@@ -59,18 +60,18 @@ def test_no_line_runs_through_a_box_however_many_there_are(tangle, name, x, y):
 
 
 def test_a_way_is_searched_for_the_lines_of_what_moved_and_those_now_stood_on_and_once(tangle, searched):
-    memo = {}
-    free = place(tangle, memo=memo)
+    cache = LayoutCache()
+    free = place(tangle, cache=cache)
     pinned = beside(tangle, free, "f70", 80, 60)
-    positions = place(tangle, pinned=pinned, memo=memo)
+    positions = place(tangle, pinned=pinned, cache=cache)
     first = len(searched)
     moved = np.flatnonzero(np.abs(positions.box - free.box).max(axis=1) > 1)[1:]
     of_moved = np.isin(tangle.source, moved) | np.isin(tangle.target, moved)
     assert of_moved.sum() <= first <= of_moved.sum() + 30
-    again = place(tangle, pinned=dict(pinned), memo=memo)
+    again = place(tangle, pinned=dict(pinned), cache=cache)
     assert len(searched) == first
     assert again.route.tobytes() == positions.route.tobytes()
-    elsewhere = place(tangle, pinned=beside(tangle, free, "f70", 200, 60), memo=memo)
+    elsewhere = place(tangle, pinned=beside(tangle, free, "f70", 200, 60), cache=cache)
     assert len(searched) > first
     assert not np.array_equal(elsewhere.box, positions.box)
 

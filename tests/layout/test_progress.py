@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 import tfgraphwidget as tgw
-from tfgraphwidget.layout import container
-from tfgraphwidget.layout.layered import columns
+from tfgraphwidget.layout.layered import columns, phases
 from tfgraphwidget.progress import told_to
 
 
 def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "LONG", 1)
-    monkeypatch.setattr(container, "LONG", 1)
+    monkeypatch.setattr(phases, "LONG", 1)
     editor, told = tgw.example(), list[str]()
 
     def break_off(what: str, *_: int) -> None:

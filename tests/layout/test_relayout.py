@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.layout.checks import crossed, graph_of, loose, overlaps
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.layout.container import arranged
-from tfgraphwidget.layout.incremental.previous_layout import Keep, Kept, find, keep
-from tfgraphwidget.layout.layered.components import connected
+from tfgraphwidget.layout.container import layout_container
+from tfgraphwidget.layout.incremental.previous_layout import CachedLayout, LayoutKey, PreviousLayouts, find, remember
+from tfgraphwidget.layout.layered.components import build_structure
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import visible
 
@@ -21,10 +22,10 @@ LANE = 26  # a line more between two boxes, on either side
 
 def drawn(*graphs: dict[str, str]) -> list[dict[str, np.ndarray]]:
     """The boxes by name of one graph after the other, as one editor draws them."""
-    memo, found = {}, []
+    cache, found = LayoutCache(), []
     for ops in graphs:
         shown = visible(graph_of(ops), Shown(fold=False, badges=False))
-        positions = place(shown, memo=memo)
+        positions = place(shown, cache=cache)
         assert overlaps(shown, positions) == []
         assert loose(shown, positions) == []
         assert crossed(shown, positions)[0] == 0
@@ -89,11 +90,12 @@ def test_what_has_changed_for_the_most_part_is_drawn_anew():
 
 
 def test_six_drawings_are_kept_and_the_one_used_longest_ago_goes_first():
-    kept: Kept = []
-    drawing = arranged(connected([], 1), [(9.0, 9.0)], [None], 1.0)
-    for number in range(6):
-        keep(kept, Keep((number,), ["a"], drawing))
-    assert find(kept, (0,)) is drawing
-    keep(kept, Keep((6,), ["a"], drawing))
-    assert [one.whole for one in kept] == [(2,), (3,), (4,), (5,), (0,), (6,)]
-    assert find(kept, (1,)) is None
+    kept: PreviousLayouts = []
+    drawing = layout_container(build_structure([0], []), [(9.0, 9.0)], [None], 1.0)
+    keys = [LayoutKey(b"", number, b"", b"") for number in range(7)]
+    for key in keys[:6]:
+        remember(kept, CachedLayout(key, ["a"], drawing))
+    assert find(kept, keys[0]) is drawing
+    remember(kept, CachedLayout(keys[6], ["a"], drawing))
+    assert [one.key.level for one in kept] == [2, 3, 4, 5, 0, 6]
+    assert find(kept, keys[1]) is None

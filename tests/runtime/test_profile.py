@@ -165,7 +165,7 @@ def test_a_function_s_variables_are_its_arguments():
 
 def test_what_a_variable_holds_counts_where_it_is_read(mlp):
     index = tgw.edit(mlp).index
-    at = users(index, facts(index).fed)
+    at = users(index, facts(index).depends_on_input)
     assert index.names[at[index.ids["net/one/w"]]] == "net/one/MatMul"
     assert at[index.ids["x"]] == index.ids["x"]
 

@@ -50,8 +50,8 @@ def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, mon
     (name, *_) = likely(editor)
     editor.core.view.prefetch(name)
     laid_out = []
-    really = compound.arranged
-    monkeypatch.setattr(compound, "arranged", lambda *a, **k: laid_out.append(a) or really(*a, **k))
+    really = compound.layout_container
+    monkeypatch.setattr(compound, "layout_container", lambda *a, **k: laid_out.append(a) or really(*a, **k))
     editor.open(name)
     editor.scene()
     assert laid_out == []

@@ -10,7 +10,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.scene.coloring import encodings, scales
-from tfgraphwidget.scene.coloring.scales import Categories, Numbers, short, tinted
+from tfgraphwidget.scene.coloring.scales import Categories, Numbers, color_items, format_number
 from tfgraphwidget.scene.scene import Scene, build
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN
@@ -29,8 +29,8 @@ def drawn(index: GraphIndex, *opened: str, **how: bool) -> Scene:
     return build(index, Shown(frozenset(opened), **how))
 
 
-def told(scene: Scene, known: scales.Known) -> dict[str, tuple[int, str]]:
-    tint, notes = tinted(scene, known)
+def tints_by_name(scene: Scene, known: scales.OpValues) -> dict[str, tuple[int, str]]:
+    tint, notes = color_items(scene, known)
     return {
         name: (int(t), note)
         for name, kind, t, note in zip(scene.names, scene.kind.tolist(), tint.tolist(), notes, strict=True)
@@ -46,12 +46,15 @@ def by_name(index: GraphIndex, values: dict[str, float], **how: bool) -> Numbers
 def test_a_closed_scope_shows_the_sum_of_costs_and_the_mean_of_other_numbers(index):
     values = {"net/one/MatMul": 1.0, "net/two/MatMul": 2.0, "net/two/add": 6.0}
     scene = drawn(index, "net", fold=False)
-    assert [told(scene, by_name(index, values))[name][1] for name in ("net/one", "net/two")] == ["1", "8"]
-    assert [told(scene, by_name(index, values, total=False))[f"net/{n}"][1] for n in ("one", "two")] == ["1", "4"]
+    assert [tints_by_name(scene, by_name(index, values))[name][1] for name in ("net/one", "net/two")] == ["1", "8"]
+    assert [tints_by_name(scene, by_name(index, values, total=False))[f"net/{n}"][1] for n in ("one", "two")] == [
+        "1",
+        "4",
+    ]
 
 
 def test_an_open_scope_has_no_colour_and_no_note(index):
-    tint, notes = tinted(scene := drawn(index, "net", "net/one"), encodings.by_type(index))
+    tint, notes = color_items(scene := drawn(index, "net", "net/one"), encodings.by_type(index))
     assert (scene.kind == OPEN).sum() == 3
     assert not tint[scene.kind == OPEN].any()
     assert {notes[i] for i in np.flatnonzero(scene.kind == OPEN)} == {""}
@@ -59,25 +62,25 @@ def test_an_open_scope_has_no_colour_and_no_note(index):
 
 def test_equal_numbers_have_equal_colours_whatever_is_open(index):
     known = by_name(index, {"net/one/MatMul": 10.0, "net/two/MatMul": 20.0})
-    closed = told(drawn(index, "net", fold=False), known)
-    opened = told(drawn(index, "net", "net/one", "net/two", fold=False), known)
+    closed = tints_by_name(drawn(index, "net", fold=False), known)
+    opened = tints_by_name(drawn(index, "net", "net/one", "net/two", fold=False), known)
     assert closed["net/one"] == opened["net/one/MatMul"]
     assert closed["net/two"] == opened["net/two/MatMul"]
-    assert 128 <= closed["net/one"][0] < closed["net/two"][0] < told(drawn(index), known)["net"][0] == 255
+    assert 128 <= closed["net/one"][0] < closed["net/two"][0] < tints_by_name(drawn(index), known)["net"][0] == 255
 
 
 def test_a_cost_of_nothing_has_no_colour_and_a_number_of_nothing_has(index):
     values = {"net/one/MatMul": 0.0, "net/two/MatMul": 5.0}
     scene = drawn(index, "net", "net/one", "net/two", fold=False)
-    assert told(scene, by_name(index, values))["net/one/MatMul"] == (0, "")
-    assert told(scene, by_name(index, values, total=False))["net/one/MatMul"] == (128, "0")
-    assert told(scene, by_name(index, values, total=False))["net/two/MatMul"] == (255, "5")
+    assert tints_by_name(scene, by_name(index, values))["net/one/MatMul"] == (0, "")
+    assert tints_by_name(scene, by_name(index, values, total=False))["net/one/MatMul"] == (128, "0")
+    assert tints_by_name(scene, by_name(index, values, total=False))["net/two/MatMul"] == (255, "5")
 
 
 def test_a_wide_range_goes_by_powers_of_ten(index):
     known = by_name(index, {"net/one/MatMul": 1.0, "net/two/MatMul": 30.0, "x": 1000.0}, total=False)
     scene = drawn(index, "net", "net/one", "net/two", fold=False)
-    assert abs(told(scene, known)["net/two/MatMul"][0] - (128 + 127 * np.log(30) / np.log(1000))) < 1
+    assert abs(tints_by_name(scene, known)["net/two/MatMul"][0] - (128 + 127 * np.log(30) / np.log(1000))) < 1
     assert known.legend("mine").notice == "log scale"
     assert not by_name(index, {"x": 0.0, "net/one/MatMul": 1e9}, total=False).is_wide
 
@@ -85,7 +88,7 @@ def test_a_wide_range_goes_by_powers_of_ten(index):
 def test_what_is_very_little_of_the_whole_is_as_pale_as_nothing(index):
     known = by_name(index, {"net/one/MatMul": 1.0, "net/two/MatMul": 1e9})
     scene = drawn(index, "net", "net/one", "net/two", fold=False)
-    assert told(scene, known)["net/one/MatMul"] == (128, "1")
+    assert tints_by_name(scene, known)["net/one/MatMul"] == (128, "1")
     assert known.legend("cost").low.startswith("≤ ")
 
 
@@ -105,14 +108,14 @@ def test_the_category_of_most_ops_is_that_of_a_closed_scope():
         tf.nn.tanh(tf.nn.tanh(x, name="alone/tanh"), name="alone/tanh_again")
     index = index_of(graph)
     known = encodings.by_type(index)
-    found = told(drawn(index, fold=False), known)
+    found = tints_by_name(drawn(index, fold=False), known)
     assert found["part"] == (known.labels.index("Relu") + 1, "Relu ×3")
     assert found["tie"] == (0, "mixed")
     assert found["alone"] == (known.labels.index("Tanh") + 1, "Tanh")
 
 
 def test_a_layer_is_named_after_its_matrix_product_not_after_its_constants(index):
-    found = told(drawn(index, "net", fold=False), encodings.by_type(index))
+    found = tints_by_name(drawn(index, "net", fold=False), encodings.by_type(index))
     assert found["net/one"][1] == "MatMul"
 
 
@@ -120,7 +123,7 @@ def test_a_badge_has_the_colour_of_its_op(index):
     scene = drawn(index, "net", "net/one", fold=False)
     badges = np.flatnonzero(scene.kind == BADGE)
     assert len(badges)
-    tint, notes = tinted(scene, known := encodings.by_type(index))
+    tint, notes = color_items(scene, known := encodings.by_type(index))
     for badge, op in zip(scene.badge_item.tolist(), scene.badge_op.tolist(), strict=True):
         assert tint[badge] == known.code[op] + 1
         assert notes[badge] == index.types[op]
@@ -135,9 +138,9 @@ def test_a_group_shows_the_sum_of_its_members():
     index = index_of(graph)
     scene = drawn(index)
     (group,) = np.flatnonzero((scene.members == 5) & (scene.kind == CLOSED)).tolist()
-    tint, notes = tinted(scene, by_name(index, {f"block_{k}/product": 4.0 for k in range(5)}))
+    tint, notes = color_items(scene, by_name(index, {f"block_{k}/product": 4.0 for k in range(5)}))
     assert (tint[group], notes[group]) == (255, "20")
-    assert tinted(scene, encodings.by_structure(index))[1][group] == "block_0 ×5"
+    assert color_items(scene, encodings.by_structure(index))[1][group] == "block_0 ×5"
 
 
 def test_more_categories_than_colours_share_the_last_one():
@@ -151,7 +154,7 @@ def test_more_categories_than_colours_share_the_last_one():
     assert [entry.tint for entry in legend.entries] == list(range(1, 13))
     assert [entry.ops for entry in legend.entries[:3]] == [20, 19, 18]
     assert (legend.entries[-1].label, legend.entries[-1].ops) == ("9 others", sum(range(1, 10)))
-    found = told(drawn(index, fold=False), known)
+    found = tints_by_name(drawn(index, fold=False), known)
     assert (found["scope00"][0], found["scope10"][0], found["scope11"][0], found["scope18"][0]) == (1, 11, 12, 12)
     assert found["scope18"][1] == "scope18"
 
@@ -180,7 +183,7 @@ def test_nothing_known_is_an_empty_legend():
     ],
 )  # fmt: skip
 def test_numbers_are_short(value, unit, text):
-    assert short(value, unit) == text
+    assert format_number(value, unit) == text
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,7 @@ def test_devices_are_short(device, text):
 def test_a_scope_around_most_of_the_work_gives_way_to_those_inside(index):
     known = encodings.by_scope(index)
     assert set(known.labels) == {"net/one", "net/two"}
-    assert told(drawn(index, "net", fold=False), known)["net/one"][1] == "net/one"
+    assert tints_by_name(drawn(index, "net", fold=False), known)["net/one"][1] == "net/one"
 
 
 def test_scopes_of_equal_structure_have_equal_colours():
@@ -210,7 +213,7 @@ def test_scopes_of_equal_structure_have_equal_colours():
         with tf.name_scope("third"):
             tf.nn.tanh(tf.matmul(x, x))
     index = index_of(graph)
-    found = told(drawn(index, fold=False), encodings.by_structure(index))
+    found = tints_by_name(drawn(index, fold=False), encodings.by_structure(index))
     assert found["first"] == found["second"] == (1, "first ×2")
     assert found["third"] == (0, "")
 
@@ -220,7 +223,7 @@ def test_variables_are_trainable_or_not_and_other_ops_neither():
         v1.get_variable("kernel", [2])
         v1.get_variable("mean", [2], trainable=False)
         v1.placeholder(tf.float32, name="x")
-    found = told(drawn(index := index_of(graph), badges=False, fold=False), encodings.by_trainable(index))
+    found = tints_by_name(drawn(index := index_of(graph), badges=False, fold=False), encodings.by_trainable(index))
     assert found["kernel"][1].startswith("trainable")
     assert found["mean"][1].startswith("not trainable")
     assert found["x"] == (0, "")

@@ -10,7 +10,7 @@ import pytest
 from tfgraphwidget.scene.rendering.display_list import thickness
 from tfgraphwidget.scene.rendering.svg import svg
 from tfgraphwidget.scene.scene import build, paint
-from tfgraphwidget.visible.measure import cut
+from tfgraphwidget.visible.measure import shorten
 from tfgraphwidget.visible.view_spec import Shown
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -34,7 +34,7 @@ def test_a_name_from_a_file_is_text_and_not_markup(graph):
     name = "<img_src=x_onerror=alert(1)>"
     root = written(graph({name: "Placeholder", "a\x00b\x1b": "Placeholder"}))
     texts = {text.text for text in root.findall(f"{NAME}text")}
-    assert texts == {cut(name, 210 / 12), "ab"} or name in texts
+    assert texts == {shorten(name, 210 / 12), "ab"} or name in texts
     assert root.find(f".//{NAME}img") is None
     assert root.find(f".//{NAME}script") is None
 

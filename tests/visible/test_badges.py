@@ -10,7 +10,7 @@ from tests.visible.test_visible_graph import lines
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.scene.scene import build as scene_of
 from tfgraphwidget.scene.scene import paint
-from tfgraphwidget.visible.badges import constant
+from tfgraphwidget.visible.badges import format_constant
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, Visible, visible
 
@@ -176,15 +176,15 @@ def test_badges_say_values_and_shapes():
     ],
 )
 def test_small_values_are_written_out_and_large_ones_told_by_dtype_and_shape(value, said):
-    assert constant(tf.make_tensor_proto(value)) == said
+    assert format_constant(tf.make_tensor_proto(value)) == said
 
 
 def test_a_damaged_constant_is_told_without_its_value():
     proto = tf.make_tensor_proto(np.arange(4, dtype=np.int32))
     proto.tensor_content = proto.tensor_content[:-1]
-    assert constant(proto) == "int32[4]"
+    assert format_constant(proto) == "int32[4]"
     proto.dtype = 99
-    assert constant(proto) == "[4]"
+    assert format_constant(proto) == "[4]"
 
 
 def test_a_captured_variable_is_a_badge_and_no_input():

@@ -11,7 +11,7 @@ from matplotlib.textpath import TextPath
 
 from tfgraphwidget.scene.rendering.svg import svg
 from tfgraphwidget.scene.scene import build
-from tfgraphwidget.visible.measure import cut, width, widths
+from tfgraphwidget.visible.measure import shorten, text_width, text_widths
 from tfgraphwidget.visible.view_spec import Shown
 
 ORDINARY = ("conv2d_12/BiasAdd", "Mixed_5b", "gradients", "ResourceApplyAdam", "[3×3×64×64]", "layer_0 … layer_2")
@@ -26,33 +26,33 @@ def drawn(text: str) -> float:
 
 @pytest.mark.parametrize("text", [*ORDINARY, *WIDE])
 def test_text_is_as_wide_as_a_font_draws_it(text):
-    assert drawn(text) <= width(text) <= 1.08 * drawn(text) + 0.3
+    assert drawn(text) <= text_width(text) <= 1.08 * drawn(text) + 0.3
 
 
 def test_east_asian_letters_are_square_and_marks_take_no_room():
-    assert width("卷积层") == 3
-    assert width("e\u0301") == width("é") == width("e")
-    assert width("a\u200db") == width("ab")
-    assert width("🙂") > 1
+    assert text_width("卷积层") == 3
+    assert text_width("e\u0301") == text_width("é") == text_width("e")
+    assert text_width("a\u200db") == text_width("ab")
+    assert text_width("🙂") > 1
 
 
 def test_all_at_once_is_the_same_as_one_by_one():
     texts = ["", "conv", *WIDE, "卷积🙂", "größe", ""]
-    assert widths(texts).tolist() == [width(text) for text in texts]
-    assert widths([]).tolist() == []
+    assert text_widths(texts).tolist() == [text_width(text) for text in texts]
+    assert text_widths([]).tolist() == []
 
 
 def test_what_is_cut_fits_and_keeps_its_end():
     for text in (*ORDINARY, *WIDE, "日本語" * 30 + "_7", "x" * 1000 + "W" * 400):
         for room in (4.0, 9.0, 17.5):
-            short = cut(text, room)
-            assert width(short) <= room
+            short = shorten(text, room)
+            assert text_width(short) <= room
             assert short == text or (short[0] == text[0] and short[-1] == text[-1] and len(short) > 2)
 
 
 def test_a_fold_that_is_cut_has_one_ellipsis():
-    for room in np.arange(3.0, width("layer_0 … layer_2"), 0.25).tolist():
-        assert cut("layer_0 … layer_2", room).count("…") == 1
+    for room in np.arange(3.0, text_width("layer_0 … layer_2"), 0.25).tolist():
+        assert shorten("layer_0 … layer_2", room).count("…") == 1
 
 
 @pytest.mark.parametrize("name", ["W" * 12, "M" * 40, "卷积层卷积层", "🙂" * 30, "@" * 25 + "_1"])
@@ -62,5 +62,5 @@ def test_names_of_wide_letters_stay_in_their_boxes(graph, name):
     said = [text.text for text in root.findall("{http://www.w3.org/2000/svg}text")]
     box = {scene.names[item]: scene.box[item] for item in range(1, len(scene))}[name]
     shown = next(text for text in said if text and text[0] == name[0])
-    assert 12 * width(shown) <= box[2] - 10
+    assert 12 * text_width(shown) <= box[2] - 10
     assert shown == name or box[2] == 220

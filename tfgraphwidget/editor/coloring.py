@@ -15,7 +15,7 @@ from tfgraphwidget.hierarchy.op_facts import facts
 from tfgraphwidget.runtime.measure.flops import flops_and_calls
 from tfgraphwidget.runtime.measure.profile import Measured
 from tfgraphwidget.scene.coloring import encodings, scales
-from tfgraphwidget.scene.coloring.scales import Known, Legend, Numbers
+from tfgraphwidget.scene.coloring.scales import Legend, Numbers, OpValues
 from tfgraphwidget.scene.scene import Scene
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class ColorModel:
     def __init__(self, navigator: Navigator, evaluator: Evaluator) -> None:
         self._navigator, self._evaluator = navigator, evaluator
         self.current, self._batch = "", 1
-        self._custom: dict[str, encodings.Valued] = {}
-        self._known: tuple[Any, Known] | None = None
-        self._tinted: WeakKeyDictionary[Scene, tuple[Known, Any]] = WeakKeyDictionary()
+        self._custom: dict[str, encodings.Encoding] = {}
+        self._known: tuple[Any, OpValues] | None = None
+        self._tinted: WeakKeyDictionary[Scene, tuple[OpValues, Any]] = WeakKeyDictionary()
 
     @property
     def _index(self) -> GraphIndex:
@@ -50,12 +50,12 @@ class ColorModel:
         _check_batch(batch)
         name, before = "" if by is None else by, (self.current, self._batch, dict(self._custom))
         if not isinstance(name, str):
-            label, values = encodings.own(name, self._index)
+            label, values = encodings.custom_encoding(name, self._index)
             name = f"{label} (own)" if label in _ENCODINGS else label
             self._custom[name] = values
         elif name and name not in self.names and name not in encodings.OWN_COLUMNS:
             raise GraphEditError(
-                f"Ops cannot be colored by {name[:60]!r}; by {encodings.words(self.names)}, a column of "
+                f"Ops cannot be colored by {name[:60]!r}; by {encodings.quote_names(self.names)}, a column of "
                 "editor.table(), a dict of names and values, or a function of an op."
             )
         self.current, self._batch = name, batch
@@ -85,11 +85,11 @@ class ColorModel:
             return None
         found = self._tinted.get(scene)
         if found is None or found[0] is not known:
-            found = self._tinted[scene] = known, scales.tinted(scene, known)
+            found = self._tinted[scene] = known, scales.color_items(scene, known)
         tinted: tuple[npt.NDArray[np.uint8], list[str]] = found[1]
         return tinted
 
-    def _of(self, index: GraphIndex) -> Known | None:
+    def _of(self, index: GraphIndex) -> OpValues | None:
         """What is known of the ops of an index; computed once."""
         if not self.current:
             return None
@@ -99,13 +99,13 @@ class ColorModel:
             self._known = key, self._computed(self.current, index, measured)
         return self._known[1]
 
-    def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[Known, Legend]]:
+    def without_a_run(self, other: GraphIndex | None = None) -> dict[str, tuple[OpValues, Legend]]:
         """What is known of the ops, and its legend, for each encoding that is cheap, and for the present one.
 
         For another graph's index without what was measured, or has changed, in the current one.
         """
         current = self._index
-        index, found = current if other is None else other, dict[str, tuple[Known, Legend]]()
+        index, found = current if other is None else other, dict[str, tuple[OpValues, Legend]]()
         small, is_current = len(index) <= _MOST_AT_ONCE, index is current
         for by in self.names:
             chosen = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
@@ -117,16 +117,16 @@ class ColorModel:
                 found[by] = known, legend
         return found
 
-    def _computed(self, by: str, index: GraphIndex, measured: Measured | None) -> Known:
+    def _computed(self, by: str, index: GraphIndex, measured: Measured | None) -> OpValues:
         if by in self._custom:
             return self._custom[by](index)
-        if by in encodings.BY:
-            return encodings.BY[by](index)
+        if by in encodings.ENCODINGS:
+            return encodings.ENCODINGS[by](index)
         if by == "diff":
             return encodings.by_difference(index, self._evaluator.diff(None))
         if by in _UNITS:
             return self._numbers(by, index, measured)
-        return encodings.column(by, index)
+        return encodings.table_column(by, index)
 
     def _numbers(self, by: str, index: GraphIndex, measured: Measured | None) -> Numbers:
         if by in _MEASURED:
@@ -137,7 +137,7 @@ class ColorModel:
         unknown = int(np.isnan(value).sum())
         notices = [f"batch = {self._batch:,}"] if by != "parameters" and _has_unknown(index) else []
         notices += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
-        at = costs.users(index, facts(index).fed) if by == "parameters" else None
+        at = costs.users(index, facts(index).depends_on_input) if by == "parameters" else None
         return Numbers(value, _UNITS[by], total=True, notice=" · ".join(notices), at=at)
 
     def _costs(self, by: str, index: GraphIndex, batch: int) -> Floats:

@@ -19,14 +19,14 @@ from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.selection import Selection, as_selection
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.tree import Outline
-from tfgraphwidget.layout import compound
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.prefetch import foreseen, likely
+from tfgraphwidget.scene.prefetch import candidates, prefetch
 from tfgraphwidget.scene.scene import Scene
 from tfgraphwidget.visible import visible_graph
-from tfgraphwidget.visible.items import drawn
+from tfgraphwidget.visible.items import find_shown_ops
 from tfgraphwidget.visible.view_spec import Direction, Shown
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class GraphView:
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.pinned: dict[str, tuple[float, float]] = {}
-        self.memo: dict[Any, Any] = {}
+        self.memo = LayoutCache()
 
     @property
     def body(self) -> Body:
@@ -214,9 +214,9 @@ class GraphView:
     def with_open(self, scopes: Iterable[str], *, deep: bool = False) -> Shown:
         """What there is to see with name scopes and groups open, and those around them; `deep`: and all inside."""
         nodes = [self._node(name) for name in scopes]
-        around = [outer for node in nodes for outer in self.outline.around(node)]
+        around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
-        pinned = pinning.seen(self.pinned, self.index, opened, self.hidden)
+        pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
         return Shown(opened, self.hidden, self.direction, pinned)
 
     def close(self, scopes: Iterable[str], *, deep: bool = False) -> None:
@@ -227,17 +227,17 @@ class GraphView:
     def open_all(self) -> None:
         """Open every name scope and group; nothing stays where it was, so all is laid out anew."""
         self.opened = frozenset(self.outline.names) - {""}
-        compound.anew(self.memo)
+        self.memo.forget_history()
 
     def close_all(self) -> None:
         """Close every name scope and group, as laid out anew."""
         self.opened = frozenset()
-        compound.anew(self.memo)
+        self.memo.forget_history()
 
     def _node(self, name: str) -> int:
         """The number in the outline of a scope or group. Raises UnknownName."""
         found = self.outline.ids.get(name.rstrip("/"))
-        return self.index.scopes.scope(name) if found is None else int(self.outline.one_with[found])
+        return self.index.scopes.scope(name) if found is None else int(self.outline.merged_into[found])
 
     def _names(self, nodes: Iterable[int]) -> frozenset[str]:
         names = self.outline.names
@@ -256,7 +256,7 @@ class GraphView:
     @property
     def hidden_ops(self) -> int:
         """How many ops are left out of the drawing."""
-        return int((~drawn(self.index, self.outline, self.hidden)).sum()) if self.hidden else 0
+        return int((~find_shown_ops(self.index, self.outline, self.hidden)).sum()) if self.hidden else 0
 
     def show_only(self, names: tuple[str, ...]) -> None:
         """Leave all but these out of the drawing; the scopes around them are drawn."""
@@ -294,9 +294,9 @@ class GraphView:
 
     def unpin(self, name: str = "") -> None:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
-        self.pinned = pinning.without(self.pinned, name)
+        self.pinned = pinning.remove_pin(self.pinned, name)
         if not name:
-            compound.anew(self.memo)
+            self.memo.forget_history()
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
@@ -305,11 +305,11 @@ class GraphView:
             raise UnknownName(f"{shown(name)} is no name; write that of an op, a tensor or a scope.")
         if self.is_container(name):
             node = self._node(name)
-            found, around = self.outline.names[node], self.outline.around(node)
+            found, around = self.outline.names[node], self.outline.ancestors(node)
         else:
             op = index.op(name)
             node = int(self.outline.home[op])
-            found, around = index.names[op], [node, *self.outline.around(node)]
+            found, around = index.names[op], [node, *self.outline.ancestors(node)]
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
         wanted = {found, name, *self._names(around), *self._names([node])}
@@ -326,7 +326,7 @@ class GraphView:
     def scene(self, opened: frozenset[str] | None = None) -> Scene:
         """The drawing; with `opened`, as it is with just these scopes and groups open."""
         spec = self.shown if opened is None else self.shown_with(opened)
-        return scenes.build(self.index, spec, layout=self._layout, memo=self.memo)
+        return scenes.build(self.index, spec, layout=self._layout, cache=self.memo)
 
     def shown_with(self, opened: frozenset[str]) -> Shown:
         """What there is to see with just these scopes and groups open."""
@@ -337,7 +337,7 @@ class GraphView:
 
         The largest first, of 60 to 1,200 boxes each, 12,000 boxes in all.
         """
-        return likely(scene, self.shown) if self._layout is None else ()
+        return candidates(scene, self.shown) if self._layout is None else ()
 
     def prefetch(self, scope: str) -> Scene | None:
         """The drawing as it will be once a scope or group is opened; nothing changes. Raises UnknownName.
@@ -345,7 +345,7 @@ class GraphView:
         None where that takes long: of more than 1,200 new boxes or 2,500 in all, or with a layout of the user's.
         """
         after = self.with_open([scope])
-        return foreseen(self.index, self.shown, after, self.memo) if self._layout is None else None
+        return prefetch(self.index, self.shown, after, self.memo) if self._layout is None else None
 
     # Names
 

@@ -89,7 +89,7 @@ class EditorCore:
         inputs, outputs = ([index.op(name) for name in side] for side in known)
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         paint, tints = scenes.paint(scene, selected, inputs, outputs, latest), self.coloring.tints(scene)
-        return paint if tints is None else scenes.coloured(paint, *tints)
+        return paint if tints is None else scenes.with_colors(paint, *tints)
 
 
 class EditorSnapshot:

@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.layer_groups import blocks
-from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Facts, Ints, Mask, facts, savers
-from tfgraphwidget.hierarchy.repeats import folds
-from tfgraphwidget.hierarchy.training import training
-from tfgraphwidget.hierarchy.tree import Outline, Sums, scopes_of, summed
+from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
+from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, facts, find_savers
+from tfgraphwidget.hierarchy.repeats import find_repeats
+from tfgraphwidget.hierarchy.training import split_training
+from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
 from tfgraphwidget.naming import last_part
 
 # Scopes that hold one thing only: drawn as that thing, "moments/mean", without a frame of their own.  TensorFlow
@@ -26,35 +26,37 @@ from tfgraphwidget.naming import last_part
 _PASSES = 3
 
 
-def without_single(index: GraphIndex, known: Facts, outline: Outline) -> Outline:
-    """The outline without the scopes that hold one thing only; they are `gone`, see Outline."""
+def collapse_single_child(index: GraphIndex, known: OpFacts, outline: Outline) -> Outline:
+    """The outline without the scopes that hold one thing only; they are `is_collapsed`, see Outline."""
     start, stop, order = outline.intervals
-    kept = savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
-    kept[0] = True
+    keep = find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
+    keep[0] = True
     for _ in range(_PASSES):
-        solo, chained = _single(outline, kept, _badged(index, known, outline))
+        solo, chained = _find_single_child(outline, keep, _find_badges(index, known, outline))
         if not solo.any() and not chained.any():
             break
-        outline = _merged(outline, solo, chained)
+        outline = _collapse(outline, solo, chained)
     return outline
 
 
-def _badged(index: GraphIndex, known: Facts, outline: Outline) -> Mask:
+def _find_badges(index: GraphIndex, known: OpFacts, outline: Outline) -> Mask:
     """Which ops are badges whenever what is directly around them is open: their reader is there, or further out."""
     start, stop, _ = outline.intervals
     producer = index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(index.inputs.start))
-    some = known.aux[producer] > 0
+    some = known.constant_kind[producer] > 0
     producer, reader = producer[some], reader[some]
     inner, outer = outline.home[producer], outline.home[reader]
     around = (
         (start[outer] <= start[inner]) & (stop[inner] <= stop[outer]) & (outline.depth[outer] <= outline.depth[inner])
     )
     badged = np.zeros(len(index), dtype=bool)
-    direct = (known.aux[reader] == 0) & ((known.aux[producer] == CONSTANT) | known.fed[reader])
+    direct = (known.constant_kind[reader] == 0) & (
+        (known.constant_kind[producer] == CONSTANT) | known.depends_on_input[reader]
+    )
     badged[producer[direct & around]] = True
     # A variable goes with its reads, unless something beside it uses it.
-    goes = (known.aux[reader] == READ) & badged[reader]
+    goes = (known.constant_kind[reader] == READ) & badged[reader]
     behind, stays = np.zeros(len(index), dtype=bool), badged.copy()
     behind[producer[goes & around]] = True
     stays[producer[~goes & (inner == outer)]] = True
@@ -62,7 +64,7 @@ def _badged(index: GraphIndex, known: Facts, outline: Outline) -> Mask:
     return result
 
 
-def _single(outline: Outline, kept: Mask, badged: Mask) -> tuple[Mask, Mask]:
+def _find_single_child(outline: Outline, keep: Mask, badged: Mask) -> tuple[Mask, Mask]:
     """(scopes that are nothing, or one op; scopes that are one with the scope around them)."""
     count = len(outline)
     things = np.bincount(outline.home[~badged], minlength=count)
@@ -70,20 +72,20 @@ def _single(outline: Outline, kept: Mask, badged: Mask) -> tuple[Mask, Mask]:
     solo, chained = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     lone = np.zeros(count, dtype=bool)  # holds one scope and nothing else
     for level in reversed(outline.levels[1:]):
-        here = level[~outline.gone[level]]
-        solo[here] = (things[here] <= 1) & (nodes[here] == 0) & ~kept[here]
-        lone[here] = (things[here] == 1) & (nodes[here] == 1) & ~kept[here]
+        here = level[~outline.is_collapsed[level]]
+        solo[here] = (things[here] <= 1) & (nodes[here] == 0) & ~keep[here]
+        lone[here] = (things[here] == 1) & (nodes[here] == 1) & ~keep[here]
         around = outline.parent[here]
         np.add.at(things, around, np.where(solo[here], things[here], 1))
         np.add.at(nodes, around, ~solo[here])
-    chained = lone[outline.parent] & ~solo & ~kept & ~outline.gone
+    chained = lone[outline.parent] & ~solo & ~keep & ~outline.is_collapsed
     return solo, chained
 
 
-def _merged(outline: Outline, solo: Mask, chained: Mask) -> Outline:
+def _collapse(outline: Outline, solo: Mask, chained: Mask) -> Outline:
     """The outline less these scopes; what is in them is in what is around them."""
     stands: Ints = np.arange(len(outline), dtype=np.int32)
-    one_with, base, labels = stands.copy(), outline.base.copy(), list(outline.labels)
+    merged_into, base, labels = stands.copy(), outline.base.copy(), list(outline.labels)
     for level in outline.levels[1:]:
         here = level[solo[level] | chained[level]]
         stands[here] = stands[outline.parent[here]]
@@ -91,7 +93,7 @@ def _merged(outline: Outline, solo: Mask, chained: Mask) -> Outline:
             outer = int(stands[node])
             before = labels[outer] or last_part(outline.names[outer])
             labels[outer] = f"{before}/{labels[node] or last_part(outline.names[node])}"
-            one_with[node], base[outer] = outer, base[node]
+            merged_into[node], base[outer] = outer, base[node]
     parent = outline.parent.copy()
     parent[1:] = stands[parent[1:]]
     return replace(
@@ -99,8 +101,8 @@ def _merged(outline: Outline, solo: Mask, chained: Mask) -> Outline:
         labels=labels,
         parent=parent,
         home=stands[outline.home],
-        gone=outline.gone | solo | chained,
-        one_with=one_with[outline.one_with],
+        is_collapsed=outline.is_collapsed | solo | chained,
+        merged_into=merged_into[outline.merged_into],
         base=base,
     )
 
@@ -110,16 +112,16 @@ _cache: WeakKeyDictionary[GraphIndex, dict[bool, tuple[Outline, Sums]]] = WeakKe
 
 def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     """The outline of a graph and what its nodes hold; without `fold`, equal siblings stay apart."""
-    kept = _cache.setdefault(index, {})
-    if fold not in kept:
-        kept[fold] = _made(index, facts(index), fold=fold)
-    return kept[fold]
+    cached = _cache.setdefault(index, {})
+    if fold not in cached:
+        cached[fold] = _build_outline(index, facts(index), fold=fold)
+    return cached[fold]
 
 
-def _made(index: GraphIndex, known: Facts, *, fold: bool) -> tuple[Outline, Sums]:
-    outline, parts = training(index, known, scopes_of(index.scopes))
-    outline = without_single(index, known, outline.grouped(parts))
+def _build_outline(index: GraphIndex, known: OpFacts, *, fold: bool) -> tuple[Outline, Sums]:
+    outline, parts = split_training(index, known, outline_of_scopes(index.scopes))
+    outline = collapse_single_child(index, known, outline.with_groups(parts))
     if fold:
-        outline = outline.grouped(blocks(index, known, outline))
-        outline = outline.grouped(folds(index, known, outline))
-    return outline, summed(index, known, outline)
+        outline = outline.with_groups(find_layer_groups(index, known, outline))
+        outline = outline.with_groups(find_repeats(index, known, outline))
+    return outline, sum_ops(index, known, outline)

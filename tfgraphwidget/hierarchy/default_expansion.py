@@ -24,36 +24,38 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     So does what would show nothing but dots.
     """
     tree, sums = outline_of(index)
-    state = _State(tree, sums, facts(index).aux == NONE)
+    state = _Expansion(tree, sums, facts(index).constant_kind == NONE)
     state.grow()
     return frozenset(tree.names[node] for node in state.opened if node)
 
 
-class _State:
+class _Expansion:
     """Which nodes are open; `shown` is how many boxes there are to see: of the ops, those that are no badges."""
 
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
-        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [len(inside) for inside in tree.children]
-        self.work = np.where(tree.part > 0, 0, sums.work).tolist()
+        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [
+            len(count_inside) for count_inside in tree.children
+        ]
+        self.is_compute = np.where(tree.part > 0, 0, sums.compute_ops).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])
         self.shown = int(self.inner[0])
-        self.whole = sum(self.work[node] for node in self.closed)
+        self.whole = sum(self.is_compute[node] for node in self.closed)
 
     def grow(self) -> None:
         """Open what is worth it, the largest first."""
-        work = self.work
+        is_compute = self.is_compute
         while choice := {node for node in self.closed if self._may(node)}:
-            largest = max(choice, key=lambda node: (work[node], -node))
-            rest = sum(work[node] for node in self.tree.children[self.tree.parent[largest]] if node != largest)
-            is_chief = work[largest] > rest
-            alike = {largest} if is_chief else {node for node in choice if 2 * work[node] >= work[largest]}
+            largest = max(choice, key=lambda node: (is_compute[node], -node))
+            rest = sum(is_compute[node] for node in self.tree.children[self.tree.parent[largest]] if node != largest)
+            is_chief = is_compute[largest] > rest
+            alike = {largest} if is_chief else {node for node in choice if 2 * is_compute[node] >= is_compute[largest]}
             added = sum(int(self.inner[node]) for node in alike)
             is_chief = len(alike) == 1 and (self.shown < _ENOUGH or added <= 2 * _ENOUGH)
-            if work[largest] < 2 or not (is_chief or self.shown + added <= _TOO_MANY):
+            if is_compute[largest] < 2 or not (is_chief or self.shown + added <= _TOO_MANY):
                 return
-            if self.shown >= _ENOUGH and (len(alike) > 1 or 4 * work[largest] < self.whole):
+            if self.shown >= _ENOUGH and (len(alike) > 1 or 4 * is_compute[largest] < self.whole):
                 return
             self.opened |= alike
             self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))

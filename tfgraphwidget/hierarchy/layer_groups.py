@@ -20,9 +20,9 @@ from itertools import groupby, pairwise, takewhile
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask
-from tfgraphwidget.hierarchy.quotient import Lines, acyclic, contracted, flow
-from tfgraphwidget.hierarchy.structural_hash import Siblings, siblings
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
+from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
+from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
 
 # Bottlenecks: what all that flows through a container goes through, and the stretches between them.  Where names
@@ -34,12 +34,12 @@ from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
 _ROUNDS = 3
 
 
-def stretches(boxes: list[int], lines: Lines, activation: Mask, least: int, most: int) -> list[list[int]]:
+def split_at_bottlenecks(boxes: list[int], lines: Lines, activation: Mask, least: int, most: int) -> list[list[int]]:
     """Stretches of so few boxes of one container, each with the bottleneck at its end, last; none if there is a cycle.
 
     `lines` are (source, target) of what flows between siblings, `activation` is per thing.
     """
-    order = _ordered(boxes, lines)
+    order = _topological_order(boxes, lines)
     if len(order) < len(boxes):
         return []
     place = np.full(len(activation), -1)
@@ -51,16 +51,20 @@ def stretches(boxes: list[int], lines: Lines, activation: Mask, least: int, most
     before = np.maximum.accumulate(reach)  # the furthest that anything up to here goes
     narrow = np.r_[True, before[:-1] <= np.arange(1, len(order))]
     ends = np.flatnonzero(narrow).tolist()
-    parts = [order[a + 1 : b + 1 + _more(order, b, narrow, activation)] for a, b in pairwise(ends) if b - a >= least]
+    parts = [
+        order[a + 1 : b + 1 + _has_trailing_activation(order, b, narrow, activation)]
+        for a, b in pairwise(ends)
+        if b - a >= least
+    ]
     return [part for part in parts if len(part) <= most]
 
 
-def _more(order: list[int], at: int, narrow: Mask, activation: Mask) -> bool:
+def _has_trailing_activation(order: list[int], at: int, narrow: Mask, activation: Mask) -> bool:
     """Whether an activation, and nothing beside it, comes right behind."""
     return at + 1 < len(order) and bool(narrow[at + 1]) and bool(activation[order[at + 1]])
 
 
-def _ordered(boxes: list[int], lines: Lines) -> list[int]:
+def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
     """The boxes so that each comes after what it reads, and otherwise as they are; less what is in a cycle."""
     waits = dict.fromkeys(boxes, 0)
     after: dict[int, list[int]] = {}
@@ -81,7 +85,7 @@ def _ordered(boxes: list[int], lines: Lines) -> list[int]:
     return order
 
 
-def with_feeders(parts: list[list[int]], edges: Siblings, may: Mask) -> list[list[int]]:
+def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
     """The same with what feeds one of them only: constants, and reads of variables; `may` says which things."""
     owner = np.full(len(edges.around), -1, dtype=np.int64)
     for number, part in enumerate(parts):
@@ -113,56 +117,63 @@ class _Block:
     boxes: list[int]
 
 
-def blocks(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
+def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
     """The blocks of an outline that has no folds yet."""
-    boxes = np.concatenate([(outline.count(known.fed) > 0) & ~outline.gone, known.fed & (known.aux == NONE)])
+    boxes = np.concatenate(
+        [
+            (outline.count(known.depends_on_input) > 0) & ~outline.is_collapsed,
+            known.depends_on_input & (known.constant_kind == NONE),
+        ]
+    )
     boxes[0] = False
     around = np.concatenate([outline.parent, outline.home])[boxes]
     count = np.bincount(around, minlength=len(outline)).astype(np.int32)
     crowded = np.flatnonzero((count > _MANY) & (count <= _HOPELESS)).tolist()
     if not crowded:
         return []
-    edges = siblings(index, outline)
-    lines = flow(index, np.concatenate([outline.count(known.fed) > 0, known.fed]), edges)
-    words = {container: _words(index, outline, container) for container in crowded}
-    begun = [block for container in crowded for block in _begun(container, words[container], boxes)]
-    found = _sound(_wired(begun, edges), edges, lines, count)
-    rest = set(crowded) - {block.container for block in found}
+    edges = sibling_edges(index, outline)
+    lines = data_flow(index, np.concatenate([outline.count(known.depends_on_input) > 0, known.depends_on_input]), edges)
+    words = {container: _name_words(index, outline, container) for container in crowded}
+    candidates = [block for container in crowded for block in _group_by_prefix(container, words[container], boxes)]
+    blocks = _select_acyclic(_select_wired(candidates, edges), edges, lines, count)
+    rest = set(crowded) - {block.container for block in blocks}
     acts = np.concatenate([np.zeros(len(outline), dtype=bool), known.family == _ACTIVATION])
     for container in sorted(rest):
-        found += _sound(_between(container, words[container], boxes, acts, edges, lines), edges, lines, count)
-    return [_group(block, outline) for block in found]
+        blocks += _select_acyclic(
+            _group_between_bottlenecks(container, words[container], boxes, acts, edges, lines), edges, lines, count
+        )
+    return [_group(block, outline) for block in blocks]
 
 
-def _sound(found: list[_Block], edges: Siblings, lines: Lines, count: Ints) -> list[_Block]:
+def _select_acyclic(blocks: list[_Block], edges: SiblingEdges, lines: Lines, count: Ints) -> list[_Block]:
     """The blocks that make no cycle, where half of the boxes are in blocks; `count` is of each container's boxes."""
-    kept = _acyclic(found, lines, len(edges.around))
-    if len(kept) < len(found):
+    acyclic = _without_cycles(blocks, lines, len(edges.around))
+    if len(acyclic) < len(blocks):
         # One that is a cycle by itself, as all sums of a network are, takes others with it.
-        good = {block.things[0] for block in kept}
-        found = [block for block in found if block.things[0] in good or _is_whole(block, edges, lines)]
-        kept = _acyclic(found, lines, len(edges.around))
-    held = np.zeros_like(count)
-    for block in kept:
-        held[block.container] += len(block.boxes)
-    return [block for block in kept if 2 * held[block.container] >= count[block.container]]
+        good = {block.things[0] for block in acyclic}
+        blocks = [block for block in blocks if block.things[0] in good or _is_whole(block, edges, lines)]
+        acyclic = _without_cycles(blocks, lines, len(edges.around))
+    grouped = np.zeros_like(count)
+    for block in acyclic:
+        grouped[block.container] += len(block.boxes)
+    return [block for block in acyclic if 2 * grouped[block.container] >= count[block.container]]
 
 
-def _acyclic(found: list[_Block], lines: Lines, things: int) -> list[_Block]:
-    kept = {part[0] for part in acyclic([block.things for block in found], lines, things)}
-    return [block for block in found if block.things[0] in kept]
+def _without_cycles(blocks: list[_Block], lines: Lines, things: int) -> list[_Block]:
+    acyclic = {part[0] for part in keep_acyclic([block.things for block in blocks], lines, things)}
+    return [block for block in blocks if block.things[0] in acyclic]
 
 
-def _is_whole(block: _Block, edges: Siblings, lines: Lines) -> bool:
+def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
     """Whether nothing lies between members of a block."""
     beside = edges.around[lines[0]] == block.container
     a, b = lines[0][beside], lines[1][beside]
     local = np.unique(np.concatenate([a, b, block.things]))
     members = np.searchsorted(local, block.things).tolist()
-    return bool(acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local)))
+    return bool(keep_acyclic([members], (np.searchsorted(local, a), np.searchsorted(local, b)), len(local)))
 
 
-def _words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
+def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
     """What is in a container, as numbered in Siblings, and the words of its name there."""
     before, nodes = outline.prefixes[container], len(outline)
     names = {node: outline.names[node] for node in outline.children[container] if not outline.members[node]}
@@ -171,14 +182,16 @@ def _words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tup
     return {thing: tuple(name.partition("/")[0].split("_")) for thing, name in within.items()}
 
 
-def _begun(container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0) -> Iterator[_Block]:
+def _group_by_prefix(
+    container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth: int = 0
+) -> Iterator[_Block]:
     """What begins alike, by the shortest beginning that is no longer than `depth` words and that few boxes have."""
-    longer = [(said, thing) for thing, said in words.items() if len(said) > depth]
+    longer = [(name_words, thing) for thing, name_words in words.items() if len(name_words) > depth]
     for _, some in groupby(sorted(longer), key=lambda pair: pair[0][depth]):
-        part = {thing: said for said, thing in some}
+        part = {thing: name_words for name_words, thing in some}
         seen = [thing for thing in part if boxes[thing]]
         if len(seen) > _MOST:
-            yield from _begun(container, part, boxes, depth + 1)
+            yield from _group_by_prefix(container, part, boxes, depth + 1)
         elif len(seen) >= _LEAST:
             # Of tuples, the least and the greatest have in common what all have.
             ends = zip(min(part.values()), max(part.values()), strict=False)
@@ -186,24 +199,24 @@ def _begun(container: int, words: dict[int, tuple[str, ...]], boxes: Mask, depth
             yield _Block(container, "_".join(common) + BEGUN, [*part], seen)
 
 
-def _wired(found: list[_Block], edges: Siblings) -> list[_Block]:
+def _select_wired(blocks: list[_Block], edges: SiblingEdges) -> list[_Block]:
     """The blocks of whose boxes half are wired to another thing of the same block."""
-    if not found:
+    if not blocks:
         return []
     count = len(edges.around)
-    block_of = contracted([block.things for block in found], count)
+    block_of = contract([block.things for block in blocks], count)
     within = block_of[edges.source] == block_of[edges.target]
     wired = np.zeros(count, dtype=bool)
     wired[edges.source[within]] = wired[edges.target[within]] = True
-    return [block for block in found if 2 * wired[block.boxes].sum() >= len(block.boxes)]
+    return [block for block in blocks if 2 * wired[block.boxes].sum() >= len(block.boxes)]
 
 
-def _between(
-    container: int, words: dict[int, tuple[str, ...]], boxes: Mask, acts: Mask, edges: Siblings, lines: Lines
+def _group_between_bottlenecks(
+    container: int, words: dict[int, tuple[str, ...]], boxes: Mask, acts: Mask, edges: SiblingEdges, lines: Lines
 ) -> list[_Block]:
     """The stretches between bottlenecks, called after the box at their end."""
-    parts = stretches([thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN)
-    whole = with_feeders(parts, edges, ~boxes & (edges.around == container))
+    parts = split_at_bottlenecks([thing for thing in sorted(words) if boxes[thing]], lines, acts, _LEAST, _MOST_BETWEEN)
+    whole = add_feeders(parts, edges, ~boxes & (edges.around == container))
     named = (f"{UP_TO}{'_'.join(words[part[-1]])}" for part in parts)
     return [_Block(container, name, *both) for name, *both in zip(named, whole, parts, strict=True)]
 

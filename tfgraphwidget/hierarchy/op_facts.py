@@ -25,7 +25,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 
-# Families of op types: what decides a box's colour.
+# Families of op types: what decides a box's color.
 
 FAMILIES = (
     "other",
@@ -91,33 +91,41 @@ STORED = tuple(FAMILIES.index(name) for name in ("constant", "variable", "contro
 # What an op is that stands for something known before anything is fed: no such thing, a constant, a variable, the
 # reading of one of them, a variable that a function has captured.
 NONE, CONSTANT, HANDLE, READ, CAPTURED = range(5)
-_cache: WeakKeyDictionary[GraphIndex, Facts] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[GraphIndex, OpFacts] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
-    """Per op: `family` (uint8), `handle` (bool: holds a variable), `fed` (bool: depends on what the graph is fed),
-    `aux` (uint8: NONE, CONSTANT, HANDLE, READ, CAPTURED), `work` (bool: fed, and computes rather than steers or
-    stores), `checkpoint` (bool: reads or writes one), `computing` (bool: of a family that makes a network),
-    `door` (bool: calls a function of the library), `report` (bool: writes a summary).
+class OpFacts:
+    """Properties of the ops of a graph, one array per property with an entry per op, in graph order.
+
+    Attributes:
+        family: uint8, the number in FAMILIES.
+        handle: bool, whether the op holds a variable.
+        depends_on_input: bool, whether its value depends on what is fed: a placeholder, queue or iterator.
+        constant_kind: uint8, NONE for an op that depends on inputs, else CONSTANT, HANDLE, READ, CAPTURED or NONE.
+        is_compute: bool, whether it depends on inputs, and computes rather than controls or stores.
+        checkpoint: bool, whether it reads or writes a checkpoint.
+        computing: bool, whether its family is one that layers are made of (COMPUTING).
+        calls_function: bool, whether it calls a function of the graph's library.
+        is_summary: bool, whether it depends on inputs and writes a summary.
     """
 
     family: npt.NDArray[np.uint8]
     handle: Mask
-    fed: Mask
-    aux: npt.NDArray[np.uint8]
-    work: Mask
+    depends_on_input: Mask
+    constant_kind: npt.NDArray[np.uint8]
+    is_compute: Mask
     checkpoint: Mask
     computing: Mask
-    door: Mask
-    report: Mask
+    calls_function: Mask
+    is_summary: Mask
 
 
-def facts(index: GraphIndex) -> Facts:
+def facts(index: GraphIndex) -> OpFacts:
     """The facts of an index, kept as long as the index lives."""
     found = _cache.get(index)
     if found is None:
-        found = _cache[index] = _reckon(index)
+        found = _cache[index] = _compute_facts(index)
     return found
 
 
@@ -129,44 +137,44 @@ def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
     return np.array([name in types for name in names], dtype=bool)[codes]
 
 
-def inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
+def count_inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
     """How many wanted ops each scope holds, nested ones included; intervals as in ScopeTree."""
     total = np.concatenate([[0], np.cumsum(wanted[order])])
     counts: Ints = (total[stop] - total[start]).astype(np.int32)
     return counts
 
 
-def savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
+def find_savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
     """Which scopes write or read checkpoints and compute nothing else; `known`: checkpoint, handle, computing."""
-    checkpoint, handle, computing = (inside(start, stop, order, mask) for mask in known)
+    checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in known)
     saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
     saver[0] = False
     return saver
 
 
-def _reckon(index: GraphIndex) -> Facts:
+def _compute_facts(index: GraphIndex) -> OpFacts:
     tree = index.scopes
     names, codes = index.kinds
     family = families(names)[codes] if names else np.zeros(0, dtype=np.uint8)
     handle, checkpoint = of_types(index, HANDLES), of_types(index, CHECKPOINT_OPS)
     computing = np.isin(family, COMPUTING)
-    saver = savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
-    captured = _captured(index)
-    fed = _fed(index, family, saver, captured)
-    return Facts(
+    saver = find_savers(tree.start, tree.stop, tree.order, (checkpoint, handle, computing))
+    captured = _find_captured_variables(index)
+    depends_on_input = _find_input_dependent(index, family, saver, captured)
+    return OpFacts(
         family=family,
         handle=handle,
-        fed=fed,
-        aux=_auxiliary(index, handle, captured) * ~fed,
-        work=fed & ~np.isin(family, STORED),
+        depends_on_input=depends_on_input,
+        constant_kind=_classify_constants(index, handle, captured) * ~depends_on_input,
+        is_compute=depends_on_input & ~np.isin(family, STORED),
         checkpoint=checkpoint,
         computing=computing,
-        door=_doors(index),
-        report=of_types(index, frozenset(name for name in names if "Summary" in name)) & fed,
+        calls_function=_find_calls(index),
+        is_summary=of_types(index, frozenset(name for name in names if "Summary" in name)) & depends_on_input,
     )
 
 
-def _captured(index: GraphIndex) -> Mask:
+def _find_captured_variables(index: GraphIndex) -> Mask:
     """Arguments of a function that are variables of the graph around it: resources that are read as variables are."""
     captured = np.zeros(len(index), dtype=bool)
     reads = of_types(index, RESOURCE_READS)
@@ -177,21 +185,21 @@ def _captured(index: GraphIndex) -> Mask:
     return captured
 
 
-def _auxiliary(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
-    aux = np.select(
+def _classify_constants(index: GraphIndex, handle: Mask, captured: Mask) -> npt.NDArray[np.uint8]:
+    constant_kind = np.select(
         [of_types(index, CONSTANT_LIKE), handle, captured], [CONSTANT, HANDLE, CAPTURED], default=NONE
     ).astype(np.uint8)
     start = index.inputs.start
     single = np.diff(start) == 1
     plain = np.flatnonzero(single & of_types(index, VARIABLE_READS))
-    plain = plain[aux[index.inputs.values[start[plain]]] > NONE]
+    plain = plain[constant_kind[index.inputs.values[start[plain]]] > NONE]
     # A ref variable's value is what its Identity named "read" gives; frozen graphs have the same beside a constant.
     reads = [op for op in plain.tolist() if index.types[op] != "Identity" or index.names[op].endswith("/read")]
-    aux[reads] = READ
-    return aux
+    constant_kind[reads] = READ
+    return constant_kind
 
 
-def _doors(index: GraphIndex) -> Mask:
+def _find_calls(index: GraphIndex) -> Mask:
     """Which ops call a function: only the types that do are looked at one by one."""
     found = np.zeros(len(index), dtype=bool)
     if not index.functions or not len(index):
@@ -211,7 +219,7 @@ def _may_call(node: Any, index: GraphIndex) -> bool:
     )
 
 
-def _fed(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
+def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
     """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
 
     The rest are the parameters' side of the graph: constants, variables, initialisers. A graph that is fed by

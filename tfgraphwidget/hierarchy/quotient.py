@@ -12,24 +12,24 @@ from scipy.sparse.csgraph import connected_components
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import NEXT
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
-from tfgraphwidget.hierarchy.structural_hash import Siblings
+from tfgraphwidget.hierarchy.structural_hash import SiblingEdges
 
 Things = npt.NDArray[np.int64]
 Lines = tuple[Things, Things]  # source, target
 
 
-def flow(index: GraphIndex, fed: Mask, edges: Siblings) -> Lines:
-    """(source, target), each pair once, of what flows between siblings; `fed` is per thing.
+def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
+    """(source, target), each pair once, of what flows between siblings; `depends_on_input` is per thing.
 
     Without a loop's way back, what is in a loop is in order too.
     """
     count = len(edges.around)
-    flows = fed[edges.source] & ~of_types(index, NEXT)[edges.op]
+    flows = depends_on_input[edges.source] & ~of_types(index, NEXT)[edges.op]
     pairs = np.unique(edges.source[flows].astype(np.int64) * count + edges.target[flows])
     return pairs // count, pairs % count
 
 
-def contracted(groups: Sequence[Sequence[int]], count: int) -> Things:
+def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
     """For each thing the one that stands for it when groups are one thing: a group's first member."""
     stands_for = np.arange(count)
     for part in groups:
@@ -37,16 +37,18 @@ def contracted(groups: Sequence[Sequence[int]], count: int) -> Things:
     return stands_for
 
 
-def acyclic(groups: list[list[int]], lines: Lines, count: int, fixed: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+def keep_acyclic(
+    groups: list[list[int]], lines: Lines, count: int, fixed: Sequence[Sequence[int]] = ()
+) -> list[list[int]]:
     """Those groups that are in no cycle once they are drawn as one box, as the `fixed` ones are."""
     while groups:
-        stands_for = contracted([*groups, *fixed], count)
+        stands_for = contract([*groups, *fixed], count)
         a, b = stands_for[lines[0]], stands_for[lines[1]]
         matrix = coo_matrix((np.ones(len(a), dtype=np.int8), (a, b)), shape=(count, count))
         strong = connected_components(matrix, directed=True, connection="strong")[1]
         size = np.bincount(strong[np.unique(stands_for)])
-        kept = [part for part in groups if size[strong[part[0]]] == 1]
-        if len(kept) == len(groups):
+        acyclic = [part for part in groups if size[strong[part[0]]] == 1]
+        if len(acyclic) == len(groups):
             break
-        groups = kept
+        groups = acyclic
     return groups

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Facts, Ints, Mask
-from tfgraphwidget.hierarchy.quotient import acyclic, contracted, flow
-from tfgraphwidget.hierarchy.structural_hash import Hashes, Siblings, mixed, siblings, structure
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
+from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
+from tfgraphwidget.hierarchy.structural_hash import Hashes, SiblingEdges, mix, sibling_edges, structural_hashes
 from tfgraphwidget.hierarchy.tree import BEGUN, TRAINING, UP_TO, Group, Outline
 from tfgraphwidget.naming import last_part
 
@@ -30,39 +30,41 @@ _FEW = 30
 _INPUT = FAMILIES.index("input")
 
 
-def folds(index: GraphIndex, known: Facts, outline: Outline) -> list[Group]:
+def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
     """The folds of an outline, members in the order of the chain or of the graph."""
     if not len(index):
         return []
-    edges = siblings(index, outline)
-    color = mixed(structure(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    things = _Things(index, known, outline, edges, color)
-    chains = things.acyclic(things.chains())
-    wide = things.acyclic(things.parallel(chains), chains)
+    edges = sibling_edges(index, outline)
+    color = mix(
+        structural_hashes(index, outline, edges) + edges.around.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    )
+    things = _RepeatFinder(index, known, outline, edges, color)
+    chains = things.keep_acyclic(things.chains())
+    wide = things.keep_acyclic(things.parallel(chains), chains)
     return things.named([*chains, *wide])
 
 
-class _Things:
+class _RepeatFinder:
     """The siblings that may be folded; `color` is equal for alike ones in one container."""
 
-    def __init__(self, index: GraphIndex, known: Facts, outline: Outline, edges: Siblings, color: Hashes) -> None:
+    def __init__(self, index: GraphIndex, known: OpFacts, outline: Outline, edges: SiblingEdges, color: Hashes) -> None:
         self.index, self.outline, self.edges, self.color = index, outline, edges, color
         nodes = len(outline)
         self.first = np.concatenate([outline.first, np.arange(len(index), dtype=np.int32)])
-        fed = np.concatenate([outline.count(known.fed) > 0, known.fed])
-        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (known.aux == NONE)
-        handles = known.aux == HANDLE
-        ops = ((known.aux == NONE) | handles) & ~inputs
+        depends_on_input = np.concatenate([outline.count(known.depends_on_input) > 0, known.depends_on_input])
+        inputs = (known.family == _INPUT) & (np.diff(index.inputs.start) == 0) & (known.constant_kind == NONE)
+        handles = known.constant_kind == HANDLE
+        ops = ((known.constant_kind == NONE) | handles) & ~inputs
         whole = np.array([label != TRAINING for label in outline.labels])  # what groups hold but training
         may = np.concatenate([whole & (outline.count(inputs) == 0), ops])
-        boxes = np.bincount(edges.around[fed], minlength=nodes)
-        may[:nodes] &= ~outline.gone & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
+        boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
+        may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
         may[0] = False
         self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)])
         _, number, count = np.unique(color, return_inverse=True, return_counts=True)
         self.may: Mask = may & (count[number] >= _SCOPES)
-        self.fed: Mask = fed
-        self.source, self.target = flow(index, fed, edges)
+        self.depends_on_input: Mask = depends_on_input
+        self.source, self.target = data_flow(index, depends_on_input, edges)
 
     def chains(self) -> list[list[int]]:
         """Runs of alike siblings, each of which feeds the next."""
@@ -72,7 +74,10 @@ class _Things:
             return []
         # Where one feeds several (a DenseNet), the next is the one that the fewest come before.
         before = np.bincount(target, minlength=len(self.color)).astype(np.int32)
-        after, ahead = _best(source, target, before, self.first), _best(target, source, -before, -self.first)
+        after, ahead = (
+            _best_neighbors(source, target, before, self.first),
+            _best_neighbors(target, source, -before, -self.first),
+        )
         mutual = [a for a, b in after.items() if ahead.get(b) == a]
         follows = {a: after[a] for a in mutual}
         runs = []
@@ -86,23 +91,23 @@ class _Things:
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
         """Alike siblings with the same neighbours; a chain is one neighbour."""
-        stands_for, taken = contracted(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
+        stands_for, taken = contract(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
         taken[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
-        sign = mixed(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
+        sign = mix(self.color + self.edges.enters * np.uint64(1) + self.edges.leaves * np.uint64(2))
         once = np.unique(a * len(self.color) + b)
         a, b = once // len(self.color), once % len(self.color)
-        np.add.at(sign, b, mixed(a.astype(np.uint64) * np.uint64(2)))
-        np.add.at(sign, a, mixed(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
+        np.add.at(sign, b, mix(a.astype(np.uint64) * np.uint64(2)))
+        np.add.at(sign, a, mix(b.astype(np.uint64) * np.uint64(2) + np.uint64(1)))
         things = np.flatnonzero(self.may & ~taken)
         things = things[np.lexsort((self.first[things], sign[things]))]
         cuts = np.flatnonzero(np.diff(sign[things])) + 1
         groups = [part.tolist() for part in np.split(things, cuts)] if len(things) else []
         return [part for part in groups if len(part) >= self.least[part[0]]]
 
-    def acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
+    def keep_acyclic(self, groups: list[list[int]], fixed: Sequence[list[int]] = ()) -> list[list[int]]:
         """Those groups that are in no cycle once they are drawn as one box."""
-        return acyclic(groups, (self.source, self.target), len(self.color), fixed)
+        return keep_acyclic(groups, (self.source, self.target), len(self.color), fixed)
 
     def named(self, groups: list[list[int]]) -> list[Group]:
         """The folds, less those whose name is taken and those that would be all there is to see."""
@@ -110,30 +115,30 @@ class _Things:
         names = [*self.outline.names, *self.index.names]
         for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
             names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
-        made: dict[str, Group] = {}
+        groups_by_name: dict[str, Group] = {}
         for part in groups:
             container = int(self.edges.around[part[0]])
-            ends, label = _ends(names[part[0]], names[part[-1]])
+            ends, label = _last_name(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
             bare = shown[container] == 1 and len(part) <= _MOST_BARE
-            taken = name in made or name in self.index.ids or name in self.outline.ids
+            taken = name in groups_by_name or name in self.index.ids or name in self.outline.ids
             if not bare and not taken:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]
-                made[name] = Group(name, container, part if scopes else (), ops, label)
-        return [*made.values()]
+                groups_by_name[name] = Group(name, container, part if scopes else (), ops, label)
+        return [*groups_by_name.values()]
 
     def _shown(self, groups: list[list[int]]) -> Ints:
         """How many boxes that matter each container shows when it is folded."""
-        stands_for = contracted(groups, len(self.color))
-        seen = (stands_for == np.arange(len(stands_for))) & self.fed
+        stands_for = contract(groups, len(self.color))
+        seen = (stands_for == np.arange(len(stands_for))) & self.depends_on_input
         seen |= np.isin(np.arange(len(stands_for)), [part[0] for part in groups])
         seen[0] = False
         counts: Ints = np.bincount(self.edges.around[seen], minlength=len(self.outline)).astype(np.int32)
         return counts
 
 
-def _ends(first: str, last: str) -> tuple[str, str]:
+def _last_name(first: str, last: str) -> tuple[str, str]:
     """The last member's name without the scopes around it, and what is written on the box if that is not the name.
 
     Of names that end alike, the scope that tells them apart belongs to both.
@@ -144,7 +149,7 @@ def _ends(first: str, last: str) -> tuple[str, str]:
     return ends[1], " … ".join(ends)
 
 
-def _best(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
+def _best_neighbors(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
     """For each thing the one of its neighbours that ranks lowest."""
     order = np.lexsort((first[to], rank[to], of))
     of, to = of[order], to[order]

@@ -21,7 +21,7 @@ _ROUNDS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Siblings:
+class SiblingEdges:
     """Nodes of an outline, and its ops behind them, as one run of numbers.
 
     Per thing: `around` (the node it is directly in), `depth`. Per data edge whose ends are different siblings:
@@ -39,7 +39,7 @@ class Siblings:
     leaves: Mask
 
 
-def siblings(index: GraphIndex, outline: Outline) -> Siblings:
+def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
     """The data edges of a graph between siblings."""
     nodes = len(outline)
     around = np.concatenate([outline.parent, outline.home])
@@ -57,14 +57,14 @@ def siblings(index: GraphIndex, outline: Outline) -> Siblings:
         leaves[up[rise_a]], enters[down[rise_b]] = True, True
         a[rest], b[rest] = np.where(rise_a, around[up], up), np.where(rise_b, around[down], down)
         rest = rest[around[a[rest]] != around[b[rest]]]
-    return Siblings(around, depth, a, b, op, reader, enters, leaves)
+    return SiblingEdges(around, depth, a, b, op, reader, enters, leaves)
 
 
-def structure(index: GraphIndex, outline: Outline, edges: Siblings) -> Hashes:
+def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) -> Hashes:
     """A number per thing of `edges`, uint64: equal for nodes that are built alike and for ops of one type."""
     nodes = len(outline)
     color = np.zeros(len(edges.around), dtype=np.uint64)
-    color[nodes:] = mixed(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0
+    color[nodes:] = mix(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0
     below = edges.depth[edges.source]
     by_level, level_of = np.argsort(below, kind="stable"), np.sort(below)
     things, depth_of = np.argsort(edges.depth, kind="stable"), np.sort(edges.depth)
@@ -73,24 +73,24 @@ def structure(index: GraphIndex, outline: Outline, edges: Siblings) -> Hashes:
         members = things[np.searchsorted(depth_of, level) : np.searchsorted(depth_of, level + 1)]
         source, target = edges.source[here], edges.target[here]
         inner = members[members < nodes]
-        color[inner] = mixed(color[inner] + np.uint64(1 << 40))
-        np.add.at(color, edges.around[members], _seen(color, members, source, target))
+        color[inner] = mix(color[inner] + np.uint64(1 << 40))
+        np.add.at(color, edges.around[members], _mix_with_neighbors(color, members, source, target))
     return color
 
 
-def _seen(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
+def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
     """The numbers of some things mixed with their neighbours'."""
     a, b = np.searchsorted(members, source), np.searchsorted(members, target)
     seen = color[members]
     for _ in range(_ROUNDS):
-        total = mixed(seen)
-        np.add.at(total, b, mixed(seen[a] + np.uint64(3)))
-        np.add.at(total, a, mixed(seen[b] + np.uint64(7)))
-        seen = mixed(total)
+        total = mix(seen)
+        np.add.at(total, b, mix(seen[a] + np.uint64(3)))
+        np.add.at(total, a, mix(seen[b] + np.uint64(7)))
+        seen = mix(total)
     return seen
 
 
-def mixed(values: Hashes) -> Hashes:
+def mix(values: Hashes) -> Hashes:
     """Numbers scattered over all 64 bits, so that sums of them tell sets apart (splitmix64)."""
     values = (values + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

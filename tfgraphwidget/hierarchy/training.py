@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import depth_first_order
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ZEROS
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Facts, Ints, Mask, downstream, of_types
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts, downstream, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
 from tfgraphwidget.naming import last_part
 
@@ -33,20 +33,20 @@ from tfgraphwidget.naming import last_part
 _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
-def underway(index: GraphIndex, known: Facts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
+def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
     """Which ops gradients make on their way; `seeds`: the gradients, ascending; `after`: all that depends on them."""
-    late = known.fed & ~after
+    late = known.depends_on_input & ~after
     late[: seeds[0]] = False
-    blank = _blank(index, seeds)
-    foreign = late & (np.diff(index.consumers.start) == 0) & ~blank
-    found = late & ~_with(index, late, seeds, foreign)
+    blank = _find_unread_zeros(index, seeds)
+    other_ops = late & (np.diff(index.consumers.start) == 0) & ~blank
+    found = late & ~_connected_with(index, late, seeds, other_ops)
     if found.any():
-        foreign |= _before(index, seeds, after, found)
-        found = late & ~_with(index, late, seeds, foreign)
-    return found | (blank & ~known.fed)
+        other_ops |= _precede_their_gradient(index, seeds, after, found)
+        found = late & ~_connected_with(index, late, seeds, other_ops)
+    return found | (blank & ~known.depends_on_input)
 
 
-def _blank(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
+def _find_unread_zeros(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
     """Zeros that nobody reads, made among the gradients."""
     unread = (np.diff(index.consumers.start) == 0) & (np.diff(index.control_consumers.start) == 0)
     unread[: seeds[0]] = unread[seeds[-1] :] = False
@@ -56,7 +56,7 @@ def _blank(index: GraphIndex, seeds: npt.NDArray[np.intp]) -> Mask:
     return blank
 
 
-def _before(index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask) -> Mask:
+def _precede_their_gradient(index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: Mask) -> Mask:
     """Which late ops meet a gradient that is younger than they are, and that no older one leads to."""
     start, values = index.consumers.start, index.consumers.values
     owner = np.repeat(np.arange(len(index)), np.diff(start))
@@ -69,7 +69,7 @@ def _before(index: GraphIndex, seeds: npt.NDArray[np.intp], after: Mask, late: M
     return before
 
 
-def _with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], foreign: Mask) -> Mask:
+def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], other_ops: Mask) -> Mask:
     """The late ops that are foreign, that lead to such, or that go on from such before another gradient is made."""
     n = len(index)
     start, values = index.consumers.start, index.consumers.values
@@ -80,7 +80,7 @@ def _with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], foreign: M
     on = passed[source] == passed[target]
     rows, columns = np.concatenate([target, source[on]]), np.concatenate([source, target[on]])
     ways = coo_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n, n)).tocsr()
-    return downstream(ways.indptr, ways.indices, np.flatnonzero(foreign))
+    return downstream(ways.indptr, ways.indices, np.flatnonzero(other_ops))
 
 
 def first_to_reach(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
@@ -116,25 +116,25 @@ _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
-def training(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Outline, list[Group]]:
+def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[Group]]:
     """The outline with its parts marked, and the groups of training in it.
 
     There is one group for each container in which training stands beside the forward network, in more than one piece.
     """
-    trains, other = _ops(index, known, outline)
+    trains, other = _split_ops(index, known, outline)
     if not trains.any():
         return outline, []
-    held, foreign = outline.count(trains), outline.count(other)
-    whole = (held > 0) & (foreign == 0)
+    training_ops, other_ops = outline.count(trains), outline.count(other)
+    whole = (training_ops > 0) & (other_ops == 0)
     outline.part[whole] = 1
     outline.op_part[trains] = 1
     for nodes in outline.levels[1:]:
         outline.part[nodes] |= outline.part[outline.parent[nodes]]
     outline.op_part[outline.part[outline.home] > 0] = 1
-    return outline, _groups(index, outline, outline.count(other & known.fed) > 0)
+    return outline, _training_groups(index, outline, outline.count(other & known.depends_on_input) > 0)
 
 
-def _groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
+def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
     pieces: dict[int, tuple[list[int], list[int]]] = {}
     for node in np.flatnonzero(outline.part).tolist():
         around = int(outline.parent[node])
@@ -152,17 +152,17 @@ def _groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
     return groups
 
 
-def _ops(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Mask, Mask]:
+def _split_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
     """(ops of training, ops that are for something else); the rest is neither: initialisers, savers."""
-    seeds = _seeds(index, outline)
+    seeds = _find_gradients(index, outline)
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)
         return nothing, nothing
     trains = downstream(index.consumers.start, index.consumers.values, seeds)
-    trains |= underway(index, known, seeds, trains)
-    waiting = _waiting(index, known, trains)
+    trains |= find_gradient_support(index, known, seeds, trains)
+    waiting = _find_waiting(index, known, trains)
     # What is not fed serves those that it reaches.
-    forward = known.fed & ~trains & ~waiting
+    forward = known.depends_on_input & ~trains & ~waiting
     inputs = index.inputs
     to_forward = downstream(inputs.start, inputs.values, np.flatnonzero(forward))
     # A variable that is read again after it was trained serves the forward pass that goes on from there.
@@ -171,7 +171,7 @@ def _ops(index: GraphIndex, known: Facts, outline: Outline) -> tuple[Mask, Mask]
     return trains | (to_training & ~to_forward), to_forward & ~trains
 
 
-def _seeds(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
+def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
     """Ops inside gradient scopes, and those that apply gradients."""
     if not len(index):
         return np.zeros(0, dtype=np.intp)
@@ -179,32 +179,32 @@ def _seeds(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:
     named = np.array(
         ["gradient" in name and bool(_GRADIENTS.fullmatch(last_part(name))) for name in outline.names], dtype=bool
     )
-    named = _with_inner(outline, named)
-    for scope, of in _gradients(index, outline, named).items():
+    named = _include_nested(outline, named)
+    for scope, of in _find_gradient_scopes(index, outline, named).items():
         ops = outline.ops(scope)
         # What goes into an op is no gradient of it, however it is called.
         if not downstream(index.consumers.start, index.consumers.values, ops.astype(np.intp))[of].any():
             named[scope] = True
-    named = _with_inner(outline, named)
+    named = _include_nested(outline, named)
     names, codes = index.kinds
     applies = np.array([bool(_APPLY.fullmatch(name)) for name in names], dtype=bool)
     return np.flatnonzero(named[outline.home] | applies[codes])
 
 
-def _with_inner(outline: Outline, nodes: Mask) -> Mask:
+def _include_nested(outline: Outline, nodes: Mask) -> Mask:
     """These nodes and all that are in them."""
     for level in outline.levels[1:]:
         nodes[level] |= nodes[outline.parent[level]]
     return nodes
 
 
-def _gradients(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
+def _find_gradient_scopes(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, list[int]]:
     """Scopes that hold scopes called after ops outside, "…/net/MatMul_grad", and the ops; but for those known."""
     found: dict[int, list[int]] = {}
     for node, name in enumerate(outline.names):
         if not name.endswith(_GRAD) or known[node]:
             continue
-        around, prefixes = outline.around(node)[::-1], [""]
+        around, prefixes = outline.ancestors(node)[::-1], [""]
         if found.keys() & around:
             continue
         for scope in around:
@@ -219,7 +219,7 @@ def _gradients(index: GraphIndex, outline: Outline, known: Mask) -> dict[int, li
     return found
 
 
-def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:
+def _find_waiting(index: GraphIndex, known: OpFacts, trains: Mask) -> Mask:
     """What waits for training and steers or stores only, or is read by nobody: train_op, averages of variables.
 
     A metric that waits for the training step has readers or computes something, and stays what it is.
@@ -228,8 +228,8 @@ def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:
     after = np.zeros(len(index), dtype=bool)
     owner = np.repeat(np.arange(len(index)), np.diff(start))
     last = np.diff(index.consumers.start) == 0
-    may = np.isin(known.family, (_CONTROL, _STATE)) | (known.aux > NONE) | ~known.fed
-    may &= last | ~known.fed
+    may = np.isin(known.family, (_CONTROL, _STATE)) | (known.constant_kind > NONE) | ~known.depends_on_input
+    may &= last | ~known.depends_on_input
     frontier = trains
     while frontier.any():
         reached = np.zeros(len(index), dtype=bool)
@@ -237,7 +237,7 @@ def _waiting(index: GraphIndex, known: Facts, trains: Mask) -> Mask:
         reached &= may & ~after & ~trains
         if reached.any():
             more = downstream(index.consumers.start, index.consumers.values, np.flatnonzero(reached))
-            reached |= more & ~known.fed & ~after & ~trains
+            reached |= more & ~known.depends_on_input & ~after & ~trains
         after |= reached
         frontier = reached
     return after

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.op_types import LAYER_KERNELS
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, Facts, Ints, Mask, inside, of_types, savers
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, count_inside, find_savers, of_types
 from tfgraphwidget.naming import last_part
 
 TRAINING = "training"
@@ -40,13 +40,19 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """Nodes: the scopes, numbered as in ScopeTree, then the groups. Ops are numbered as in the graph.
+    """The tree of the drawing. Its nodes are the scopes, numbered as in ScopeTree, then the groups.
 
-    Per node: `names`, `parent`, `members` (children that a group stands for; 0 for scopes), `labels` (what is written
-    instead of the name's last part, or ""), `part` (uint8: 1 in training), `gone` (scopes that are not drawn, see
-    `single`: nothing is in them), `one_with` (the node that a scope is drawn as one with; itself else), `base` (the
-    scope that names inside are relative to; itself but for scopes drawn as one). Per op: `home`, the node directly
-    around it, and `op_part`.
+    Attributes:
+        names: the name of each node, "" for the root.
+        parent: int32 per node, the node around it.
+        members: int32 per node, how many children a group stands for; 0 for scopes.
+        labels: per node, the text that is written instead of the last part of the name, or "".
+        part: uint8 per node, 1 in training, else 0.
+        is_collapsed: bool per node, whether the scope is not drawn; it is empty then (`collapse_single_child`).
+        merged_into: int32 per node, the node that a scope is drawn together with, or the node itself.
+        base: int32 per node, the scope that the names inside are relative to, mostly the node itself.
+        home: int32 per op, the node directly around it.
+        op_part: uint8 per op, 1 in training, else 0.
     """
 
     names: Sequence[str]
@@ -54,8 +60,8 @@ class Outline:
     members: Ints
     labels: Sequence[str]
     part: npt.NDArray[np.uint8]
-    gone: Mask
-    one_with: Ints
+    is_collapsed: Mask
+    merged_into: Ints
     base: Ints
     home: Ints
     op_part: npt.NDArray[np.uint8]
@@ -124,16 +130,16 @@ class Outline:
     def children(self) -> list[list[int]]:
         """For each node the nodes directly inside it, without those that are gone."""
         below: list[list[int]] = [[] for _ in self.names]
-        gone = self.gone.tolist()
+        is_collapsed = self.is_collapsed.tolist()
         for node, around in enumerate(self.parent.tolist()):
-            if node and not gone[node]:
+            if node and not is_collapsed[node]:
                 below[around].append(node)
         return below
 
     def count(self, wanted: Mask) -> Ints:
         """How many wanted ops each node holds, nested ones included."""
         start, stop, order = self.intervals
-        return inside(start, stop, order, wanted)
+        return count_inside(start, stop, order, wanted)
 
     def ops(self, node: int) -> Ints:
         """All ops in a node, nested ones included, in graph order."""
@@ -151,42 +157,42 @@ class Outline:
 
     def relative(self, ops: Ints, names: Sequence[str]) -> list[str]:
         """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much."""
-        found, prefixes = [], self.prefixes
+        result, prefixes = [], self.prefixes
         for op, home in zip(ops.tolist(), self.home[ops].tolist(), strict=True):
             outer, name = prefixes[home], names[op]
             rest = name[len(outer) :] if name.startswith(outer) else ""
-            found.append(rest if "/" in rest else "")
-        return found
+            result.append(rest if "/" in rest else "")
+        return result
 
-    def around(self, node: int) -> list[int]:
+    def ancestors(self, node: int) -> list[int]:
         """The nodes around a node, innermost first, without the root."""
-        found = []
+        result = []
         while (node := int(self.parent[node])) > 0:
-            found.append(node)
-        return found
+            result.append(node)
+        return result
 
-    def grouped(self, groups: Iterable[Group]) -> Outline:
+    def with_groups(self, groups: Iterable[Group]) -> Outline:
         """This outline with groups put in."""
-        made = list(groups)
-        if not made:
+        new_groups = list(groups)
+        if not new_groups:
             return self
-        parent = np.concatenate([self.parent, np.array([g.container for g in made], dtype=np.int32)])
-        home, part = self.home.copy(), np.concatenate([self.part, self.part[[g.container for g in made]]])
+        parent = np.concatenate([self.parent, np.array([g.container for g in new_groups], dtype=np.int32)])
+        home, part = self.home.copy(), np.concatenate([self.part, self.part[[g.container for g in new_groups]]])
         op_part = self.op_part.copy()
-        for node, group in enumerate(made, len(self)):
+        for node, group in enumerate(new_groups, len(self)):
             parent[list(group.nodes)] = node
             home[list(group.ops)] = node
             part[node] |= group.training
         fresh = np.arange(len(self), len(parent), dtype=np.int32)
         return replace(
             self,
-            gone=np.concatenate([self.gone, np.zeros(len(made), dtype=bool)]),
-            one_with=np.concatenate([self.one_with, fresh]),
+            is_collapsed=np.concatenate([self.is_collapsed, np.zeros(len(new_groups), dtype=bool)]),
+            merged_into=np.concatenate([self.merged_into, fresh]),
             base=np.concatenate([self.base, fresh]),
-            names=[*self.names, *(g.name for g in made)],
+            names=[*self.names, *(g.name for g in new_groups)],
             parent=parent,
-            members=np.concatenate([self.members, [len(g.nodes) + len(g.ops) for g in made]]).astype(np.int32),
-            labels=[*self.labels, *(g.label for g in made)],
+            members=np.concatenate([self.members, [len(g.nodes) + len(g.ops) for g in new_groups]]).astype(np.int32),
+            labels=[*self.labels, *(g.label for g in new_groups)],
             part=part,
             home=home,
             op_part=op_part,
@@ -195,23 +201,31 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Per node of an outline, nested ops included: `ops`, `variables`, `fed`, `work` (counts), `saver` (bool: writes
-    or reads checkpoints and computes nothing else), `report` (bool: all in it that is fed are summaries), `door`
-    (bool: holds ops that call functions), `family` (uint8: that of its only op, or of the op of the scope's own name;
-    "linear" for a layer, which has one convolution or matrix product; a fold's is its members'; else "other").
+    """Totals per node of an outline, nested ops included.
+
+    Attributes:
+        ops: int32, how many ops the node has.
+        variables: int32, how many of them hold a variable.
+        input_dependent_ops: int32, how many depend on what is fed.
+        compute_ops: int32, how many compute (`OpFacts.is_compute`).
+        is_saver: bool, whether the node reads or writes checkpoints and computes nothing else.
+        is_summary: bool, whether all its ops that depend on inputs are summaries.
+        calls_function: bool, whether it has ops that call functions.
+        family: uint8, that of its only op or of the op that has the scope's own name; "linear" for a layer with one
+            convolution or matrix product; that of the members for a group of repeats; else "other".
     """
 
     ops: Ints
     variables: Ints
-    fed: Ints
-    work: Ints
-    saver: Mask
-    report: Mask
-    door: Mask
+    input_dependent_ops: Ints
+    compute_ops: Ints
+    is_saver: Mask
+    is_summary: Mask
+    calls_function: Mask
     family: npt.NDArray[np.uint8]
 
 
-def scopes_of(tree: ScopeTree) -> Outline:
+def outline_of_scopes(tree: ScopeTree) -> Outline:
     """The outline without any groups."""
     count = len(tree.names)
     return Outline(
@@ -220,32 +234,33 @@ def scopes_of(tree: ScopeTree) -> Outline:
         members=np.zeros(count, dtype=np.int32),
         labels=[""] * count,
         part=np.zeros(count, dtype=np.uint8),
-        gone=np.zeros(count, dtype=bool),
-        one_with=np.arange(count, dtype=np.int32),
+        is_collapsed=np.zeros(count, dtype=bool),
+        merged_into=np.arange(count, dtype=np.int32),
         base=np.arange(count, dtype=np.int32),
         home=tree.scope_of,
         op_part=np.zeros(len(tree.scope_of), dtype=np.uint8),
     )
 
 
-def summed(index: GraphIndex, known: Facts, outline: Outline) -> Sums:
+def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
     """What the nodes of an outline hold."""
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,
         variables=outline.count(known.handle),
-        fed=outline.count(known.fed),
-        work=outline.count(known.work),
-        saver=savers(start, stop, order, (known.checkpoint, known.handle, known.computing)),
-        report=(outline.count(known.report) == outline.count(known.fed)) & (outline.count(known.report) > 0),
-        door=outline.count(known.door) > 0,
+        input_dependent_ops=outline.count(known.depends_on_input),
+        compute_ops=outline.count(known.is_compute),
+        is_saver=find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)),
+        is_summary=(outline.count(known.is_summary) == outline.count(known.depends_on_input))
+        & (outline.count(known.is_summary) > 0),
+        calls_function=outline.count(known.calls_function) > 0,
         family=_family(index, known, outline),
     )
 
 
-def _family(index: GraphIndex, known: Facts, outline: Outline) -> npt.NDArray[np.uint8]:
+def _family(index: GraphIndex, known: OpFacts, outline: Outline) -> npt.NDArray[np.uint8]:
     start, stop, order = outline.intervals
-    kernels = outline.count(of_types(index, LAYER_KERNELS) & known.fed)
+    kernels = outline.count(of_types(index, LAYER_KERNELS) & known.depends_on_input)
     chief = np.full(len(outline), -1, dtype=np.int32)
     scopes = len(index.scopes.names)
     chief[:scopes] = [index.ids.get(name, -1) for name in outline.names[:scopes]]

@@ -28,15 +28,17 @@ def level_of(aspect: float) -> int:
     return max(_TALLEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
 
 
-def wished(structure: Structure, area: Sequence[float], is_open: Sequence[bool], aspect: float) -> list[int]:
+def choose_child_levels(
+    structure: Structure, area: Sequence[float], is_open: Sequence[bool], aspect: float
+) -> list[int]:
     """The level of each child's shape in a container of the given aspect; `area` in pixels² per child."""
-    rows = _rows(structure)
-    soft = [sum(area[i] for i in row) for row in rows]
-    total = sum(soft)
+    rows = _rows_of_children(structure)
+    row_areas = [sum(area[i] for i in row) for row in rows]
+    total = sum(row_areas)
     height = sqrt(total / aspect)
     best: tuple[float, list[tuple[Rows, float]]] | None = None
     for count in range(1, min(len(rows), _MOST_COLUMNS) + 1):
-        columns = _columns(rows, soft, total / count)
+        columns = _split_into_columns(rows, row_areas, total / count)
         if len(columns) < count:
             continue
         wide = [(column, sum(area[i] for row in column for i in row) / height) for column in columns]
@@ -52,26 +54,26 @@ def wished(structure: Structure, area: Sequence[float], is_open: Sequence[bool],
     return levels
 
 
-def _rows(structure: Structure) -> Rows:
+def _rows_of_children(structure: Structure) -> Rows:
     """All children in rows, in about the order of the flow."""
     rows: Rows = []
-    alone: list[int] = list(structure.quiet)
-    for part in structure.parts:
-        if not part.lines:
-            alone += part.nodes
+    alone: list[int] = list(structure.isolated)
+    for component in structure.components:
+        if not component.edges:
+            alone += component.nodes
             continue
-        inside: Rows = [[] for _ in range(max(part.rank) + 1)]
-        for node, at in zip(part.nodes, part.rank, strict=True):
+        inside: Rows = [[] for _ in range(max(component.rank) + 1)]
+        for node, at in zip(component.nodes, component.rank, strict=True):
             inside[at].append(node)
         rows += inside
     return [*rows, alone] if alone else rows
 
 
-def _columns(rows: Rows, soft: Sequence[float], share: float) -> list[Rows]:
+def _split_into_columns(rows: Rows, row_areas: Sequence[float], share: float) -> list[Rows]:
     """Rows cut into columns of about one share of the area each."""
     columns: list[Rows] = []
     filled = share
-    for row, area in zip(rows, soft, strict=True):
+    for row, area in zip(rows, row_areas, strict=True):
         if not columns or filled + area / 2 > share:
             columns.append([])
             filled = 0.0
@@ -93,6 +95,6 @@ def _badness(column: Rows, area: Sequence[float], is_open: Sequence[bool], width
 def _shape(row: Sequence[int], i: int, area: Sequence[float], width: float) -> float:
     """The width : height of a box in a row that fills a column; rows of slim boxes are broken into several."""
     whole = sum(area[j] for j in row)
-    parts = max(1, round(sqrt(_IDEAL * whole * whole / (width * width * max(area[j] for j in row)))))
-    parts = min(parts, len(row))
-    return width * width * area[i] * parts * parts / (whole * whole)
+    count = max(1, round(sqrt(_IDEAL * whole * whole / (width * width * max(area[j] for j in row)))))
+    count = min(count, len(row))
+    return width * width * area[i] * count * count / (whole * whole)

@@ -11,7 +11,7 @@ exchanged, but for the headers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -21,24 +21,32 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.layout.aspect import aspect_of, level_of, wished
-from tfgraphwidget.layout.container import arranged
-from tfgraphwidget.layout.frame import Frame, absolute
-from tfgraphwidget.layout.free_form.pinning import Pins, moved
-from tfgraphwidget.layout.geometry import Placed
-from tfgraphwidget.layout.incremental.previous_layout import Drawing, Keep, Kept, Like, find, is_given_up, keep, nearest
+from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
+from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
+from tfgraphwidget.layout.container import layout_container
+from tfgraphwidget.layout.frame import Frame, to_absolute
+from tfgraphwidget.layout.free_form.pinning import Pins, apply_pins
+from tfgraphwidget.layout.geometry import ContainerLayout
+from tfgraphwidget.layout.incremental.previous_layout import (
+    CachedLayout,
+    LayoutKey,
+    LayoutRecord,
+    PreviousLayout,
+    find,
+    is_too_distorted,
+    most_similar,
+    remember,
+)
 from tfgraphwidget.layout.layered.column_wrapping import cost
-from tfgraphwidget.layout.layered.components import BORDER, Line, Structure, connected, structured
+from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
 from tfgraphwidget.progress import tell
-from tfgraphwidget.visible.measure import LEAST_WIDTH, OP_HEIGHT, second_line, sizes
+from tfgraphwidget.visible.measure import LEAST_WIDTH, OP_HEIGHT, item_sizes, second_line
 from tfgraphwidget.visible.view_spec import Direction
 from tfgraphwidget.visible.visible_graph import OPEN, Visible
 
 # The insides of all open scopes, each drawn once: what was drawn before is looked up.
 
 Floats = npt.NDArray[np.float64]
-Layout = Callable[[Any], Mapping[Any, Any]]
-Memo = MutableMapping[Any, Any]
 ROOT_ASPECT = 1.75
 _MORE, _FRAME = 1.2, 55.0
 # Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole ones.
@@ -46,61 +54,61 @@ _MOST_KEPT, _AT_LEAST = 150_000, 3
 # Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
 _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
-_ANY = ("structure", "wished", "drawn")
-_MADE = ("drawn", "after")
-OF_WHAT_WAS = ("kept", "shape")  # what drawings look like those before them by
 
 
-class Inside:
+class CompoundLayout:
     """Draws the insides of what is visible, innermost first.
 
     `size` float64 (n, 2) is the width and height of every item and `offset` (n, 2) where its inside begins in it, both
-    in the drawing's x and y (see Frame). The memo holds, by keys whose first element says what they are: "structure"
-    (ranks of a container's inside), "drawn" (drawings by structure, shape and sizes), "kept" (by container's name:
-    the drawings that others of it, with other sizes or lines, are made after), "given" (with the layout that gave
-    it), "shape" (by name).
+    in the drawing's x and y (see Frame).
     """
 
     def __init__(
-        self, visible: Visible, frame: Frame, size: Floats, memo: Memo, layout: Layout | None, pinned: Mapping[str, Any]
+        self,
+        visible: Visible,
+        frame: Frame,
+        size: Floats,
+        cache: LayoutCache,
+        layout: Layout | None,
+        pinned: Mapping[str, Any],
     ) -> None:
-        _forget(memo, max(_MOST_KEPT, _AT_LEAST * len(visible)))
-        self.visible, self.frame, self.memo, self.layout = visible, frame, memo, layout
+        cache.drop_old_layouts(max(_MOST_KEPT, _AT_LEAST * len(visible)))
+        self.visible, self.frame, self.cache, self.layout = visible, frame, cache, layout
         self.size = size[:, ::-1].copy() if frame.right else size
         self.offset = np.zeros_like(size)
         self.ports = np.full((len(visible), 2), np.nan)
         self.scopes = np.flatnonzero(visible.kind == OPEN)
         self.first = visible.child_start.tolist()
         self.pins = Pins(visible, pinned, frame)
-        self.area = _areas(visible, self.size)
+        self.area = _estimate_areas(visible, self.size)
         self._read_lines()
 
     def _read_lines(self) -> None:
         visible = self.visible
-        self.line = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
+        self.edge_start = np.searchsorted(visible.container, np.arange(len(visible) + 1)).tolist()
         first = visible.child_start[visible.container][:, None]
         ends = np.stack([visible.source, visible.target], axis=1)
         flags = (visible.tensors == 0).astype(np.int32) + 2 * visible.back.astype(np.int32)
-        own = ends == visible.container[:, None]
-        self.lines = np.concatenate([np.where(own, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
-        self.aside = visible.aside.astype(np.uint8)
+        fork = ends == visible.container[:, None]
+        self.edges = np.concatenate([np.where(fork, BORDER, ends - first), flags[:, None]], axis=1).astype(np.int32)
+        self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
         """Whether most of several open scopes have no shape yet, and they are few enough to be drawn several times."""
         names = [self.visible.names[item] for item in self.scopes.tolist()]
-        known = sum(("shape", self.frame.right, name) in self.memo for name in names)
+        known = sum(ScopeKey(self.frame.right, name) in self.cache.scope_levels for name in names)
         return len(names) > 1 and len(self.visible) <= _MOST and known <= (1 - _NEW) * len(names)
 
-    def placed(self) -> list[Placed]:
+    def lay_out(self) -> list[ContainerLayout]:
         """The insides of the open scopes, ascending; fills `size` and `offset`."""
         structures = [self._structure(item) for item in self.scopes.tolist()]
-        levels = self._levels(structures)
-        result: list[Placed] = []
+        levels = self._choose_levels(structures)
+        result: list[ContainerLayout] = []
         for item, (key, structure) in zip(self.scopes[::-1].tolist(), structures[::-1], strict=True):
             tell("Laying out the drawing", len(result), len(structures))
-            placed = self._drawn(item, key, structure, int(levels[item]))
+            placed = self._lay_out_container(item, key, structure, int(levels[item]))
             result.append(placed)
-            corner, width, height = self.frame.around(item, placed.width, placed.height)
+            corner, width, height = self.frame.enclose(item, placed.width, placed.height)
             self.size[item], self.offset[item] = (width, height), corner
             middle = placed.width / 2
             self.ports[item] = (
@@ -111,169 +119,157 @@ class Inside:
 
     def _structure(self, item: int) -> tuple[bytes, Structure]:
         a, b = self.first[item], self.first[item + 1]
-        lines = self.lines[self.line[item] : self.line[item + 1]]
-        key = lines.tobytes() + b"|" + self.aside[a:b].tobytes()
-        found = self.memo.get(("structure", key))
+        edges = self.edges[self.edge_start[item] : self.edge_start[item + 1]]
+        key = edges.tobytes() + b"|" + self.auxiliary[a:b].tobytes()
+        found = self.cache.structures.get(key)
         if found is None:
-            told = [Line(s, t, bool(f & 1), bool(f & 2)) for s, t, f in lines.tolist()]
-            found = self.memo[("structure", key)] = structured(self.aside[a:b].tolist(), told)
+            typed = [Edge(s, t, bool(f & 1), bool(f & 2)) for s, t, f in edges.tolist()]
+            found = self.cache.structures[key] = build_structure(self.auxiliary[a:b].tolist(), typed)
         return key, found
 
-    def _levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
+    def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
         """The shape of each open scope's inside, from the outermost inwards; once known by name it stays."""
         visible = self.visible
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
         is_open = visible.kind == OPEN
-        held = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
+        open_children = np.bincount(visible.parent[1:][is_open[1:]], minlength=len(visible)).tolist()
         levels = np.zeros(len(visible), dtype=np.int8)
         levels[0] = level_of(1 / ROOT_ASPECT if self.frame.right else ROOT_ASPECT)
         for item, (key, structure) in zip(self.scopes.tolist(), structures, strict=True):
-            if not held[item]:
+            if not open_children[item]:
                 continue
             a, b = self.first[item], self.first[item + 1]
             inner = is_open[a:b]
-            whole = ("wished", key, rough[a:b].tobytes(), inner.tobytes(), int(levels[item]))
-            found = self.memo.get(whole)
+            levels_key = LevelsKey(key, rough[a:b].tobytes(), inner.tobytes(), int(levels[item]))
+            found = self.cache.child_levels.get(levels_key)
             if found is None:
-                told = wished(structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item])))
-                found = self.memo[whole] = np.array(told, dtype=np.int8)
+                child_levels = choose_child_levels(
+                    structure, area[a:b].tolist(), inner.tolist(), aspect_of(int(levels[item]))
+                )
+                found = self.cache.child_levels[levels_key] = np.array(child_levels, dtype=np.int8)
             levels[a:b] = found
             for child in (a + inner.nonzero()[0]).tolist():
-                levels[child] = self.memo.setdefault(
-                    ("shape", self.frame.right, visible.names[child]), int(levels[child])
-                )
+                scope = ScopeKey(self.frame.right, visible.names[child])
+                levels[child] = self.cache.scope_levels.setdefault(scope, int(levels[child]))
         return levels
 
-    def _drawn(self, item: int, key: bytes, structure: Structure, level: int) -> Placed:
+    def _lay_out_container(self, item: int, key: bytes, structure: Structure, level: int) -> ContainerLayout:
         """The inside of an open scope, whose children's sizes and ports are known."""
         a, b = self.first[item], self.first[item + 1]
         sizes = self.size[a:b]
-        whole = ("drawn", key, level, sizes.tobytes(), self.ports[a:b].tobytes())
+        layout_key = LayoutKey(key, level, sizes.tobytes(), self.ports[a:b].tobytes())
         if self.layout is not None:
-            drawing = self._given(item, structure, level, whole)
+            record = self._external_layout(item, structure, level, layout_key)
         else:
-            drawing = self._after(item, structure, level, whole)
+            record = self._incremental_layout(item, structure, level, layout_key)
         pinned = self.pins.of(item)
         if not pinned:
-            return drawing.placed
-        placed = self.frame.filled(item, drawing.placed)
+            return record.layout
+        placed = self.frame.fill(item, record.layout)
         # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than it.
-        where = ("pinned", drawing.placed, placed.width, placed.height, *pinned.items())
-        found: Placed | None = self.memo.get(where)
+        pinned_key = PinnedKey(record.layout, placed.width, placed.height, tuple(pinned.items()))
+        found = self.cache.pinned.get(pinned_key)
         if found is None:
-            found = self.memo[where] = moved(placed, pinned, sizes, self.lines[self.line[item] : self.line[item + 1]])
+            found = self.cache.pinned[pinned_key] = apply_pins(
+                placed, pinned, sizes, self.edges[self.edge_start[item] : self.edge_start[item + 1]]
+            )
         return found
 
-    def _given(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
+    def _external_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         """What the given layout says, asked once of the same inside: it may be slow, or draw by lot."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
-        key = ("given", self.frame.right, tuple(names), *whole[1:])
-        known: tuple[Any, Drawing] | None = self.memo.get(key)
+        assert self.layout is not None
+        key = ExternalKey(self.frame.right, tuple(names), layout_key)
+        known = self.cache.external.get(key)
         if known is None or known[0] is not self.layout:
-            known = self.memo[key] = self.layout, self._new(item, structure, level)
+            known = self.cache.external[key] = self.layout, self._compute(item, structure, level)
         return known[1]
 
-    def _after(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
+    def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
         """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
-        kept: Kept = self.memo.setdefault(("kept", self.frame.right, self.visible.names[item]), [])
-        known = find(kept, whole)
+        previous = self.cache.previous.setdefault(ScopeKey(self.frame.right, self.visible.names[item]), [])
+        known = find(previous, layout_key)
         if known is not None:
             return known
-        like = nearest(kept, structure, names)
-        found: Drawing | None = None
-        if like is not None:
-            derived = ("after", kept[-1].whole, whole, tuple(like.number))
-            found = self.memo.get(derived)
+        similar = most_similar(previous, structure, names)
+        found: LayoutRecord | None = None
+        if similar is not None:
+            derived = DerivedKey(previous[-1].key, layout_key, tuple(similar.number))
+            found = self.cache.layouts.get(derived)
             if found is None:
-                found = self.memo[derived] = self._new(item, structure, level, like)
-        if found is None or is_given_up(found, aspect_of(level), lambda: self._anew(item, structure, level, whole)):
-            found = self._anew(item, structure, level, whole)
-        elif kept[-1].drawing.asked is structure:
+                found = self.cache.layouts[derived] = self._compute(item, structure, level, similar)
+        if found is None or is_too_distorted(
+            found, aspect_of(level), lambda: self._fresh_layout(item, structure, level, layout_key)
+        ):
+            found = self._fresh_layout(item, structure, level, layout_key)
+        elif previous[-1].drawing.requested is structure:
             return found  # other sizes alone: what comes next is made after the same drawing
-        keep(kept, Keep(whole, names, found))
+        remember(previous, CachedLayout(layout_key, names, found))
         return found
 
-    def _anew(self, item: int, structure: Structure, level: int, whole: tuple[Any, ...]) -> Drawing:
-        found: Drawing | None = self.memo.get(whole)
+    def _fresh_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
+        found = self.cache.layouts.get(layout_key)
         if found is None:
-            found = self.memo[whole] = self._new(item, structure, level)
+            found = self.cache.layouts[layout_key] = self._compute(item, structure, level)
         return found
 
-    def _new(self, item: int, structure: Structure, level: int, like: Like | None = None) -> Drawing:
+    def _compute(
+        self, item: int, structure: Structure, level: int, similar: PreviousLayout | None = None
+    ) -> LayoutRecord:
         a, b = self.first[item], self.first[item + 1]
         sizes = [(w, h) for w, h in self.size[a:b].tolist()]
         ports = [None if isnan(x) else (x, y) for x, y in self.ports[a:b].tolist()]
         main = None
         if self.layout is not None:
-            from tfgraphwidget.layout.free_form.external import given
+            from tfgraphwidget.layout.free_form.external import apply_layout
 
-            main = partial(given, self.layout, self.visible.names[a:b])
-        return arranged(structure, sizes, ports, aspect_of(level), like, main)
+            main = partial(apply_layout, self.layout, self.visible.names[a:b])
+        return layout_container(structure, sizes, ports, aspect_of(level), similar, main)
 
 
-def drawn(
-    visible: Visible, frame: Frame, size: Floats, memo: Memo, layout: Layout | None, pinned: Mapping[str, Any]
-) -> tuple[Inside, list[Placed]]:
+def lay_out_open_scopes(
+    visible: Visible, frame: Frame, size: Floats, cache: LayoutCache, layout: Layout | None, pinned: Mapping[str, Any]
+) -> tuple[CompoundLayout, list[ContainerLayout]]:
     """The insides of all open scopes. What is new for the most part is drawn several times, and the best is kept:
     how much room each inside needs is known only once it is drawn, and its shape, and that of all around, hangs on it.
     """
-    first = Inside(visible, frame, size.copy(), memo, layout, pinned)
+    first = CompoundLayout(visible, frame, size.copy(), cache, layout, pinned)
     if layout is not None or not first.is_new():
-        return first, first.placed()
-    best: tuple[float, Memo, Inside, list[Placed]] | None = None
+        return first, first.lay_out()
+    best: tuple[float, LayoutCache, CompoundLayout, list[ContainerLayout]] | None = None
     area = first.area
     for _ in range(_TRIALS):
-        own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
-        trial = Inside(visible, frame, size.copy(), own, None, pinned)
+        fork = cache.fork()
+        trial = CompoundLayout(visible, frame, size.copy(), fork, None, pinned)
         trial.area = area
-        placed = trial.placed()
+        placed = trial.lay_out()
         width, height = trial.size[0].tolist()
         now = cost(height, width, aspect_of(level_of(1 / ROOT_ASPECT if frame.right else ROOT_ASPECT)))
         if best is None or now < best[0]:
-            best = now, own, trial, placed
-        for key in (key for key in own if key[0] in _ANY):
-            memo[key] = own[key]
+            best = now, fork, trial, placed
+        cache.add_fresh_results(fork)
         area = (trial.size + _ROOM).prod(axis=1)
     assert best is not None
-    memo.update(best[1])
+    cache.adopt(best[1])
     return best[2:]
 
 
-def anew(memo: Memo) -> None:
-    """Let the next drawings be as if nothing had been drawn before; what was worked out for them stays known."""
-    for key in [key for key in memo if key[0] in OF_WHAT_WAS]:
-        del memo[key]
-
-
-def _forget(memo: Memo, most: int) -> None:
-    """Forget the older half of all drawings when they are of more boxes than that, or they would fill the memory."""
-    boxes = {key: len(made.sizes) for key, made in memo.items() if key[0] in _MADE}
-    if sum(boxes.values()) <= most:
-        return
-    gone = 0
-    for key, count in boxes.items():
-        if gone > most // 2:
-            break
-        gone += count
-        del memo[key]
-
-
-def _areas(visible: Visible, size: Floats) -> Floats:
+def _estimate_areas(visible: Visible, size: Floats) -> Floats:
     """A guess at the area that each item will need, in pixels²."""
     area = (size[:, 0] + 16) * (size[:, 1] + 24)
     start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
     is_open = visible.kind == OPEN
     for a, b in zip(start[-2:0:-1].tolist(), start[:1:-1].tolist(), strict=True):
         around = visible.parent[a:b]
-        held = np.bincount(around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible))
+        open_children = np.bincount(around, weights=area[a:b] * (visible.kind[a:b] != 3), minlength=len(visible))
         outer = np.unique(around[is_open[around]])
-        area[outer] = _MORE * held[outer] + _FRAME * np.sqrt(held[outer]) + 1000
+        area[outer] = _MORE * open_children[outer] + _FRAME * np.sqrt(open_children[outer]) + 1000
     return area
 
 
-__all__ = ["HEADER", "Layout", "Memo", "Positions", "layered", "place", "second_line"]
+__all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 
 HEADER = Frame.header
 
@@ -296,18 +292,20 @@ def place(
     direction: Direction = "down",
     pinned: Mapping[str, tuple[float, float]] | None = None,
     layout: Layout | None = None,
-    memo: Memo | None = None,
+    cache: LayoutCache | None = None,
 ) -> Positions:
     """Where items and lines are drawn; `direction` and `pinned` as in Shown.
 
-    `memo` is any dict; give the same one again and only containers whose inside has changed are laid out anew, and
+    With the `cache` of an earlier drawing, only containers whose inside has changed are laid out anew, and
     those near to what they were. `layout` is any networkx layout callable, used for every container instead of the
     layered one.
     """
     with no_collections():
         frame = Frame(visible, right=direction == "right" and layout is None)
-        inside, placed = drawn(visible, frame, sizes(visible), {} if memo is None else memo, layout, pinned or {})
-        return Positions(*absolute(visible, frame, inside.size, inside.offset, placed))
+        inside, placed = lay_out_open_scopes(
+            visible, frame, item_sizes(visible), cache or LayoutCache(), layout, pinned or {}
+        )
+        return Positions(*to_absolute(visible, frame, inside.size, inside.offset, placed))
 
 
 def layered(graph: Any) -> dict[Any, tuple[float, float]]:
@@ -324,7 +322,7 @@ def layered(graph: Any) -> dict[Any, tuple[float, float]]:
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
-    lines = [Line(number[a], number[b]) for a, b in graph.edges() if a != b]
-    drawing = arranged(connected(lines, len(nodes)), sized, [None] * len(nodes), ROOT_ASPECT)
-    corner = drawing.placed.corner.tolist()
+    edges = [Edge(number[a], number[b]) for a, b in graph.edges() if a != b]
+    record = layout_container(build_structure([0] * len(nodes), edges), sized, [None] * len(nodes), ROOT_ASPECT)
+    corner = record.layout.corner.tolist()
     return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}

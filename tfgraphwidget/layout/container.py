@@ -4,177 +4,162 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import log
 
-from tfgraphwidget.layout.geometry import Piece
-from tfgraphwidget.layout.incremental.previous_layout import Drawing, Like, Pack
-from tfgraphwidget.layout.incremental.relayout import rejoined, replanned
-from tfgraphwidget.layout.incremental.stretch import repacked, stretched
-from tfgraphwidget.layout.layered.column_wrapping import cost
-from tfgraphwidget.layout.layered.columns import LONG, Sheet
-from tfgraphwidget.layout.layered.components import BORDER, Part, Structure
-from tfgraphwidget.layout.layered.layered_graph import Cut, Flow, Plan, cut, planned
-from tfgraphwidget.layout.layered.routing import Column, column
-from tfgraphwidget.layout.packing import ASIDE_GAP, GAP, beside, extent
-from tfgraphwidget.progress import counted
+from tfgraphwidget.layout.geometry import MutableLayout
+from tfgraphwidget.layout.incremental.previous_layout import LayoutRecord, Packing, PreviousLayout
+from tfgraphwidget.layout.incremental.relayout import rejoin_components, update_layered_graph
+from tfgraphwidget.layout.incremental.stretch import stretch_columns, stretch_packing
+from tfgraphwidget.layout.layered.columns import ColumnAssembly
+from tfgraphwidget.layout.layered.components import BORDER, Component, Structure
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph, LayoutProblem
+from tfgraphwidget.layout.layered.phases import run_layout
+from tfgraphwidget.layout.layered.routing import Column
+from tfgraphwidget.layout.packing import AUXILIARY_GAP, GAP, extent, pack_beside
 
-# Shapes to try for parts of so many nodes, as factors of the one wished for; near enough is good enough, but not for
-# a few nodes: these are soon drawn, and the same few stand in a network a hundred times.
-_SHAPES, _FEW, _SMALL, _MANY, _NEAR, _PER_COLUMN = (1.0, 0.4, 0.6, 1.7), 3, 12, 100, 0.35, 0.03
 Size = tuple[float, float]
 Port = tuple[float, float] | None
-Main = Callable[[Flow], Piece]
-Before = tuple[Plan, list[Column], Sequence[int] | None]
-PackedBefore = tuple[Pack, Sequence[int]]
+Main = Callable[[LayoutProblem], MutableLayout]
+PreviousGraph = tuple[LayeredGraph, list[Column], Sequence[int] | None]
+PreviousPacking = tuple[Packing, Sequence[int]]
 
 
-def arranged(
+def layout_container(
     structure: Structure,
     sizes: Sequence[Size],
     ports: Sequence[Port],
     aspect: float,
-    like: Like | None = None,
+    previous: PreviousLayout | None = None,
     main: Main | None = None,
-) -> Drawing:
+) -> LayoutRecord:
     """Everything inside a container, of about so wide an aspect; nodes that are quiet stand in rows of their own.
 
-    With `like`, a drawing of about the same, order and columns are as they were there. `main` draws one connected part
-    in another way than in layers.
+    With `previous`, a drawing of about the same, order and columns are as they were there. `main` draws one connected
+    part in another way than in layers.
     """
-    asked, bases = structure, [-1] * len(structure.parts)
-    if like:
-        structure, bases = rejoined(structure, like)
-    made = Drawing(asked, structure, sizes)
+    requested, bases = structure, [-1] * len(structure.components)
+    if previous:
+        structure, bases = rejoin_components(structure, previous)
+    record = LayoutRecord(requested, structure, sizes)
     pieces = []
-    for part, base in zip(structure.parts, bases, strict=True):
-        pieces.append((part, _piece(made, part, ports, aspect, _before(like, part, base), main)))
-    alone = len(pieces) == 1 and not structure.quiet
-    result = pieces[0][1] if alone else _together(made, pieces, bases, aspect, like)
-    _reach_border(result, structure)
-    made.placed = result.placed()
-    return made
+    for component, base in zip(structure.components, bases, strict=True):
+        pieces.append(
+            (
+                component,
+                _layout_component(record, component, ports, aspect, _previous_graph(previous, component, base), main),
+            )
+        )
+    alone = len(pieces) == 1 and not structure.isolated
+    result = pieces[0][1] if alone else _combine(record, pieces, bases, aspect, previous)
+    _extend_to_border(result, structure)
+    record.layout = result.to_arrays()
+    return record
 
 
-def _before(like: Like | None, part: Part, base: int) -> Before | None:
+def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
     """How a part was drawn, and what its nodes were there; no numbers where it is the same."""
-    found = like.drawing.plans[base] if like and base >= 0 else None
-    if not like or not found:
+    found = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
+    if not previous or not found:
         return None
-    old = like.drawing.structure.parts[base]
-    if old is part:
+    old = previous.drawing.structure.components[base]
+    if old is component:
         return (*found, None)
     number = {node: i for i, node in enumerate(old.nodes)}
-    return (*found, [number.get(like.number[node], -1) for node in part.nodes])
+    return (*found, [number.get(previous.number[node], -1) for node in component.nodes])
 
 
-def _piece(
-    made: Drawing, part: Part, ports: Sequence[Port], aspect: float, before: Before | None, main: Main | None
-) -> Piece:
-    if not part.lines and len(part.nodes) == 1:
-        made.plans.append(None)
-        return Piece([0.0], [0.0], *made.sizes[part.nodes[0]], [])
-    flow = Flow(part, [made.sizes[node] for node in part.nodes], [ports[node] for node in part.nodes], aspect)
+def _layout_component(
+    record: LayoutRecord,
+    component: Component,
+    ports: Sequence[Port],
+    aspect: float,
+    before: PreviousGraph | None,
+    main: Main | None,
+) -> MutableLayout:
+    if not component.edges and len(component.nodes) == 1:
+        record.layered_graphs.append(None)
+        return MutableLayout([0.0], [0.0], *record.sizes[component.nodes[0]], [])
+    problem = LayoutProblem(
+        component, [record.sizes[node] for node in component.nodes], [ports[node] for node in component.nodes], aspect
+    )
     if main is not None:
-        made.plans.append(None)
-        return main(flow)
-    plan, columns = (before and _again(flow, *before)) or fresh(flow)
-    made.plans.append((plan, columns))
-    return Sheet(plan, columns).piece()
+        record.layered_graphs.append(None)
+        return main(problem)
+    drawn = (before and _relayout_component(problem, *before)) or run_layout(problem)
+    record.layered_graphs.append((drawn.graph, drawn.columns))
+    return drawn.to_layout()
 
 
-def _again(
-    flow: Flow, before: Plan, columns: list[Column], number: Sequence[int] | None
-) -> tuple[Plan, list[Column]] | None:
+def _relayout_component(
+    problem: LayoutProblem, before: LayeredGraph, columns: list[Column], number: Sequence[int] | None
+) -> ColumnAssembly | None:
     """The plan before with other sizes and, where `number` tells what the nodes were in it, with other lines."""
     if number is None:
-        plan = replace(before, flow=flow)
-        return plan, stretched(before, columns, plan)
-    found = replanned(before, flow, number)
-    return found and (found[0], stretched(before, columns, *found))
+        graph = replace(before, problem=problem)
+        return ColumnAssembly(graph, stretch_columns(before, columns, graph))
+    found = update_layered_graph(before, problem, number)
+    return found and ColumnAssembly(found[0], stretch_columns(before, columns, *found))
 
 
-def fresh(flow: Flow) -> tuple[Plan, list[Column]]:
-    """The layered drawing of a part.
-
-    How wide and tall it will be is only guessed while it is cut into columns. So where it comes out far from what was
-    wished for, it is drawn for other shapes, too, and the best is taken.
-    """
-    best: tuple[float, Plan, list[Column]] | None = None
-    tried: list[Cut] = []
-    for factor in _SHAPES if _FEW <= len(flow.sizes) <= _MANY else _SHAPES[:1]:
-        into = cut(replace(flow, aspect=flow.aspect * factor))
-        if into in tried:
-            continue
-        tried.append(into)
-        plan = planned(flow, into)
-        numbers = range(len(plan.layers))
-        slowly = counted(numbers, "Laying out the lines", every=1) if len(flow.lines) > LONG else numbers
-        columns = [column(plan, number) for number in slowly]
-        sheet = Sheet(plan, columns)
-        now = cost(sheet.height, sheet.width, flow.aspect) * (1 + _PER_COLUMN * len(columns))
-        if best is None or now < best[0]:
-            best = now, plan, columns
-        far = abs(log(max(sheet.width, 1.0) / max(sheet.height, 1.0) / flow.aspect))
-        if factor == 1.0 and len(columns) == 1 and far < _NEAR and len(flow.sizes) > _SMALL:
-            break
-    assert best is not None
-    return best[1:]
-
-
-def _together(
-    made: Drawing, pieces: list[tuple[Part, Piece]], bases: Sequence[int], aspect: float, like: Like | None
-) -> Piece:
+def _combine(
+    record: LayoutRecord,
+    pieces: list[tuple[Component, MutableLayout]],
+    bases: Sequence[int],
+    aspect: float,
+    previous: PreviousLayout | None,
+) -> MutableLayout:
     """All parts in one drawing, and the quiet ones apart."""
-    structure = made.structure
-    result = Piece([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.lines])
+    structure = record.structure
+    result = MutableLayout([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges])
     # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
     rest = []
-    for i, (part, piece) in enumerate(pieces):
+    for i, (component, piece) in enumerate(pieces):
         if piece.enter is None and piece.leave is None:
             rest.append(i)
             continue
-        _put(result, part, piece, 0.0, 0.0)
+        _insert(result, component, piece, 0.0, 0.0)
         result.width, result.height = piece.width, piece.height
     if rest:
         boxes = [(pieces[i][1].width, pieces[i][1].height) for i in rest]
-        before = _packed_before(like, "parts", [bases[i] for i in rest])
-        for i, (x, y) in zip(rest, _pack(made, "parts", result, rest, boxes, GAP, aspect, before), strict=True):
-            _put(result, *pieces[i], x, y)
-    if structure.quiet:
-        boxes = [made.sizes[node] for node in structure.quiet]
-        before = _packed_before(like, "quiet", [like.number[node] for node in structure.quiet] if like else ())
-        places = _pack(made, "quiet", result, structure.quiet, boxes, ASIDE_GAP, aspect, before)
-        for node, (x, y) in zip(structure.quiet, places, strict=True):
+        before = _previous_packing(previous, "parts", [bases[i] for i in rest])
+        for i, (x, y) in zip(rest, _pack_boxes(record, "parts", result, rest, boxes, GAP, aspect, before), strict=True):
+            _insert(result, *pieces[i], x, y)
+    if structure.isolated:
+        boxes = [record.sizes[node] for node in structure.isolated]
+        before = _previous_packing(
+            previous, "quiet", [previous.number[node] for node in structure.isolated] if previous else ()
+        )
+        places = _pack_boxes(record, "quiet", result, structure.isolated, boxes, AUXILIARY_GAP, aspect, before)
+        for node, (x, y) in zip(structure.isolated, places, strict=True):
             result.left[node], result.top[node] = x, y
     return result
 
 
-def _packed_before(like: Like | None, kind: str, members: Sequence[int]) -> PackedBefore | None:
+def _previous_packing(previous: PreviousLayout | None, kind: str, members: Sequence[int]) -> PreviousPacking | None:
     """A pack of the drawing before, and where in it each member is (-1: nowhere); None where most are new."""
-    pack = like.drawing.packs.get(kind) if like else None
-    if not like or not pack:
+    pack = previous.drawing.packs.get(kind) if previous else None
+    if not previous or not pack:
         return None
     at = {member: i for i, member in enumerate(pack.members)}
     found = [at.get(member, -1) for member in members]
     return (pack, found) if 2 * sum(i >= 0 for i in found) >= max(len(members), len(at)) else None
 
 
-def _pack(
-    made: Drawing,
+def _pack_boxes(
+    record: LayoutRecord,
     kind: str,
-    result: Piece,
+    result: MutableLayout,
     members: Sequence[int],
     boxes: list[Size],
     gap: float,
     aspect: float,
-    before: PackedBefore | None,
+    before: PreviousPacking | None,
 ) -> list[Size]:
     """Corners for boxes beside or below what is in `result`, which grows."""
     if before:
-        below, places = before[0].below, repacked(*before, boxes, aspect)
+        below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
-        below, places = beside((result.width, result.height), boxes, aspect, gap, below=result.leave is None)
-    made.packs[kind] = Pack(below, members, boxes, places)
+        below, places = pack_beside((result.width, result.height), boxes, aspect, gap, below=result.leave is None)
+    record.packs[kind] = Packing(below, members, boxes, places)
     width, height = extent(boxes, places)
     gap = gap if result.width else 0.0
     x, y = (0.0, result.height + gap) if below else (result.width + gap, 0.0)
@@ -182,21 +167,21 @@ def _pack(
     return [(x + px, y + py) for px, py in places]
 
 
-def _put(result: Piece, part: Part, piece: Piece, x: float, y: float) -> None:
-    for i, node in enumerate(part.nodes):
+def _insert(result: MutableLayout, component: Component, piece: MutableLayout, x: float, y: float) -> None:
+    for i, node in enumerate(component.nodes):
         result.left[node], result.top[node] = piece.left[i] + x, piece.top[i] + y
-    for i, line in enumerate(part.lines):
-        result.routes[line] = [(px + x, py + y) for px, py in piece.routes[i]]
+    for i, edge in enumerate(component.edges):
+        result.routes[edge] = [(px + x, py + y) for px, py in piece.routes[i]]
     if piece.enter is not None:
         result.enter = piece.enter + x
     if piece.leave is not None:
         result.leave = piece.leave + x
 
 
-def _reach_border(result: Piece, structure: Structure) -> None:
+def _extend_to_border(result: MutableLayout, structure: Structure) -> None:
     """Draw on the lines to the borders, when something stands between: the container may be taller now."""
-    for line, route in zip(structure.lines, result.routes, strict=True):
-        if line.target == BORDER and route and route[-1][1] < result.height:
+    for edge, route in zip(structure.edges, result.routes, strict=True):
+        if edge.target == BORDER and route and route[-1][1] < result.height:
             route[-1] = (route[-1][0], result.height)
-        if line.source == BORDER and route and route[0][1] > 0:
+        if edge.source == BORDER and route and route[0][1] > 0:
             route[0] = (route[0][0], 0.0)

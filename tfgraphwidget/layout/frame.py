@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.layout.geometry import Placed
+from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible.measure import LOOP_SIGN, TEXT, set_badges, width
+from tfgraphwidget.visible.measure import LOOP_SIGN, TEXT, place_badges, text_width
 from tfgraphwidget.visible.visible_graph import OPEN, Visible
 
 Floats = npt.NDArray[np.float64]
@@ -41,10 +41,10 @@ class Frame:
             name = visible.labels[item] or last_part(visible.names[item])
             sign = LOOP_SIGN if visible.loop[item] else ""
             count = f"  ×{visible.members[item]}" if visible.members[item] else ""
-            self.least[item] = min(TEXT * _BOLD * width(f"▾ {sign}{name}{count}"), _MOST_NAME) + _SIDES
+            self.least[item] = min(TEXT * _BOLD * text_width(f"▾ {sign}{name}{count}"), _MOST_NAME) + _SIDES
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
-    def around(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
+    def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
         """The inside's upper left corner in its scope, and the scope's width and height."""
         (left, top), (more, below), least = self._around[item]
         wide, tall = left + width + more, top + height + below
@@ -53,7 +53,7 @@ class Frame:
             return (left, top + spare / 2), wide, tall + spare
         return (left + spare / 2, top), wide + spare, tall
 
-    def filled(self, item: int, placed: Placed) -> Placed:
+    def fill(self, item: int, placed: ContainerLayout) -> ContainerLayout:
         """The same drawing in the middle of all the width that the scope's name asks for."""
         side = 1 if self.right else 0
         wide = placed.height if self.right else placed.width
@@ -69,8 +69,8 @@ class Frame:
         return replace(placed, corner=corner, route=route, width=placed.width + spare, enter=enter, leave=leave)
 
 
-def absolute(
-    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[Placed]
+def to_absolute(
+    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """Boxes, offsets of routes and routes, as in Positions; `placed` are the open scopes' insides, ascending.
 
@@ -91,15 +91,15 @@ def absolute(
     per_scope = [len(one.route) for one in placed]
     route = route + np.repeat((corner + offset)[scopes], per_scope, axis=0)
     first = np.concatenate([[0], np.cumsum(points)])
-    _reach_borders(visible, frame, route, first, corner, size)
+    _extend_to_borders(visible, frame, route, first, corner, size)
     if frame.right:
         corner, size, route = corner[:, ::-1], size[:, ::-1], route[:, ::-1]
     box = np.concatenate([corner, size], axis=1)
-    set_badges(visible, box)
+    place_badges(visible, box)
     return box.astype(np.float32), first.astype(np.uint32), route.astype(np.float32)
 
 
-def _reach_borders(
+def _extend_to_borders(
     visible: Visible, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
 ) -> None:
     """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class ContainerLayout:
     """`corner` float64 (n, 2): left and top per node. `route` (p, 2): the points of all lines, each from its source.
 
     `points` int64 (m,) says how many points each line has. `enter` and `leave` are the x where lines come from the
@@ -30,7 +30,7 @@ class Placed:
 
 
 @dataclass
-class Piece:
+class MutableLayout:
     """The same in lists, while it is being drawn."""
 
     left: list[float]
@@ -41,25 +41,25 @@ class Piece:
     enter: float | None = None
     leave: float | None = None
 
-    def placed(self) -> Placed:
+    def to_arrays(self) -> ContainerLayout:
         """As arrays."""
-        return Placed(
+        return ContainerLayout(
             np.array([self.left, self.top], dtype=np.float64).T.copy(),
             self.width,
             self.height,
-            flat(self.routes),
+            flatten(self.routes),
             np.array([len(route) for route in self.routes], dtype=np.int64),
             self.enter,
             self.leave,
         )
 
 
-def flat(routes: Sequence[Sequence[Point]]) -> Floats:
+def flatten(routes: Sequence[Sequence[Point]]) -> Floats:
     """The points of all routes in one array (p, 2)."""
     return np.array([point for route in routes for point in route], dtype=np.float64).reshape(-1, 2)
 
 
-def without_corners(points: list[Point]) -> list[Point]:
+def remove_collinear(points: list[Point]) -> list[Point]:
     """The same way without the points in the middle of a straight piece."""
     result: list[Point] = []
     for point in points:

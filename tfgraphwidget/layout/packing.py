@@ -8,39 +8,39 @@ from tfgraphwidget.layout.geometry import Point
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.spacing import Skyline
 
-GAP, ASIDE_GAP = 12.0, 16.0
+GAP, AUXILIARY_GAP = 12.0, 16.0
 Size = tuple[float, float]
 _MANY, _TRIED = 250, 8
 
 
-def packed(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
+def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
     """Upper left corners of boxes, and the width and height of it all, which are about as `aspect` to 1.
 
     The tallest come first, equal ones keep their order, so that single ops end as a tidy grid.
     """
     if not boxes:
         return [], 0.0, 0.0
-    _, places = beside((0.0, 0.0), boxes, aspect)
+    _, places = pack_beside((0.0, 0.0), boxes, aspect)
     return (places, *extent(boxes, places))
 
 
-def beside(
-    there: Size, boxes: Sequence[Size], aspect: float, gap: float = GAP, below: bool = True
+def pack_beside(
+    existing: Size, boxes: Sequence[Size], aspect: float, gap: float = GAP, below: bool = True
 ) -> tuple[bool, list[Point]]:
     """Whether to put boxes below what is there (else to its right), and their corners from where they begin.
 
-    `there` is the width and height of what is there, `gap` the distance to it, and `below` whether that is possible.
+    `existing` is the width and height of what is there, `gap` the distance to it, and `below` whether that is possible.
     """
     order = sorted(range(len(boxes)), key=lambda i: -boxes[i][1])
     widest, total = max(w for w, _ in boxes), sum(w + GAP for w, _ in boxes)
-    apart = gap if there[0] else 0.0
+    distance = gap if existing[0] else 0.0
     best: tuple[float, bool, list[Point]] | None = None
-    for limit in _limits(there, boxes, aspect, max(widest, 1.0), total):
-        places = _set(boxes, order, limit)
+    for limit in _candidate_widths(existing, boxes, aspect, max(widest, 1.0), total):
+        places = _place_within(boxes, order, limit)
         width, height = extent(boxes, places)
-        choices = [(False, there[0] + apart + width, max(there[1], height))]
-        if below and there[0]:
-            choices.append((True, max(there[0], width), there[1] + apart + height))
+        choices = [(False, existing[0] + distance + width, max(existing[1], height))]
+        if below and existing[0]:
+            choices.append((True, max(existing[0], width), existing[1] + distance + height))
         for is_below, w, h in choices:
             now = cost(h, w, aspect)
             if best is None or now < best[0] - 1e-6:
@@ -49,19 +49,19 @@ def beside(
     return best[1:]
 
 
-def _limits(there: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
+def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
     """The widths to try: those whose drawing would have the best shape if nothing were left empty."""
     area, tallest = sum((w + GAP) * (h + GAP) for w, h in boxes), max(h for _, h in boxes)
-    found: dict[float, float] = {}
+    costs: dict[float, float] = {}
     number = 1.0
     while number < len(boxes) * 1.3:
         width = max(widest, total / number)
         height = max(tallest, area / width)
-        found[width] = cost(max(there[1], height), there[0] + width, aspect)
-        if there[0]:
-            found[width] = min(found[width], cost(there[1] + height, max(there[0], width), aspect))
+        costs[width] = cost(max(existing[1], height), existing[0] + width, aspect)
+        if existing[0]:
+            costs[width] = min(costs[width], cost(existing[1] + height, max(existing[0], width), aspect))
         number = number + 0.5 if len(boxes) <= 12 else number * (1.15 if len(boxes) <= _MANY else 1.5)
-    return sorted(found, key=lambda width: (found[width], width))[:_TRIED]
+    return sorted(costs, key=lambda width: (costs[width], width))[:_TRIED]
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
@@ -70,7 +70,7 @@ def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
     return right, max(y + h for (_, y), (_, h) in zip(places, boxes, strict=True))
 
 
-def _set(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
+def _place_within(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
     """Corners of boxes within a width: each as high up as it can, then as far left; thousands in plain rows."""
     places: list[Point] = [(0.0, 0.0)] * len(boxes)
     if len(boxes) > _MANY:

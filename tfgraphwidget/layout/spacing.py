@@ -16,7 +16,7 @@ TRACK = 6.0
 ABOVE, BELOW = 7.0, 11.0  # from a row to the first track, from the last track to the next row (arrow heads)
 BORDER, NODE, LINE = range(3)
 _NEAR = 4.0
-_SNAP, _CENTRED = 30.0, 20.0
+_SNAP, _CENTERED = 30.0, 20.0
 
 
 class Skyline:
@@ -49,7 +49,7 @@ class Skyline:
         return max(y + need[kind] for y, kind in zip(self.y, self.kind, strict=True))
 
 
-def dropped(
+def drop_row(
     skyline: Skyline, boxes: Sequence[tuple[float, float, float]], head: float, floor: Sequence[float] | None = None
 ) -> list[float]:
     """The upper sides of the boxes (low x, high x, height) of one row; they stand on `skyline` afterwards.
@@ -74,12 +74,12 @@ def dropped(
         tallest[top] = max(tallest.get(top, 0.0), height)
     for i, (low, high, height) in enumerate(boxes):
         spare = tallest[tops[i]] - height
-        tops[i] += spare / 2 if spare <= _CENTRED else 0.0
+        tops[i] += spare / 2 if spare <= _CENTERED else 0.0
         skyline.put(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
     return tops
 
 
-def laid(skyline: Skyline, low: float, high: float, step: float) -> float:
+def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
     """The y of the horizontal part of a line between two x, `step` below other such parts."""
     y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
     skyline.put(low - _NEAR, high + _NEAR, y, LINE)

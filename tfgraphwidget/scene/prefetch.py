@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.layout.compound import OF_WHAT_WAS
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import CLOSED, visible
@@ -22,18 +21,18 @@ _LARGEST = 2_500  # boxes of a drawing that nobody may want to see: 500 KB
 _ALL = 12_000  # and of all such drawings together
 
 
-def likely(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
+def candidates(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
     """The closed scopes and groups of the drawing whose insides take a while to lay out, the largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
-    boxes = dict(zip(names, _boxes(scene.index, shown, names), strict=True))
+    boxes = dict(zip(names, _count_boxes(scene.index, shown, names), strict=True))
     large = sorted((-boxes[name], name) for name in names if _FEWEST <= boxes[name] <= _MOST)
     drawings = accumulate(len(scene) - inside for inside, _ in large)
     return tuple(name for (_, name), so_far in zip(large, drawings, strict=True) if so_far <= _ALL)
 
 
-def _boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
+def _count_boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
     """How many boxes stand in each scope or group, once it is open."""
     outline = outline_of(index, fold=shown.fold)[0]
     own = np.bincount(outline.home, minlength=len(outline))
@@ -41,16 +40,16 @@ def _boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list[int]:
     return [int(own[node]) + len(outline.children[node]) for node in nodes]
 
 
-def foreseen(index: GraphIndex, shown: Shown, after: Shown, memo: dict[Any, Any]) -> scenes.Scene | None:
+def prefetch(index: GraphIndex, shown: Shown, after: Shown, cache: LayoutCache) -> scenes.Scene | None:
     """The drawing as it will be with more open than now; None where that takes too long, or is too large to be sent."""
-    if sum(_boxes(index, after, after.opened - shown.opened)) > _MOST or len(visible(index, after)) > _LARGEST:
+    if sum(_count_boxes(index, after, after.opened - shown.opened)) > _MOST or len(visible(index, after)) > _LARGEST:
         return None
-    return _drawn(index, after, memo)
+    return _build_ahead(index, after, cache)
 
 
-def _drawn(index: GraphIndex, shown: Shown, memo: dict[Any, Any]) -> scenes.Scene:
-    """A drawing that may come; what it is made of is put into `memo`, and drawings to come stay the same."""
-    own = {key: list(value) if key[0] == "kept" else value for key, value in memo.items()}
-    scene = scenes.build(index, shown, memo=own)
-    memo.update((key, value) for key, value in own.items() if key[0] not in OF_WHAT_WAS and key not in memo)
+def _build_ahead(index: GraphIndex, shown: Shown, cache: LayoutCache) -> scenes.Scene:
+    """A drawing that may come; what it is made of is put into the cache, and drawings to come stay the same."""
+    fork = cache.fork()
+    scene = scenes.build(index, shown, cache=fork)
+    cache.add_results(fork)
     return scene

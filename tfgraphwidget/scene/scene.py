@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints
-from tfgraphwidget.layout.compound import Layout, Memo, place
+from tfgraphwidget.layout.compound import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form.pinning import keys, meant_key, pinned_items
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, KINDS, OPEN, visible
@@ -35,7 +35,7 @@ ITEM_FIELDS = (
     ("box", "f4", 4),  # left, top, width, height
     ("parent", "i4", 0),  # item number, -1 for the root
     ("kind", "u1", 0),  # KINDS
-    ("family", "u1", 0),  # FAMILIES: decides the colour
+    ("family", "u1", 0),  # FAMILIES: decides the color
     ("aside", "u1", 0),  # 1: bookkeeping, drawn apart and quieter
     ("door", "u1", 0),  # 1: an op that calls a function one can enter, 2: a closed scope that holds such ops
     ("count", "u4", 0),  # ops inside; 1 for an op
@@ -70,9 +70,9 @@ PAINT_FIELDS = (
     ("fresh", "u1", 0),  # 1: made by the last edit
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
-    ("tint", "u1", 0),  # while colouring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
+    ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
-    ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while colouring
+    ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
 )
 Arrays = Mapping[str, npt.NDArray[Any]]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
@@ -158,12 +158,12 @@ class Paint:
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
 
 
-def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, memo: Memo | None = None) -> Scene:
-    """The scene of what is to be shown of a graph; `layout` and `memo` as for `layout.place`."""
+def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cache: LayoutCache | None = None) -> Scene:
+    """The scene of what is to be shown of a graph; `layout` and `cache` as for `layout.place`."""
     seen = visible(index, shown)
-    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, memo=memo)
+    positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
-    coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _coded(some).items()}
+    coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}
     same = ["parent", "kind", "family", "source", "target", "bytes"]
     same += ["item_of_op", "home_of_op", "badge_op", "badge_item"]
     bits = ("aside", "door", "part", "loop", "back")
@@ -207,7 +207,7 @@ def paint(
             items = np.unique(scene.parent[items[items > 0]])
     new = np.zeros(len(scene), dtype=bool) if fresh is None else _coverage(scene, fresh) == 2
     none = np.zeros(len(scene), dtype=np.uint8)
-    note = _coded([""] * len(scene))
+    note = _encode_texts([""] * len(scene))
     return Paint(coverage, mark, new.astype(np.uint8), none, none, none, note["start"], note["bytes"])
 
 
@@ -223,20 +223,20 @@ def key_of(scene: Scene, item: int) -> str:
     return f"{name}/" if name in scene.index.ids and scene.kind[item] in (CLOSED, OPEN) else name
 
 
-def differs(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
+def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
     """How the items differ from what was: 0 not, 1 added, 2 changed; bool, one per op of the graph, says which ops."""
     wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
     return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
 
 
-def probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
+def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
     """Which items hold ops that were looked at: 1, or 2 when there are broken ones among them."""
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
-def coloured(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
+def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
     """A paint with the tint and the note of each item; see `scene.coloring.scales`."""
-    note = _coded(notes)
+    note = _encode_texts(notes)
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
 
 
@@ -246,17 +246,17 @@ def _coverage(scene: Scene, chosen: Mask) -> npt.NDArray[np.uint8]:
     An op is counted where it belongs: one that is a badge at its readers counts in the scope of its name.
     """
     n = len(scene)
-    held = np.bincount(scene.home_of_op, weights=chosen, minlength=n)
+    chosen_ops = np.bincount(scene.home_of_op, weights=chosen, minlength=n)
     # Items are breadth first, so a level is a slice; from the deepest on, each adds to the one above.
     bounds = [0, 1]
     while bounds[-1] < n:
         bounds.append(int(np.searchsorted(scene.parent, bounds[-1])))
     for first, stop in zip(bounds[-2:0:-1], bounds[:1:-1], strict=True):
-        held += np.bincount(scene.parent[first:stop], weights=held[first:stop], minlength=n)
+        chosen_ops += np.bincount(scene.parent[first:stop], weights=chosen_ops[first:stop], minlength=n)
     badges = np.bincount(scene.badge_item, weights=chosen[scene.badge_op], minlength=n)
     of_badge = np.bincount(scene.badge_item, minlength=n)
-    held, count = np.where(of_badge > 0, badges, held), np.where(of_badge > 0, of_badge, scene.count)
-    return np.where(held == 0, 0, np.where(held == count, 2, 1)).astype(np.uint8)
+    chosen_ops, count = np.where(of_badge > 0, badges, chosen_ops), np.where(of_badge > 0, of_badge, scene.count)
+    return np.where(chosen_ops == 0, 0, np.where(chosen_ops == count, 2, 1)).astype(np.uint8)
 
 
 def to_bytes(arrays: Arrays) -> tuple[Layouts, bytes]:
@@ -279,7 +279,7 @@ def from_bytes(fields: Iterable[tuple[str, str, tuple[int, ...], int]], buffer: 
     }
 
 
-def _coded(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+def _encode_texts(texts: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """N + 1 offsets ("start") into one run of UTF-8 ("bytes")."""
     encoded = [text.encode() for text in texts]
     start = np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.uint32)

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import CAPTURED, CONSTANT, HANDLE, READ, Facts, Ints, Mask
+from tfgraphwidget.hierarchy.op_facts import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.tree import Outline, Sums
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible.items import Rows
+from tfgraphwidget.visible.items import Items
 
 # What a badge says: a constant's value, a variable's shape, read from NodeDefs without TensorFlow.
 
@@ -44,28 +44,28 @@ _ARGUMENT = re.compile(r"(_readvariableop)?_?resource(_\d+)?$")
 _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
-def texts(index: GraphIndex, known: Facts, ops: Iterable[int]) -> list[str]:
+def badge_texts(index: GraphIndex, known: OpFacts, ops: Iterable[int]) -> list[str]:
     """What the badges of auxiliary ops say: "shape [-1, 8]", "0.5", "weights 7×7×3×64"; kept while the index lives."""
-    kept = _texts.setdefault(index, {})
-    return [kept.get(op) or kept.setdefault(op, _text(index, known, op)) for op in ops]
+    cached = _texts.setdefault(index, {})
+    return [cached.get(op) or cached.setdefault(op, _text(index, known, op)) for op in ops]
 
 
-def _text(index: GraphIndex, known: Facts, op: int) -> str:
-    if known.aux[op] == CONSTANT:
+def _text(index: GraphIndex, known: OpFacts, op: int) -> str:
+    if known.constant_kind[op] == CONSTANT:
         return _constant(index.nodes[op], last_part(index.names[op]))
-    while known.aux[op] == READ:
+    while known.constant_kind[op] == READ:
         op = int(index.inputs.values[index.inputs.start[op]])
-    kind, name = known.aux[op], last_part(index.names[op])
+    kind, name = known.constant_kind[op], last_part(index.names[op])
     if kind == CAPTURED:
         name = _ARGUMENT.sub("", name) or "variable"
-    shape = dims(index.nodes[op], kind) if kind in (HANDLE, CONSTANT) else _read_shape(index, op)
+    shape = static_shape(index.nodes[op], kind) if kind in (HANDLE, CONSTANT) else _read_shape(index, op)
     return f"{_short(name)} {shape}" if shape else _short(name)
 
 
-def times(shape: Sequence[int | None] | None) -> str:
+def format_shape(shape: Sequence[int | None] | None) -> str:
     """A shape as a badge or a line says it, "" for an unknown rank.
 
-    >>> times((None, 3)), times(()), times(None)
+    >>> format_shape((None, 3)), format_shape(()), format_shape(None)
     ('?×3', 'scalar', '')
     """
     if shape is None:
@@ -73,14 +73,18 @@ def times(shape: Sequence[int | None] | None) -> str:
     return "×".join("?" if size is None else str(size) for size in shape) or "scalar"
 
 
-def dims(node: Any, kind: int) -> str:
+def static_shape(node: Any, kind: int) -> str:
     """The static shape that a variable's or a constant's NodeDef tells."""
     key = "value" if kind == CONSTANT else "shape"
     if key not in node.attr:
         return ""
     proto = node.attr[key].tensor.tensor_shape if kind == CONSTANT else node.attr[key].shape
     # Old files write an unknown shape as that of a scalar.
-    return "" if proto.unknown_rank or not proto.dim else times([d.size if d.size >= 0 else None for d in proto.dim])
+    return (
+        ""
+        if proto.unknown_rank or not proto.dim
+        else format_shape([d.size if d.size >= 0 else None for d in proto.dim])
+    )
 
 
 def _read_shape(index: GraphIndex, op: int) -> str:
@@ -90,26 +94,26 @@ def _read_shape(index: GraphIndex, op: int) -> str:
         if index.types[reader] == "ReadVariableOp" and "_output_shapes" in attributes:
             shapes = attributes["_output_shapes"].list.shape
             if len(shapes) and not shapes[0].unknown_rank:
-                return times([d.size if d.size >= 0 else None for d in shapes[0].dim])
+                return format_shape([d.size if d.size >= 0 else None for d in shapes[0].dim])
     return ""
 
 
 def _constant(node: Any, name: str) -> str:
     if "value" not in node.attr:
         return _short(name)
-    said = constant(node.attr["value"].tensor)
-    return said if _DUMB.fullmatch(name) else f"{_short(name)} {said}"
+    text = format_constant(node.attr["value"].tensor)
+    return text if _DUMB.fullmatch(name) else f"{_short(name)} {text}"
 
 
-def constant(tensor: Any) -> str:
+def format_constant(tensor: Any) -> str:
     """The value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
-    said = None if values is None else _nested(values, shape)
-    if said is None or len(said) > _MOST_LETTERS:
+    text = None if values is None else _nested(values, shape)
+    if text is None or len(text) > _MOST_LETTERS:
         return f"{dtype}[{', '.join(map(str, shape))}]"
-    return said
+    return text
 
 
 def _values(tensor: Any, dtype: str, count: int) -> list[Any] | None:
@@ -120,16 +124,16 @@ def _values(tensor: Any, dtype: str, count: int) -> list[Any] | None:
         width = np.dtype(dtype).itemsize
         if len(tensor.tensor_content) != count * width:
             return None
-        found = np.frombuffer(tensor.tensor_content, dtype)
-        return list((found if sys.byteorder == "little" else found.byteswap()).tolist())
+        array = np.frombuffer(tensor.tensor_content, dtype)
+        return list((array if sys.byteorder == "little" else array.byteswap()).tolist())
     if dtype not in _FIELDS:
         return None
-    held: list[Any] = list(getattr(tensor, _FIELDS[dtype])[:count])
+    values: list[Any] = list(getattr(tensor, _FIELDS[dtype])[:count])
     if dtype == "float16":
-        held = np.array(held, dtype=np.uint16).view(np.float16).tolist()
+        values = np.array(values, dtype=np.uint16).view(np.float16).tolist()
     # TensorFlow leaves out what repeats: fewer values than there are places mean the last one again and again.
-    held = held or [b"" if dtype == "string" else 0]
-    return held + held[-1:] * (count - len(held)) if count else []
+    values = values or [b"" if dtype == "string" else 0]
+    return values + values[-1:] * (count - len(values)) if count else []
 
 
 def _nested(values: list[Any], shape: Sequence[int]) -> str:
@@ -148,8 +152,8 @@ def _one(value: Any) -> str:
 
 
 def _printable(value: bytes) -> str:
-    said = value.decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
+    text = value.decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _short(name: str) -> str:
@@ -173,23 +177,23 @@ class Badges:
     pair_op: Ints
     pair_badge: Ints
 
-    def texts(self, index: GraphIndex, known: Facts) -> list[str]:
+    def texts(self, index: GraphIndex, known: OpFacts) -> list[str]:
         """What each badge says."""
-        said = texts(index, known, self.op.tolist())
-        return [f"+{more:,} more" if more else text for text, more in zip(said, self.more.tolist(), strict=True)]
+        text = badge_texts(index, known, self.op.tolist())
+        return [f"+{more:,} more" if more else text for text, more in zip(text, self.more.tolist(), strict=True)]
 
 
-def none() -> Badges:
+def no_badges() -> Badges:
     """No badges at all."""
     empty = np.zeros(0, dtype=np.int32)
     return Badges(empty, empty, empty, empty, empty)
 
 
-def badges(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, rows: Rows) -> Badges:
+def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
     """The badges of what is drawn."""
-    item, op = _pairs(index, known, outline, sums, rows)
+    item, op = _pairs(index, known, outline, sums, items)
     if not len(item):
-        return none()
+        return no_badges()
     fresh = np.r_[True, item[1:] != item[:-1]]
     group = np.cumsum(fresh) - 1
     rank = np.arange(len(item)) - np.flatnonzero(fresh)[group]
@@ -198,50 +202,52 @@ def badges(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, rows: 
     chief = own | (rank == _MOST_AT_OP)
     badge = (np.cumsum(chief) - 1).astype(np.int32)
     more = np.where(own, 0, size - _MOST_AT_OP)[chief].astype(np.int32)
-    pairs = _with_handles(index, known, rows, op, badge)
+    pairs = _with_handles(index, known, items, op, badge)
     order = np.lexsort((pairs[1], pairs[0]))
     return Badges(item[chief], op[chief], more, pairs[0][order], pairs[1][order])
 
 
-def _pairs(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, rows: Rows) -> tuple[Ints, Ints]:
+def _pairs(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> tuple[Ints, Ints]:
     """(item that reads, auxiliary op) of all badges, each once, by item and in the order of the item's inputs."""
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
-    wanted = np.flatnonzero((known.aux[producer] > 0) & (known.aux[reader] == 0))
+    wanted = np.flatnonzero((known.constant_kind[producer] > 0) & (known.constant_kind[reader] == 0))
     op, reader = producer[wanted], reader[wanted]
-    item = rows.item[reader]
+    item = items.item[reader]
     saver = _in_saver(outline, sums)[outline.home]
-    seen = rows.drawn[op] & rows.drawn[reader] & (item != rows.item[op]) & (~saver[reader] | saver[op])
-    is_constant = known.aux[op] == CONSTANT
-    at_op = rows.op[item] >= 0
+    seen = items.is_drawn[op] & items.is_drawn[reader] & (item != items.item[op]) & (~saver[reader] | saver[op])
+    is_constant = known.constant_kind[op] == CONSTANT
+    at_op = items.op[item] >= 0
     # A variable's own ops (its Assign, what saves it) stand beside it; a badge says what a network is made of.
-    seen &= np.where(at_op, is_constant | known.fed[reader], ~is_constant & _layers(outline, sums, rows)[item])
+    seen &= np.where(
+        at_op, is_constant | known.depends_on_input[reader], ~is_constant & _layers(outline, sums, items)[item]
+    )
     item, op = item[seen], op[seen]
     once = np.sort(np.unique(item.astype(np.int64) * len(index) + op, return_index=True)[1])
     item, op = item[once], op[once]
-    few = (rows.op[item] >= 0) | (np.bincount(item, minlength=len(rows))[item] <= _MOST_AT_LAYER)
+    few = (items.op[item] >= 0) | (np.bincount(item, minlength=len(items))[item] <= _MOST_AT_LAYER)
     item, op = item[few], op[few]
     order = np.argsort(item, kind="stable")
     return item[order].astype(np.int32), op[order].astype(np.int32)
 
 
-def _layers(outline: Outline, sums: Sums, rows: Rows) -> Mask:
+def _layers(outline: Outline, sums: Sums, items: Items) -> Mask:
     """Which items are closed scopes that are small and compute: the layers of a network."""
-    node = np.maximum(rows.node, 0)
-    small = (sums.ops[node] <= _LAYER) & (outline.members[node] == 0) & (sums.work[node] > 0)
-    layers: Mask = (rows.node >= 0) & ~rows.open & small
+    node = np.maximum(items.node, 0)
+    small = (sums.ops[node] <= _LAYER) & (outline.members[node] == 0) & (sums.compute_ops[node] > 0)
+    layers: Mask = (items.node >= 0) & ~items.open & small
     return layers
 
 
 def _in_saver(outline: Outline, sums: Sums) -> Mask:
     """Which nodes are savers or inside one."""
-    saver = sums.saver.copy()
+    saver = sums.is_saver.copy()
     for nodes in outline.levels[1:]:
         saver[nodes] |= saver[outline.parent[nodes]]
     return saver
 
 
-def _with_handles(index: GraphIndex, known: Facts, rows: Rows, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
+def _with_handles(index: GraphIndex, known: OpFacts, items: Items, op: Ints, badge: Ints) -> tuple[Ints, Ints]:
     """The pairs of an op and its badge, and those of the variables that only stand behind such ops.
 
     A variable whose reads all have badges goes with them, unless something beside it, as its Assign, uses it.
@@ -249,13 +255,13 @@ def _with_handles(index: GraphIndex, known: Facts, rows: Rows, op: Ints, badge: 
     count = np.bincount(op, minlength=len(index))
     start, producer = index.inputs.start, index.inputs.values
     reader = np.repeat(np.arange(len(index), dtype=np.int32), np.diff(start))
-    of_handle = (known.aux[producer] > 0) & (count[producer] == 0)
+    of_handle = (known.constant_kind[producer] > 0) & (count[producer] == 0)
     producer, reader = producer[of_handle], reader[of_handle]
-    goes = (known.aux[reader] == READ) & (count[reader] > 0)
-    beside = rows.parent[rows.item[producer]] == rows.parent[rows.item[reader]]
+    goes = (known.constant_kind[reader] == READ) & (count[reader] > 0)
+    beside = items.parent[items.item[producer]] == items.parent[items.item[reader]]
     stays = np.zeros(len(index), dtype=bool)
-    stays[producer[~goes & beside & rows.drawn[reader]]] = True
-    stays |= rows.op[rows.item] < 0  # it is in something closed, and nobody sees it
+    stays[producer[~goes & beside & items.is_drawn[reader]]] = True
+    stays |= items.op[items.item] < 0  # it is in something closed, and nobody sees it
     behind = goes & ~stays[producer]
     if not behind.any():
         return op, badge
@@ -264,8 +270,8 @@ def _with_handles(index: GraphIndex, known: Facts, rows: Rows, op: Ints, badge: 
     return np.concatenate([op, producer[behind]]), np.concatenate([badge, first[reader[behind]]])
 
 
-def absorbed(found: Badges, ops: int) -> npt.NDArray[np.bool_]:
+def ops_with_badges(badges: Badges, ops: int) -> npt.NDArray[np.bool_]:
     """Which ops have a badge, bool (ops,)."""
     mask = np.zeros(ops, dtype=bool)
-    mask[found.pair_op] = True
+    mask[badges.pair_op] = True
     return mask

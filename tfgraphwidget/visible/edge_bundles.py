@@ -13,15 +13,15 @@ import numpy.typing as npt
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import HANDLE_DTYPES, MERGE, NEXT
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
-from tfgraphwidget.visible.badges import times
+from tfgraphwidget.visible.badges import format_shape
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Lines between ops and closed scopes, container borders not yet heeded.
+class EdgePairs:
+    """EdgeBundles between ops and closed scopes, container borders not yet heeded.
 
     One row per tensor and reader: `op` and `port` say which tensor, `back` (bool) that it goes a v1 loop's way back.
     """
@@ -32,17 +32,19 @@ class Pairs:
     port: Ints
     back: Mask
 
-    def where(self, group: Ints) -> Pairs:
+    def within_groups(self, group: Ints) -> EdgePairs:
         """The rows whose ends are of the same group; `group` is a number per item."""
-        return self.rows(group[self.source] == group[self.target])
+        return self.select(group[self.source] == group[self.target])
 
-    def rows(self, wanted: Mask | npt.NDArray[np.intp]) -> Pairs:
+    def select(self, wanted: Mask | npt.NDArray[np.intp]) -> EdgePairs:
         """Some of the rows."""
-        return Pairs(self.source[wanted], self.target[wanted], self.op[wanted], self.port[wanted], self.back[wanted])
+        return EdgePairs(
+            self.source[wanted], self.target[wanted], self.op[wanted], self.port[wanted], self.back[wanted]
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class EdgeBundles:
     """Per line, sorted by container: `source`, `target`, `tensors` (0 for control inputs only), `back` (bool: all its
     tensors go a loop's way back). Per line and tensor: the number of the `line`, and the tensor's `op` and `port`.
     """
@@ -56,35 +58,35 @@ class Lines:
     port: Ints
 
 
-def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
+def data_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
     """The data edges between different items; `drawn` says which ops have lines, bool, one per op."""
     return _pairs(index, index.inputs.start, index.inputs.values, index.ports, item_of_op, drawn)
 
 
-def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> Pairs:
+def control_pairs(index: GraphIndex, item_of_op: Ints, drawn: Mask) -> EdgePairs:
     """The control edges between different items."""
     none = np.zeros_like(index.controls.values)
     return _pairs(index, index.controls.start, index.controls.values, none, item_of_op, drawn)
 
 
-def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, drawn: Mask) -> Pairs:
+def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_op: Ints, drawn: Mask) -> EdgePairs:
     reader = np.repeat(np.arange(len(item_of_op), dtype=np.int32), np.diff(start))
     source, target = item_of_op[producer], item_of_op[reader]
     apart = np.flatnonzero((source != target) & drawn[producer] & drawn[reader])
     back = of_types(index, NEXT)[producer[apart]] & of_types(index, MERGE)[reader[apart]]
-    found = Pairs(source[apart], target[apart], producer[apart], port[apart], back)
+    found = EdgePairs(source[apart], target[apart], producer[apart], port[apart], back)
     tensor = found.op.astype(np.int64) * (int(port.max(initial=0)) + 1) + found.port
-    return found.rows(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
+    return found.select(_first_of_each(tensor * len(item_of_op) * 2 + found.target))
 
 
-def segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
+def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
     """The different segments of some pairs, as (source, target), each once."""
     a, b, _ = _cut(parent, depth, source, target)
     once = _first_of_each(a.astype(np.int64) * len(parent) + b)
     return a[once], b[once]
 
 
-def bundled(parent: Ints, depth: Ints, data: Pairs, control: Pairs) -> Lines:
+def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
     """All lines; control lines only where no data line is."""
     n = len(parent)
     a, b, row = _cut(parent, depth, data.source, data.target)
@@ -105,7 +107,7 @@ def bundled(parent: Ints, depth: Ints, data: Pairs, control: Pairs) -> Lines:
     tensors = np.bincount(line, minlength=len(keys)).astype(np.int32)
     back = np.zeros(len(keys), dtype=bool)
     back[: len(lines)] = ~forward
-    return Lines(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
+    return EdgeBundles(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
 
 
 def _cut(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
@@ -134,12 +136,14 @@ def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
     return np.unique(keys, return_index=True)[1]
 
 
-# Lines between the forward pass and training: one from the end of the forward pass, instead of one from everything.
-# Gradients read nearly every tensor of the network they are of. Drawn, these lines hide it. What a person wants to
-# know is where training begins: at the last op that is fed, which is the loss or stands right before it.
+# Edges between the forward pass and training: gradients read nearly every tensor of the network, and drawn, these
+# edges would hide it. Where training begins is what matters: at the last op that depends on inputs, which is the
+# loss or the op before it. So of the edges into training only those of that op are drawn.
 
 
-def apart(pairs: Pairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], fed: Mask) -> Pairs:
+def reduce_training_edges(
+    pairs: EdgePairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], fed: Mask
+) -> EdgePairs:
     """The pairs, those from one part to the other only between siblings, and into training one source each.
 
     `parent`, `depth` and `part` are per item, `fed` (depends on what is fed) per op.
@@ -149,7 +153,7 @@ def apart(pairs: Pairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], 
         return pairs
     rows = np.flatnonzero(across)
     rows = rows[fed[pairs.op[rows]]]
-    crossing = pairs.rows(rows)
+    crossing = pairs.select(rows)
     a, b = crossing.source.copy(), crossing.target.copy()
     rest = np.flatnonzero(parent[a] != parent[b])
     while len(rest):
@@ -162,7 +166,7 @@ def apart(pairs: Pairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], 
     np.maximum.at(last, b[into], crossing.op[into])
     kept = ~into | (last[b] == crossing.op)
     straight = np.flatnonzero(~across)
-    return Pairs(
+    return EdgePairs(
         np.concatenate([pairs.source[straight], a[kept]]).astype(np.int32),
         np.concatenate([pairs.target[straight], b[kept]]).astype(np.int32),
         np.concatenate([pairs.op[straight], crossing.op[kept]]),
@@ -186,7 +190,7 @@ _cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] 
 _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
 
-def sizes(index: GraphIndex, lines: Lines) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
+def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
     """(bytes, labels) of lines; 0 and "" where it is not known, or when there are too many to ask for."""
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
@@ -209,7 +213,7 @@ def _size(index: GraphIndex, op: int, port: int) -> tuple[float, str]:
     dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
     if shape is None or dtype in HANDLE_DTYPES:
         return 0.0, ""
-    label = times(shape) + (f" {dtype}" if dtype not in ("", "float32") else "")
+    label = format_shape(shape) + (f" {dtype}" if dtype not in ("", "float32") else "")
     return float(math.prod(size or 1 for size in shape) * _SIZES.get(dtype, 0)), label
 
 
@@ -218,6 +222,6 @@ def _is_cheap(index: GraphIndex) -> bool:
     found = _cheap.get(index)
     if found is None:
         some = [index.nodes[op] for op in range(0, len(index), max(len(index) // _ASKED, 1))]
-        said = sum("_output_shapes" in node.attr for node in some)
-        found = _cheap[index] = len(index) <= _MOST_INFERRED or 2 * said > len(some)
+        with_shapes = sum("_output_shapes" in node.attr for node in some)
+        found = _cheap[index] = len(index) <= _MOST_INFERRED or 2 * with_shapes > len(some)
     return found

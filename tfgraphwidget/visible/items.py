@@ -16,10 +16,10 @@ from tfgraphwidget.visible.view_spec import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Items:
     """Items breadth first. Per item: node of the outline (-1 for ops), op (-1 for nodes), parent, depth, openness.
 
-    Per op: `item`, what stands for it, or what is around it when it is hidden; `drawn` is False for what is hidden.
+    Per op: `item`, what stands for it, or what is around it when it is hidden; `is_drawn` is False for what is hidden.
     """
 
     node: Ints
@@ -28,12 +28,12 @@ class Rows:
     depth: Ints
     open: Mask
     item: Ints
-    drawn: Mask
+    is_drawn: Mask
 
     def __len__(self) -> int:
         return len(self.op)
 
-    def each(self, of_op: npt.NDArray[Any], of_node: npt.NDArray[Any]) -> Ints:
+    def per_item(self, of_op: npt.NDArray[Any], of_node: npt.NDArray[Any]) -> Ints:
         """A number per item, from a number per op and a number per node."""
         result = of_node[np.maximum(self.node, 0)].astype(np.int32)
         is_op = self.op >= 0
@@ -47,12 +47,12 @@ class Rows:
         result[is_op] = np.array(of_op, dtype=object)[self.op[is_op]]
         return result
 
-    def numbered(self, numbers: Ints) -> Ints:
+    def renumber_parents(self, numbers: Ints) -> Ints:
         """The items' parents, when the items have other numbers; the root's is -1."""
         return np.where(self.parent < 0, -1, numbers[self.parent]).astype(np.int32)
 
 
-def rows(index: GraphIndex, outline: Outline, shown: Shown) -> Rows:
+def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
     """The rows of what is to be shown, without badges."""
     is_open = np.zeros(len(outline), dtype=bool)
     is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
@@ -77,10 +77,10 @@ def rows(index: GraphIndex, outline: Outline, shown: Shown) -> Rows:
         item_of_node[nodes] = np.where(item_of_node[nodes] < 0, item_of_node[around], item_of_node[nodes])
     item = item_of_node[outline.home]
     item[op[op >= 0]] = np.flatnonzero(op >= 0)
-    return Rows(node, op, outer, depth, opened, item, drawn(index, outline, shown.hidden))
+    return Items(node, op, outer, depth, opened, item, find_shown_ops(index, outline, shown.hidden))
 
 
-def drawn(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
+def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
     """Which ops are not hidden, nor inside something hidden, bool (n,)."""
     nodes, ops = _hidden(index, outline, hidden)
     for level in outline.levels[1:]:
@@ -100,8 +100,8 @@ def _hidden(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple
         if name in index.ids:
             ops[index.ids[name]] = True
         elif (node := outline.ids.get(name.removesuffix("/"), 0)) > 0:
-            nodes[outline.one_with[node]] = True
-            if outline.gone[node]:
+            nodes[outline.merged_into[node]] = True
+            if outline.is_collapsed[node]:
                 ops[index.scopes.ops(node)] = True
     for level in outline.levels[:0:-1]:
         groups = level[outline.members[level] > 0]
@@ -115,10 +115,10 @@ def _hidden(index: GraphIndex, outline: Outline, names: frozenset[str]) -> tuple
 def _level_below(
     outline: Outline, above: Ints, item_of_node: Ints, hidden_node: Mask, hidden_op: Mask
 ) -> tuple[Ints, Ints, Ints]:
-    """The children of the nodes `above`, as columns node, op, parent of Rows."""
+    """The children of the nodes `above`, as columns node, op, parent of Items."""
     shown = np.zeros(len(outline), dtype=bool)
     shown[above] = True
-    below = shown[outline.parent] & ~hidden_node & ~outline.gone
+    below = shown[outline.parent] & ~hidden_node & ~outline.is_collapsed
     below[0] = False
     inner = np.flatnonzero(below).astype(np.int32)
     own = np.flatnonzero(shown[outline.home] & ~hidden_op).astype(np.int32)
@@ -129,18 +129,18 @@ def _level_below(
     return node[order], op[order], outer[order]
 
 
-def children_of(rows: Rows, kept: Mask, reader: Ints) -> tuple[Ints, Ints]:
+def number_items(items: Items, is_kept: Mask, reader: Ints) -> tuple[Ints, Ints]:
     """New numbers when only some items stay and others get children: (of the items, -1 when gone; of the children).
 
     `reader` is the item that gets each child, by its old number. Numbers are breadth first again.
     """
-    number = np.full(len(rows), -1, dtype=np.int32)
+    number = np.full(len(items), -1, dtype=np.int32)
     child = np.zeros(len(reader), dtype=np.int32)
-    child_depth, count = rows.depth[reader] + 1, 0
-    for level in range(int(max(rows.depth[-1], child_depth.max(initial=0))) + 1):
-        old = np.flatnonzero((rows.depth == level) & kept)
+    child_depth, count = items.depth[reader] + 1, 0
+    for level in range(int(max(items.depth[-1], child_depth.max(initial=0))) + 1):
+        old = np.flatnonzero((items.depth == level) & is_kept)
         new = np.flatnonzero(child_depth == level)
-        around = np.concatenate([np.where(level > 0, number[rows.parent[old]], 0), number[reader[new]]])
+        around = np.concatenate([np.where(level > 0, number[items.parent[old]], 0), number[reader[new]]])
         order = np.argsort(around, kind="stable")
         numbers = np.empty(len(order), dtype=np.int32)
         numbers[order] = np.arange(count, count + len(order), dtype=np.int32)

@@ -33,11 +33,11 @@ class _Advances(dict[str, int]):
     """Letter -> advance; those that are not in the table are judged by what Unicode says of them, once."""
 
     def __missing__(self, letter: str) -> int:
-        self[letter] = advance = _judged(letter)
+        self[letter] = advance = _estimate_advance(letter)
         return advance
 
 
-def _judged(letter: str) -> int:
+def _estimate_advance(letter: str) -> int:
     kind = unicodedata.category(letter)
     if kind in ("Mn", "Me", "Cf", "Cc", "Cs"):  # marks on the letter before, and what is not seen
         return 0
@@ -54,16 +54,16 @@ _ADVANCES |= {ELLIPSIS: 100, "·": 32}
 _TABLE = np.array([_ADVANCES[chr(code)] for code in range(128)])
 
 
-def width(text: str) -> float:
+def text_width(text: str) -> float:
     """The width of a text at a size of 1.
 
-    >>> width("WWW") > 3 * width("i") + 2
+    >>> text_width("WWW") > 3 * text_width("i") + 2
     True
     """
     return sum(map(_ADVANCES.__getitem__, text)) / 100
 
 
-def widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
+def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     """The width of each text at a size of 1, float64 (n,), all at once; of very long ones that of the beginning."""
     beginnings = [text[:_MOST] for text in texts]
     joined = "".join(beginnings)
@@ -78,27 +78,27 @@ def widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.diff(total[ends], prepend=0) / 100
 
 
-def cut(text: str, room: float) -> str:
+def shorten(text: str, room: float) -> str:
     """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
 
     Numbers at the end tell names apart. Of "layer_0 … layer_2" the ellipsis that is there stays the only one.
 
-    >>> cut("layer_0 … layer_2", 6.5)
+    >>> shorten("layer_0 … layer_2", 6.5)
     'layer_…er_2'
     """
-    if width(text) <= room:
+    if text_width(text) <= room:
         return text
     first, between, last = text.partition(f" {ELLIPSIS} ")
     if not between:
         first = last = text
-    first, last, room = first[:_MOST], last[-_MOST:][::-1], room - width(ELLIPSIS)
-    share = max(room / 2, room - width(first)) if between else room / 3
-    tail = last[: max(1, _fitting(last, share))][::-1]
-    head = first[: max(1, _fitting(first, room - width(tail)))]
+    first, last, room = first[:_MOST], last[-_MOST:][::-1], room - text_width(ELLIPSIS)
+    share = max(room / 2, room - text_width(first)) if between else room / 3
+    tail = last[: max(1, _fitting_letters(last, share))][::-1]
+    head = first[: max(1, _fitting_letters(first, room - text_width(tail)))]
     return f"{head}{ELLIPSIS}{tail}"
 
 
-def _fitting(text: str, room: float) -> int:
+def _fitting_letters(text: str, room: float) -> int:
     """How many letters of a text there is room for."""
     left = 100 * room
     for at, letter in enumerate(text):
@@ -121,14 +121,14 @@ SIDES = 23.0
 LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
-def sizes(visible: Visible) -> Sizes:
+def item_sizes(visible: Visible) -> Sizes:
     """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
     written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
-    letters = widths(written)
-    wide = TEXT * (letters + width(LOOP_SIGN) * visible.loop)
+    letters = text_widths(written)
+    wide = TEXT * (letters + text_width(LOOP_SIGN) * visible.loop)
     closed = np.flatnonzero(visible.kind == CLOSED)
     count, variables = visible.count[closed].tolist(), visible.variables[closed].tolist()
-    wide[closed] = np.maximum(wide[closed], SMALL * widths([*map(second_line, count, variables)]))
+    wide[closed] = np.maximum(wide[closed], SMALL * text_widths([*map(second_line, count, variables)]))
     result = np.empty((len(visible), 2))
     most = np.where(visible.members > 0, _MOST_OF_TWO, MOST_WIDTH)
     result[:, 0] = np.clip(wide + SIDES, LEAST_WIDTH, most)
@@ -145,7 +145,7 @@ def sizes(visible: Visible) -> Sizes:
     return result
 
 
-def set_badges(visible: Visible, box: Sizes) -> None:
+def place_badges(visible: Visible, box: Sizes) -> None:
     """Give badges their places in `box` (left, top, width, height per item): rows at the bottom of their reader."""
     badges = np.flatnonzero(visible.kind == BADGE)
     if not len(badges):

@@ -30,11 +30,20 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import DRAWN_AS_LOOPS, LOOP_CONDITION
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.default_expansion import default_open
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, Facts, Ints, Mask, facts, of_types
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, facts, of_types
 from tfgraphwidget.hierarchy.tree import Outline, Sums
-from tfgraphwidget.visible.badges import Badges, absorbed, badges, none
-from tfgraphwidget.visible.edge_bundles import Lines, Pairs, apart, bundled, control_pairs, data_pairs, segments, sizes
-from tfgraphwidget.visible.items import Rows, children_of, rows
+from tfgraphwidget.visible.badges import Badges, assign_badges, no_badges, ops_with_badges
+from tfgraphwidget.visible.edge_bundles import (
+    EdgeBundles,
+    EdgePairs,
+    bundle_edges,
+    control_pairs,
+    data_pairs,
+    reduce_training_edges,
+    split_segments,
+    tensor_sizes,
+)
+from tfgraphwidget.visible.items import Items, number_items, select_items
 from tfgraphwidget.visible.view_spec import Shown
 
 __all__ = ["BADGE", "CLOSED", "KINDS", "OP", "OPEN", "Visible", "default_open", "visible"]
@@ -109,25 +118,29 @@ def visible(index: GraphIndex, shown: Shown) -> Visible:
     an undo, and come back.
     """
     known, (outline, sums) = facts(index), outline_of(index, fold=shown.fold)
-    boxes = rows(index, outline, shown)
-    found = badges(index, known, outline, sums, boxes) if shown.badges else none()
-    within = absorbed(found, len(index))
-    drawn = boxes.drawn & ~within
-    part = boxes.each(outline.op_part, outline.part).astype(np.uint8)
-    data = apart(data_pairs(index, boxes.item, drawn), boxes.parent, boxes.depth, part, known.fed)
-    aside = _aside(known, sums, boxes, data)
-    outer = _outermost_aside(aside, boxes)
+    boxes = select_items(index, outline, shown)
+    badges = assign_badges(index, known, outline, sums, boxes) if shown.badges else no_badges()
+    has_badge = ops_with_badges(badges, len(index))
+    drawn = boxes.is_drawn & ~has_badge
+    part = boxes.per_item(outline.op_part, outline.part).astype(np.uint8)
+    data = reduce_training_edges(
+        data_pairs(index, boxes.item, drawn), boxes.parent, boxes.depth, part, known.depends_on_input
+    )
+    aside = _find_auxiliary(known, sums, boxes, data)
+    outer = _outermost_auxiliary(aside, boxes)
     aside &= outer == np.arange(len(outer))
-    control = control_pairs(index, boxes.item, drawn).where(outer).where(part.astype(np.int32))
-    lines = bundled(boxes.parent, boxes.depth, data.where(outer), control)
-    kept = boxes.each(within, np.zeros(len(outline))) == 0
-    numbers = children_of(boxes, kept, found.reader)
-    texts = found.texts(index, known)
-    columns = _columns(index, known, outline, sums, boxes, aside)
-    return _numbered(index, columns, _of_badges(index, known, found, texts), boxes, found, lines, numbers)
+    control = control_pairs(index, boxes.item, drawn).within_groups(outer).within_groups(part.astype(np.int32))
+    lines = bundle_edges(boxes.parent, boxes.depth, data.within_groups(outer), control)
+    is_kept = boxes.per_item(has_badge, np.zeros(len(outline))) == 0
+    numbers = number_items(boxes, is_kept, badges.reader)
+    texts = badges.texts(index, known)
+    columns = _item_columns(index, known, outline, sums, boxes, aside)
+    return _assemble(index, columns, _badge_columns(index, known, badges, texts), boxes, badges, lines, numbers)
 
 
-def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxes: Rows, aside: Mask) -> dict[str, Any]:
+def _item_columns(
+    index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, boxes: Items, aside: Mask
+) -> dict[str, Any]:
     """What is known of each box, by the field's name in Visible."""
     ones = np.ones(len(index), dtype=np.int32)
     return {
@@ -135,29 +148,29 @@ def _columns(index: GraphIndex, known: Facts, outline: Outline, sums: Sums, boxe
         "types": boxes.texts(index.types, [""] * len(outline)),
         "labels": _labels(index, outline, boxes),
         "kind": np.where(boxes.op >= 0, OP, np.where(boxes.open, OPEN, CLOSED)).astype(np.uint8),
-        "family": boxes.each(known.family, sums.family).astype(np.uint8) * ~boxes.open,
+        "family": boxes.per_item(known.family, sums.family).astype(np.uint8) * ~boxes.open,
         "aside": aside,
-        "door": (boxes.each(known.door, 2 * sums.door) * ~boxes.open).astype(np.uint8),
-        "count": boxes.each(ones, sums.ops),
-        "variables": boxes.each(known.handle, sums.variables),
+        "door": (boxes.per_item(known.calls_function, 2 * sums.calls_function) * ~boxes.open).astype(np.uint8),
+        "count": boxes.per_item(ones, sums.ops),
+        "variables": boxes.per_item(known.handle, sums.variables),
         "depth": boxes.depth,
-        "members": boxes.each(0 * ones, outline.members * ~outline.blocks),
-        "part": boxes.each(outline.op_part, outline.part).astype(np.uint8),
-        "loop": _loops(index, boxes),
+        "members": boxes.per_item(0 * ones, outline.members * ~outline.blocks),
+        "part": boxes.per_item(outline.op_part, outline.part).astype(np.uint8),
+        "loop": _find_loops(index, boxes),
     }
 
 
-def _labels(index: GraphIndex, outline: Outline, boxes: Rows) -> npt.NDArray[np.object_]:
+def _labels(index: GraphIndex, outline: Outline, boxes: Items) -> npt.NDArray[np.object_]:
     labels = boxes.texts([""] * len(index), outline.labels)
     items = np.flatnonzero(boxes.op >= 0)
-    items = items[outline.gone[index.scopes.scope_of[boxes.op[items]]]]
+    items = items[outline.is_collapsed[index.scopes.scope_of[boxes.op[items]]]]
     labels[items] = outline.relative(boxes.op[items], index.names)
     return labels
 
 
-def _of_badges(index: GraphIndex, known: Facts, found: Badges, texts: Sequence[str]) -> dict[str, Any]:
+def _badge_columns(index: GraphIndex, known: OpFacts, badges: Badges, texts: Sequence[str]) -> dict[str, Any]:
     """The same of each badge; its depth and its part are those of its reader."""
-    ops = found.op.tolist()
+    ops = badges.op.tolist()
     nothing = np.zeros(len(ops), dtype=np.uint8)
     return {
         "names": [index.names[op] for op in ops],
@@ -165,40 +178,40 @@ def _of_badges(index: GraphIndex, known: Facts, found: Badges, texts: Sequence[s
         "labels": texts,
         "kind": np.full(len(ops), BADGE, dtype=np.uint8),
         # The read of a variable is an Identity; what it stands for is the variable.
-        "family": np.where(known.family[found.op] == _CONTROL, _VARIABLE, known.family[found.op]).astype(np.uint8),
+        "family": np.where(known.family[badges.op] == _CONTROL, _VARIABLE, known.family[badges.op]).astype(np.uint8),
         "aside": nothing.astype(bool),
         "door": nothing,
-        "count": np.maximum(found.more, 1),
-        "variables": known.handle[found.op].astype(np.int32),
+        "count": np.maximum(badges.more, 1),
+        "variables": known.handle[badges.op].astype(np.int32),
         "members": nothing.astype(np.int32),
         "loop": nothing.astype(bool),
     }
 
 
-def _numbered(
+def _assemble(
     index: GraphIndex,
     columns: dict[str, Any],
     of_badges: dict[str, Any],
-    boxes: Rows,
-    found: Badges,
-    lines: Lines,
+    boxes: Items,
+    badges: Badges,
+    lines: EdgeBundles,
     numbers: tuple[Ints, Ints],
 ) -> Visible:
     """Boxes and badges together, in the order of their numbers."""
     number, of_badge = numbers
-    of_badges |= {"depth": boxes.depth[found.reader] + 1, "part": columns["part"][found.reader]}
-    columns["parent"], of_badges["parent"] = boxes.numbered(number), number[found.reader]
-    kept = np.flatnonzero(number >= 0)
-    order = np.argsort(np.concatenate([number[kept], of_badge]), kind="stable")
-    joined = _joined(columns, of_badges, np.concatenate([kept, len(boxes) + np.arange(len(of_badge))])[order])
-    home, first = _boxes_of_ops(number, boxes, found, of_badge)
-    largest, labels = sizes(index, lines)
+    of_badges |= {"depth": boxes.depth[badges.reader] + 1, "part": columns["part"][badges.reader]}
+    columns["parent"], of_badges["parent"] = boxes.renumber_parents(number), number[badges.reader]
+    is_kept = np.flatnonzero(number >= 0)
+    order = np.argsort(np.concatenate([number[is_kept], of_badge]), kind="stable")
+    joined = _select_rows(columns, of_badges, np.concatenate([is_kept, len(boxes) + np.arange(len(of_badge))])[order])
+    home, first = _boxes_of_ops(number, boxes, badges, of_badge)
+    largest, labels = tensor_sizes(index, lines)
     return Visible(
         **joined,
         item_of_op=first,
         home_of_op=home,
-        badge_op=found.pair_op,
-        badge_item=of_badge[found.pair_badge],
+        badge_op=badges.pair_op,
+        badge_item=of_badge[badges.pair_badge],
         source=number[lines.source],
         target=number[lines.target],
         tensors=lines.tensors,
@@ -208,15 +221,15 @@ def _numbered(
     )
 
 
-def _boxes_of_ops(number: Ints, boxes: Rows, found: Badges, of_badge: Ints) -> tuple[Ints, Ints]:
+def _boxes_of_ops(number: Ints, boxes: Items, badges: Badges, of_badge: Ints) -> tuple[Ints, Ints]:
     """Per op of the graph the box that counts it, and the first item that stands for it."""
     home = number[np.where(number[boxes.item] < 0, boxes.parent[boxes.item], boxes.item)]
     first = home.copy()
-    first[found.pair_op[::-1]] = of_badge[found.pair_badge[::-1]]
+    first[badges.pair_op[::-1]] = of_badge[badges.pair_badge[::-1]]
     return home, first
 
 
-def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
+def _select_rows(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.intp]) -> dict[str, Any]:
     """Some rows of columns that stand one above the other."""
     joined: dict[str, Any] = {}
     for name, column in columns.items():
@@ -225,39 +238,39 @@ def _joined(columns: dict[str, Any], more: dict[str, Any], rows: npt.NDArray[np.
     return joined
 
 
-def _loops(index: GraphIndex, boxes: Rows) -> Mask:
+def _find_loops(index: GraphIndex, boxes: Items) -> Mask:
     """Which items are while loops: such an op, or the innermost box that holds a LoopCond."""
-    loop: Mask = boxes.each(of_types(index, DRAWN_AS_LOOPS), np.zeros(int(boxes.node.max()) + 1)) > 0
+    loop: Mask = boxes.per_item(of_types(index, DRAWN_AS_LOOPS), np.zeros(int(boxes.node.max()) + 1)) > 0
     item = boxes.item[of_types(index, LOOP_CONDITION)]
     loop[np.where(boxes.op[item] >= 0, boxes.parent[item], item)] = True
     loop[0] = False
     return loop
 
 
-def _aside(known: Facts, sums: Sums, boxes: Rows, data: Pairs) -> Mask:
+def _find_auxiliary(known: OpFacts, sums: Sums, boxes: Items, data: EdgePairs) -> Mask:
     """Which items are pulled aside; see the module's first lines.
 
     A store of several variables is aside even when it feeds one box only, or it would jump into the flow
     and out of it as boxes are opened.
     """
-    source, target = segments(boxes.parent, boxes.depth, data.source, data.target)
+    source, target = split_segments(boxes.parent, boxes.depth, data.source, data.target)
     inside = source != boxes.parent[target]
     places = np.bincount(source[inside], minlength=len(boxes))
     is_op = boxes.op >= 0
-    fed = boxes.each(known.fed, sums.fed) > 0
-    nothing = np.zeros_like(known.fed)
-    variables = boxes.each(nothing, sums.variables)
+    fed = boxes.per_item(known.depends_on_input, sums.input_dependent_ops) > 0
+    nothing = np.zeros_like(known.depends_on_input)
+    variables = boxes.per_item(nothing, sums.variables)
     feeds_none = (places == 0) & ~np.isin(np.arange(len(is_op)), target)
     aside: Mask = ~fed & ((places == 0) | (places >= _MANY_PLACES) | (variables > 1))
     # An input that nothing reads is still an input; only what stores and what orders is bookkeeping.
-    aside |= is_op & (boxes.each(known.family, sums.family) == _CONTROL) & feeds_none
-    aside |= boxes.each(nothing, sums.saver) > 0
-    aside |= boxes.each(known.report, sums.report) > 0
+    aside |= is_op & (boxes.per_item(known.family, sums.family) == _CONTROL) & feeds_none
+    aside |= boxes.per_item(nothing, sums.is_saver) > 0
+    aside |= boxes.per_item(known.is_summary, sums.is_summary) > 0
     aside[0] = False
     return aside
 
 
-def _outermost_aside(aside: Mask, boxes: Rows) -> Ints:
+def _outermost_auxiliary(aside: Mask, boxes: Items) -> Ints:
     """For each item the outermost item aside around it (or itself), else 0."""
     outer = np.where(aside, np.arange(len(aside)), 0).astype(np.int32)
     for level in range(1, int(boxes.depth[-1]) + 1):

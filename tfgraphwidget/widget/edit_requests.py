@@ -135,13 +135,13 @@ class EditRequests:
         fields: dict[str, Any] = {}
         if difference is not None:
             differ = difference.ops(index)
-            fields["differs"] = scenes.differs(scene, differ["added"], differ["changed"])
+            fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
         probed = {op: stats for op, stats in self._editor.probed.items() if op in index.ids}
         if probed:
             broken = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
             fine, bad = (mask_of(index, (index.ids[op] for op in ops)) for ops in (ran, broken))
-            fields["probed"] = scenes.probed(scene, fine, bad)
+            fields["probed"] = scenes.mark_probed(scene, fine, bad)
         return fields
 
     def seen(self, tensor: str) -> p.Seen | None:

@@ -20,6 +20,7 @@ from tfgraphwidget.graph.called_functions import Door, doors
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.default_expansion import default_open
 from tfgraphwidget.hierarchy.op_facts import facts
+from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
 from tfgraphwidget.visible.view_spec import Shown
@@ -111,7 +112,7 @@ class _Search:
         if body is None or not index.functions:
             return
         known = self._rooms.inside(room.path)
-        for op in np.flatnonzero(facts(index).door).tolist():
+        for op in np.flatnonzero(facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             found = doors(index.nodes[op], index.functions)
             for door in found:
@@ -148,12 +149,12 @@ class _Search:
             return -1, str(error)
         return self._numbers[key], ""
 
-    def _of(self, index: GraphIndex, shown: Shown, memo: dict[Any, Any] | None = None) -> Viewed:
+    def _of(self, index: GraphIndex, shown: Shown, memo: LayoutCache | None = None) -> Viewed:
         here = self._here
         if index is here.index:
             return here
         colours = here.coloured(index)
-        memo = {} if memo is None else memo
+        memo = LayoutCache() if memo is None else memo
         return replace(here, index=index, shown=shown, memo=memo, selected=(), inputs=(), outputs=(), colours=colours)
 
     def _put(self, key: Hashable, viewed: Viewed, path: tuple[str, ...], body: Body) -> int:

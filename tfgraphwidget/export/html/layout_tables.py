@@ -23,12 +23,12 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import Ints
 from tfgraphwidget.hierarchy.tree import Outline
 from tfgraphwidget.layout.aspect import level_of
-from tfgraphwidget.layout.compound import ROOT_ASPECT, Inside, Layout, Memo
+from tfgraphwidget.layout.compound import ROOT_ASPECT, CompoundLayout, Layout, LayoutCache
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.layout.free_form.pinning import pinned_items
-from tfgraphwidget.layout.geometry import Placed
-from tfgraphwidget.scene.coloring.scales import Known, tinted
-from tfgraphwidget.visible.measure import set_badges, sizes
+from tfgraphwidget.layout.geometry import ContainerLayout
+from tfgraphwidget.scene.coloring.scales import OpValues, color_items
+from tfgraphwidget.visible.measure import item_sizes, place_badges
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, OP, OPEN, Visible, visible
 
@@ -51,47 +51,47 @@ class Drawn:
     visible: Visible
     frame: Frame
     items: list[int]
-    placed: list[Placed]
+    placed: list[ContainerLayout]
     size: Floats
     badges: Floats
     pinned: frozenset[str] = frozenset()
     saved: bool = False
 
 
-class _Alone(Inside):
+class _Alone(CompoundLayout):
     """Draws containers one by one."""
 
-    def alone(self, item: int, aspect: float) -> Placed:
+    def alone(self, item: int, aspect: float) -> ContainerLayout:
         """The inside of an open scope, its open children left as small as they are here."""
         key, structure = self._structure(item)
-        return self._drawn(item, key, structure, level_of(aspect))
+        return self._lay_out_container(item, key, structure, level_of(aspect))
 
 
 def levels(index: GraphIndex, shown: Shown, layout: Layout | None = None) -> Iterator[Drawn]:
     """The insides of all containers with their children closed, a level of the outline at a time."""
-    outline, memo = outline_of(index, fold=shown.fold)[0], dict[Any, Any]()
+    outline, cache = outline_of(index, fold=shown.fold)[0], LayoutCache()
     opened: frozenset[str] = frozenset()
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
         seen = visible(index, replace(shown, opened=opened, pinned={}))
         frame = Frame(seen, right=shown.direction == "right" and layout is None)
-        size = sizes(seen)
+        size = item_sizes(seen)
         with no_collections():
-            inside = _Alone(seen, frame, size, memo, layout, {})
+            inside = _Alone(seen, frame, size, cache, layout, {})
             root = 1 / ROOT_ASPECT if frame.right else ROOT_ASPECT
             items = np.flatnonzero((seen.kind == OPEN) & (seen.depth == depth)).tolist()
             placed = [inside.alone(item, _ASPECT if item else root) for item in items]
         yield Drawn(seen, frame, items, placed, inside.size, size)
 
 
-def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, memo: Memo | None = None) -> Drawn:
-    """The insides of the containers that are open, as they are seen; `memo` as for `layout.place`."""
+def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: LayoutCache | None = None) -> Drawn:
+    """The insides of the containers that are open, as they are seen; `cache` as for `layout.place`."""
     seen = visible(index, shown)
     frame = Frame(seen, right=shown.direction == "right" and layout is None)
     with no_collections():
-        size = sizes(seen)
-        inside = Inside(seen, frame, size, {} if memo is None else memo, layout, shown.pinned)
-        placed = inside.placed()
+        size = item_sizes(seen)
+        inside = CompoundLayout(seen, frame, size, cache or LayoutCache(), layout, shown.pinned)
+        placed = inside.lay_out()
     return Drawn(
         seen,
         frame,
@@ -145,7 +145,7 @@ class Texts:
 
 
 def pieces(
-    index: GraphIndex, outline: Outline, insides: Iterable[Drawn], texts: Texts, ways: Sequence[Known] = ()
+    index: GraphIndex, outline: Outline, insides: Iterable[Drawn], texts: Texts, ways: Sequence[OpValues] = ()
 ) -> Arrays:
     """The arrays of all insides one after the other; see the module's first lines."""
     rows = [_Rows(index, outline, drawn, texts, ways) for drawn in insides]
@@ -165,7 +165,9 @@ def pieces(
 class _Rows:
     """The arrays of the insides of one Drawn; what becomes offsets are counts as yet."""
 
-    def __init__(self, index: GraphIndex, outline: Outline, drawn: Drawn, texts: Texts, ways: Sequence[Known]) -> None:
+    def __init__(
+        self, index: GraphIndex, outline: Outline, drawn: Drawn, texts: Texts, ways: Sequence[OpValues]
+    ) -> None:
         self.index, self.outline, self.drawn, self.texts = index, outline, drawn, texts
         seen = drawn.visible
         mine = np.zeros(len(seen), dtype=bool)
@@ -221,7 +223,7 @@ class _Rows:
         seen, rows = self.drawn.visible, self.badge
         box = np.zeros((len(seen), 4))
         box[:, 2:] = self.drawn.size[:, ::-1] if self.drawn.frame.right else self.drawn.size
-        set_badges(seen, box)
+        place_badges(seen, box)
         # The badges' own sizes are as on the screen whichever way the drawing runs.
         box[rows, 2:] = self.drawn.badges[rows]
         return {
@@ -251,9 +253,9 @@ class _Rows:
             "route": _rounded(np.concatenate([p.route for p in placed] or [none]), 2),
         }
 
-    def _colour(self, k: int, known: Known) -> None:
+    def _colour(self, k: int, known: OpValues) -> None:
         # All that is looked at is what a Scene and a Visible have in common.
-        tint, notes = tinted(cast("Scene", self.drawn.visible), known)
+        tint, notes = color_items(cast("Scene", self.drawn.visible), known)
         for kind, rows in (("child", self.child), ("badge", self.badge)):
             self.arrays[f"{kind}_tint_{k}"] = tint[rows]
             self.arrays[f"{kind}_note_{k}"] = self.texts.codes(notes[row] for row in rows.tolist())

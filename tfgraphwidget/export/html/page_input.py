@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.scene.coloring.scales import Known, Legend
+from tfgraphwidget.layout.cache import LayoutCache
+from tfgraphwidget.scene.coloring.scales import Legend, OpValues
 from tfgraphwidget.sources import Body
 from tfgraphwidget.visible.view_spec import Shown
 
-Ways = Mapping[str, tuple[Known, Legend]]
+Ways = Mapping[str, tuple[OpValues, Legend]]
 """The ways to colour, each with what it says of ops and its legend."""
 
 
@@ -20,7 +21,7 @@ class Seen(Protocol):
     """A graph that one has stood in, with what is chosen and open in it; `room.Room` is one."""
 
     title: str
-    memo: dict[Any, Any]
+    memo: LayoutCache
 
     @property
     def body(self) -> Body:
@@ -75,7 +76,7 @@ class Viewed:
     index: GraphIndex
     shown: Shown
     path: tuple[str, ...]
-    memo: dict[Any, Any] = field(default_factory=dict)
+    memo: LayoutCache = field(default_factory=LayoutCache)
     layout: Any = None
     selected: tuple[int, ...] = ()
     inputs: tuple[str, ...] = ()

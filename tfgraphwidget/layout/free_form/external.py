@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.layout.free_form.overlap_removal import GAP, spread
-from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, STUB, Slanted
-from tfgraphwidget.layout.geometry import Piece, Point, flat
+from tfgraphwidget.layout.free_form.overlap_removal import GAP, remove_overlaps
+from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, STUB, PolylineRouter
+from tfgraphwidget.layout.geometry import MutableLayout, Point, flatten
 from tfgraphwidget.layout.layered.components import BORDER
-from tfgraphwidget.layout.layered.layered_graph import Flow
-from tfgraphwidget.layout.packing import packed
+from tfgraphwidget.layout.layered.layered_graph import LayoutProblem
+from tfgraphwidget.layout.packing import pack
 from tfgraphwidget.progress import counted
 
 Points = npt.NDArray[np.float64]
@@ -30,46 +30,52 @@ _WAY_OUT = (
 )
 
 
-def given(layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], flow: Flow) -> Piece:
+def apply_layout(
+    layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], problem: LayoutProblem
+) -> MutableLayout:
     """A flow drawn with `layout`, a callable like those of networkx; `siblings` are its container's nodes' names.
 
     The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes carry
     `width` and `height` in pixels and `subset`, the row they would have in the layered drawing. What only the border
     joins is asked for apart: for most layouts nothing holds it together.
     """
-    graph = _graph(siblings, flow)
+    graph = _graph(siblings, problem)
     names = list(graph)
-    sizes = np.array(flow.sizes, dtype=np.float64).reshape(-1, 2)
+    sizes = np.array(problem.sizes, dtype=np.float64).reshape(-1, 2)
     number = {name: node for node, name in enumerate(names)}
     groups = sorted(sorted(number[name] for name in some) for some in nx.weakly_connected_components(graph))
     corner, boxes = np.zeros_like(sizes), []
     for nodes in groups:
-        points = _asked(layout, _of(graph, [names[node] for node in nodes])) if len(nodes) > 1 else np.zeros((1, 2))
-        low = spread(points, sizes[nodes]) - sizes[nodes] / 2
+        points = (
+            _call_layout(layout, _subgraph(graph, [names[node] for node in nodes]))
+            if len(nodes) > 1
+            else np.zeros((1, 2))
+        )
+        low = remove_overlaps(points, sizes[nodes]) - sizes[nodes] / 2
         corner[nodes] = low - low.min(axis=0)
         boxes.append((corner[nodes] + sizes[nodes]).max(axis=0) + GAP / 2)
-    places, _, _ = packed([(float(w), float(h)) for w, h in boxes], flow.aspect)
+    places, _, _ = pack([(float(w), float(h)) for w, h in boxes], problem.aspect)
     for nodes, place in zip(groups, places, strict=True):
         corner[nodes] += place
-    return _with_lines(flow, corner, sizes)
+    return _with_routes(problem, corner, sizes)
 
 
-def _with_lines(flow: Flow, corner: Points, sizes: Points) -> Piece:
+def _with_routes(problem: LayoutProblem, corner: Points, sizes: Points) -> MutableLayout:
     """A part whose boxes have their places; the drawing is as large as boxes and lines are."""
     corner = corner - corner.min(axis=0)
-    routes, enter, leave = _routes(flow, corner, sizes)
-    points = flat(routes)
+    routes, enter, leave = _routes(problem, corner, sizes)
+    points = flatten(routes)
     low = np.minimum(points.min(axis=0, initial=0.0), 0.0)
     high = np.maximum(points.max(axis=0, initial=0.0), (corner + sizes).max(axis=0))
-    for line, way in zip(flow.lines, routes, strict=True):
+    for edge, way in zip(problem.edges, routes, strict=True):
         # The last piece before a border is upright, so it can be drawn on.
-        if line.source == BORDER:
+        if edge.source == BORDER:
             way[0] = (way[0][0], float(low[1]))
-        if line.target == BORDER:
+        if edge.target == BORDER:
             way[-1] = (way[-1][0], float(high[1]))
     left, top = (corner - low).T.tolist()
     (x, y), (width, height) = low.tolist(), (high - low).tolist()
-    return Piece(
+    return MutableLayout(
         left,
         top,
         width,
@@ -80,43 +86,45 @@ def _with_lines(flow: Flow, corner: Points, sizes: Points) -> Piece:
     )
 
 
-def _routes(flow: Flow, corner: Points, sizes: Points) -> tuple[list[list[Point]], float | None, float | None]:
+def _routes(
+    problem: LayoutProblem, corner: Points, sizes: Points
+) -> tuple[list[list[Point]], float | None, float | None]:
     """The ways of the lines, and the x where they come from the border and go to it: in the middle of their ends."""
     middle = (corner[:, 0] + sizes[:, 0] / 2).tolist()
-    heads = [middle[line.target] for line in flow.lines if line.source == BORDER]
-    tails = [middle[line.source] for line in flow.lines if line.target == BORDER]
+    heads = [middle[edge.target] for edge in problem.edges if edge.source == BORDER]
+    tails = [middle[edge.source] for edge in problem.edges if edge.target == BORDER]
     enter, leave = median(heads) if heads else None, median(tails) if tails else None
-    edge = CLEAR + 2 * STUB  # so no line to it ends like one to a port (`Again`)
-    level = -edge, float((corner + sizes)[:, 1].max()) + edge
-    draw = Slanted(corner, sizes, flow.ports, (enter or 0.0, leave or 0.0), level)
-    both = {(line.source, line.target) for line in flow.lines}
-    lines = counted(flow.lines, "Drawing the lines") if len(flow.lines) > _MANY else flow.lines
-    routes = [draw.route(line.source, line.target, twin=(line.target, line.source) in both) for line in lines]
+    margin = CLEAR + 2 * STUB  # so no line to it ends like one to a port (`PolylineRerouter`)
+    level = -margin, float((corner + sizes)[:, 1].max()) + margin
+    draw = PolylineRouter(corner, sizes, problem.ports, (enter or 0.0, leave or 0.0), level)
+    both = {(edge.source, edge.target) for edge in problem.edges}
+    edges = counted(problem.edges, "Drawing the lines") if len(problem.edges) > _MANY else problem.edges
+    routes = [draw.route(edge.source, edge.target, twin=(edge.target, edge.source) in both) for edge in edges]
     return routes, enter, leave
 
 
-def _graph(siblings: Sequence[str], flow: Flow) -> nx.DiGraph:
+def _graph(siblings: Sequence[str], problem: LayoutProblem) -> nx.DiGraph:
     """The nodes of a flow in their order; a slash stands behind the name that a scope shares with an op."""
     graph, names = nx.DiGraph(), []
-    for node, (width, height), row in zip(flow.part.nodes, flow.sizes, flow.part.rank, strict=True):
+    for node, (width, height), row in zip(problem.component.nodes, problem.sizes, problem.component.rank, strict=True):
         name = siblings[node]
         while name in graph:
             name += "/"
         graph.add_node(name, width=width, height=height, subset=row)
         names.append(name)
-    graph.add_edges_from((names[line.source], names[line.target]) for line in flow.lines if BORDER not in line[:2])
+    graph.add_edges_from((names[edge.source], names[edge.target]) for edge in problem.edges if BORDER not in edge[:2])
     return graph
 
 
-def _of(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
+def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
     """Some nodes of a graph and what joins them, in this order: networkx's own would be another in each process."""
     some = nx.DiGraph()
     some.add_nodes_from((name, graph.nodes[name]) for name in names)
-    some.add_edges_from(edge for edge in graph.edges(names))
+    some.add_edges_from(margin for margin in graph.edges(names))
     return some
 
 
-def _asked(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Points:
+def _call_layout(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Points:
     """What the callable answers for each name, float64 (n, 2), y downwards; of more dimensions the first two."""
     names = list(graph)
     function = layout.func if isinstance(layout, partial) else layout
@@ -138,15 +146,16 @@ def _asked(layout: Callable[[Any], Mapping[Any, Any]], graph: nx.DiGraph) -> Poi
 def _point(called: str, answer: Mapping[Any, Any], name: str) -> Point:
     """The place of one node in the answer."""
     try:
-        told = answer[name]
+        position = answer[name]
     except (KeyError, IndexError, TypeError) as error:
         raise GraphEditError(f"The layout {called!r} gave no position for {name!r}. {_WAY_OUT}", [name]) from error
     try:
-        x, y = float(told[0]), -float(told[1])
+        x, y = float(position[0]), -float(position[1])
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         x, y = nan, nan
     if not (isfinite(x) and isfinite(y)):
         raise GraphEditError(
-            f"The layout {called!r} put {name!r} at {told!r}, which is no pair of finite numbers. {_WAY_OUT}", [name]
+            f"The layout {called!r} put {name!r} at {position!r}, which is no pair of finite numbers. {_WAY_OUT}",
+            [name],
         )
     return x, y

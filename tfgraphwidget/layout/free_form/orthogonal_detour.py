@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.layout.geometry import Point, without_corners
+from tfgraphwidget.layout.geometry import Point, remove_collinear
 from tfgraphwidget.layout.layered.components import BORDER
 
 Floats = npt.NDArray[np.float64]
@@ -21,7 +21,7 @@ _State = tuple[int, int, bool]
 Costs = list[list[float]]
 
 
-class Detours:
+class OrthogonalRouter:
     """Boxes in a container, and ways of horizontal and vertical pieces between them."""
 
     def __init__(self, corner: Floats, sizes: Floats, width: float, height: float) -> None:
@@ -35,7 +35,7 @@ class Detours:
         end = before[-1] if target == BORDER else self._middle(target, self.low)
         leave = start if source == BORDER else (start[0], float(self.after[source, 1]))
         come = end if target == BORDER else (end[0], float(self.before[target, 1]))
-        return without_corners([start, *self._way(leave, come), end])
+        return remove_collinear([start, *self._way(leave, come), end])
 
     def _middle(self, node: int, side: Floats) -> Point:
         return float(self.low[node, 0] + self.high[node, 0]) / 2, float(side[node, 1])
@@ -118,4 +118,4 @@ def _shortest(start: Point, end: Point, xs: list[float], ys: list[float], along:
     while at in came:
         at = came[at]
         way.append((xs[at[0]], ys[at[1]]))
-    return without_corners(way[::-1])
+    return remove_collinear(way[::-1])

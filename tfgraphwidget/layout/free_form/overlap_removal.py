@@ -26,25 +26,25 @@ _STEP, _FIRMLY, _LARGE = 1.5, 32.0, 2.0
 _FLAT = 0.2  # the most that it is flattened by in the end
 
 
-def spread(points: Points, sizes: Points) -> Points:
+def remove_overlaps(points: Points, sizes: Points) -> Points:
     """The centres of boxes of these sizes, float64 (n, 2); `points` say where in any unit, y downwards as here."""
     if len(points) < 2:
         return np.zeros_like(points)
-    points = _told_apart(points)
+    points = _separate_equal_points(points)
     near = _neighbours(points)
-    points = _scaled(points, sizes, near)
+    points = _scale(points, sizes, near)
     for _ in range(_ROUNDS):
-        clashing = _clashing(points, sizes)
-        if not len(clashing):
+        overlapping = _overlapping_pairs(points, sizes)
+        if not len(overlapping):
             break
-        points = _relaxed(points, sizes, _once(np.concatenate([clashing, near]), len(points)))
+        points = _relax(points, sizes, _unique_pairs(np.concatenate([overlapping, near]), len(points)))
     else:
-        points = _pushed(points, sizes)
-    tight = [_squeezed(_squeezed(points, sizes, axis), sizes, 1 - axis) for axis in (0, 1)]
+        points = _push_down(points, sizes)
+    tight = [_squeeze(_squeeze(points, sizes, axis), sizes, 1 - axis) for axis in (0, 1)]
     return min(tight, key=lambda some: float(_extent(some, sizes).prod()))
 
 
-def _told_apart(points: Points) -> Points:
+def _separate_equal_points(points: Points) -> Points:
     """The points within a square of one, those at one place a little beside each other."""
     points = points / (float(np.abs(points).max()) or 1.0)
     points = points / (float(np.ptp(points, axis=0).max()) or 1.0)
@@ -57,7 +57,7 @@ def _told_apart(points: Points) -> Points:
     return result
 
 
-def _scaled(points: Points, sizes: Points, near: Pairs) -> Points:
+def _scale(points: Points, sizes: Points, near: Pairs) -> Points:
     """The points so far apart that some neighbours have room, but all of it no longer than all boxes in a row."""
     i, j = near.T
     need = (sizes[i] + sizes[j]) / 2 + GAP
@@ -66,15 +66,15 @@ def _scaled(points: Points, sizes: Points, near: Pairs) -> Points:
     return points * min(float(np.quantile(enough, _ROOM)), row)
 
 
-def _clashing(points: Points, sizes: Points) -> Pairs:
+def _overlapping_pairs(points: Points, sizes: Points) -> Pairs:
     """The pairs of boxes that overlap or are too near, (k, 2), each once."""
-    pairs = _level(points, sizes, 0)
+    pairs = _overlapping_along(points, sizes, 0)
     i, j = pairs.T
     close: Pairs = pairs[np.abs(points[i, 1] - points[j, 1]) < (sizes[i, 1] + sizes[j, 1]) / 2 + GAP - 1e-6]
     return close
 
 
-def _level(points: Points, sizes: Points, axis: int) -> Pairs:
+def _overlapping_along(points: Points, sizes: Points, axis: int) -> Pairs:
     """The pairs of boxes that overlap along one axis or are too near in it, each once."""
     half = sizes[:, axis] / 2 + GAP / 2
     low, high = points[:, axis] - half, points[:, axis] + half
@@ -101,11 +101,11 @@ def _neighbours(points: Points) -> Pairs:
     return np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]), axis=1)
 
 
-def _once(pairs: Pairs, n: int) -> Pairs:
+def _unique_pairs(pairs: Pairs, n: int) -> Pairs:
     return np.stack(np.divmod(np.unique(pairs[:, 0] * n + pairs[:, 1]), n), axis=1)
 
 
-def _wanted(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:
+def _wanted_offsets(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:
     """How far from its first each pair's second point wants to be, (k, 2), and how much that counts, (k,)."""
     i, j = pairs.T
     away = points[j] - points[i]
@@ -123,10 +123,10 @@ def _wanted(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points
     return want, np.where(clash, _FIRMLY, 1.0) / np.maximum((want**2).sum(axis=1), 1.0)
 
 
-def _relaxed(points: Points, sizes: Points, pairs: Pairs) -> Points:
+def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
     """The points at which all pairs are as near to what they want as they can be together."""
     (i, j), n = pairs.T, len(points)
-    want, weight = _wanted(points, sizes, pairs)
+    want, weight = _wanted_offsets(points, sizes, pairs)
     degree = np.bincount(i, weight, n) + np.bincount(j, weight, n)
     degree += 1e-6 * degree.mean()  # where all of it stands is free: a little weight holds it there
     pull = weight[:, None] * want
@@ -141,9 +141,9 @@ def _relaxed(points: Points, sizes: Points, pairs: Pairs) -> Points:
     return result
 
 
-def _squeezed(points: Points, sizes: Points, axis: int) -> Points:
+def _squeeze(points: Points, sizes: Points, axis: int) -> Points:
     """The points nearer together along one axis, as far as nothing clashes: a row aslant takes much room."""
-    i, j = _level(points, sizes, 1 - axis).T
+    i, j = _overlapping_along(points, sizes, 1 - axis).T
     need = (sizes[i, axis] + sizes[j, axis]) / 2 + GAP
     factor = np.ones(2)
     factor[axis] = min((need / np.abs(points[i, axis] - points[j, axis])).max(initial=_FLAT), 1.0)
@@ -155,19 +155,19 @@ def _extent(points: Points, sizes: Points) -> Points:
     return np.asarray((points + sizes / 2).max(axis=0) - (points - sizes / 2).min(axis=0))
 
 
-def _pushed(points: Points, sizes: Points) -> Points:
+def _push_down(points: Points, sizes: Points) -> Points:
     """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
     order = np.lexsort((points[:, 0], points[:, 1]))
-    settled = points.copy()
+    placed = points.copy()
     done: list[int] = []
     for node in order.tolist():
         moved = True
         while moved and done:
             other = np.array(done)
             need = (sizes[other] + sizes[node]) / 2 + GAP
-            near = (np.abs(settled[other] - settled[node]) < need - 1e-6).all(axis=1)
+            near = (np.abs(placed[other] - placed[node]) < need - 1e-6).all(axis=1)
             moved = bool(near.any())
             if moved:
-                settled[node, 1] = float((settled[other, 1] + need[:, 1])[near].max())
+                placed[node, 1] = float((placed[other, 1] + need[:, 1])[near].max())
         done.append(node)
-    return settled
+    return placed

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.frame import Frame
-from tfgraphwidget.layout.free_form.orthogonal_detour import Detours, pieces_through
-from tfgraphwidget.layout.free_form.polyline_routing import Again, is_slanted
-from tfgraphwidget.layout.geometry import Placed, Point
+from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter, pieces_through
+from tfgraphwidget.layout.free_form.polyline_routing import PolylineRerouter, is_slanted
+from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
 
@@ -32,17 +32,17 @@ class Pins:
     """The pinned items of each container, by their numbers there; centres in the drawing's x and y."""
 
     def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
-        self._of: dict[int, Pinned] = {}
+        self._pinned_in: dict[int, Pinned] = {}
         for item, at in pinned_items(visible, pinned).items():
             around = int(visible.parent[item])
             x, y = at[::-1] if frame.right else at
             left, top = frame.before[around].tolist()
             number = item - int(visible.child_start[around])
-            self._of.setdefault(around, {})[number] = (x - left, y - top)
+            self._pinned_in.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
         """Number of the child -> where its centre shall be, from the upper left corner of the inside."""
-        return self._of.get(item, {})
+        return self._pinned_in.get(item, {})
 
 
 def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
@@ -61,13 +61,13 @@ def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
     return {known[key]: at for key, at in found.items() if key and visible.kind[known[key]] != BADGE}
 
 
-def without(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
+def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
     """What is pinned but for what a name means; nothing for "", which means all."""
     gone = meant_key(name, pinned)
     return {key: place for key, place in pinned.items() if name and key != gone}
 
 
-def seen(
+def pins_in_sight(
     pinned: Mapping[str, Point], index: GraphIndex, opened: frozenset[str], hidden: frozenset[str]
 ) -> dict[str, Point]:
     """What is pinned, less the ops out of sight that have a scope's name: `pinned_items` would take it for the scope.
@@ -85,8 +85,8 @@ def meant_key(name: str, known: Collection[str]) -> str:
     return next((key for key in (name, f"{bare}/", bare) if key in known), "")
 
 
-def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.int32]) -> Placed:
-    """The drawing with some nodes at their pinned places; `sizes` (n, 2), `lines` (m, 2 or more): the ends.
+def apply_pins(placed: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
+    """The drawing with some nodes at their pinned places; `sizes` (n, 2), `edges` (m, 2 or more): the ends.
 
     Only what a pinned node would overlap moves, and the lines of what has moved or that it now stands on; of the
     pinned ones nobody moves, unless beyond the upper left border or where two are pinned to one place: then the later
@@ -97,22 +97,30 @@ def moved(placed: Placed, pinned: Pinned, sizes: Floats, lines: npt.NDArray[np.i
     corner = placed.corner.copy()
     for number, (x, y) in pinned.items():
         corner[number] = np.maximum(np.array([x, y]) - sizes[number] / 2, 0.0)
-    _give_way(corner, sizes, list(pinned))
+    _resolve_overlaps(corner, sizes, list(pinned))
     width, height = np.maximum((corner + sizes).max(axis=0), [placed.width, placed.height]).tolist()
     stirred = np.abs(corner - placed.corner).max(axis=1) > _STILL
-    ends, route, stop = lines[:, :2], placed.route.copy(), np.cumsum(placed.points)
+    ends, route, stop = edges[:, :2], placed.route.copy(), np.cumsum(placed.points)
     route[stop[ends[:, 1] == BORDER] - 1, 1] = height
     anew = np.asarray(np.append(stirred, False)[ends].any(axis=1))
     hit = pieces_through(route, corner[stirred] - _NEAR / 2, (corner + sizes)[stirred] + _NEAR / 2)
     hit[stop[:-1] - 1] = False  # from the end of a line to the beginning of the next there is no piece
     anew[np.searchsorted(stop, hit.nonzero()[0], side="right")] = True
-    by = Again(placed, ends, corner, sizes, height) if is_slanted(placed) else Detours(corner, sizes, width, height)
-    route, points = _detoured(route, placed.points, ends, anew, by)
+    by = (
+        PolylineRerouter(placed, ends, corner, sizes, height)
+        if is_slanted(placed)
+        else OrthogonalRouter(corner, sizes, width, height)
+    )
+    route, points = _reroute(route, placed.points, ends, anew, by)
     return replace(placed, corner=corner, width=width, height=height, route=route, points=points)
 
 
-def _detoured(
-    route: Floats, points: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], anew: Mask, by: Detours | Again
+def _reroute(
+    route: Floats,
+    points: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int32],
+    anew: Mask,
+    by: OrthogonalRouter | PolylineRerouter,
 ) -> tuple[Floats, npt.NDArray[np.int64]]:
     """The routes and their numbers of points, some drawn anew."""
     start = np.concatenate([[0], np.cumsum(points)])
@@ -124,25 +132,25 @@ def _detoured(
     return np.concatenate([np.zeros((0, 2)), *routes]), lengths
 
 
-def _give_way(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
+def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
     """Move what stands on a pinned node, nearest first, each to the nearest place where nothing stands."""
     for number, node in enumerate(pinned):
-        _set_free(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
+        _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     centre = corner + sizes / 2
     far = np.min([np.abs(centre[node] - centre).sum(axis=1) for node in pinned], axis=0)
-    standing = ~np.any([_clash(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
+    standing = ~np.any([_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
     standing[pinned] = True
     for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):
-        _set_free(node, corner, sizes, standing.nonzero()[0])
+        _move_to_free_place(node, corner, sizes, standing.nonzero()[0])
         standing[node] = True
 
 
-def _set_free(node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]) -> None:
-    if _clash(corner[node], sizes[node], corner[others], sizes[others]).any():
+def _move_to_free_place(node: int, corner: Floats, sizes: Floats, others: npt.NDArray[np.intp]) -> None:
+    if _overlaps(corner[node], sizes[node], corner[others], sizes[others]).any():
         corner[node] = _free_place(corner[node], sizes[node], corner[others], sizes[others])
 
 
-def _clash(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
+def _overlaps(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
     apart = (at + size + _NEAR <= corner + 1e-6) | (corner + sizes + _NEAR <= at + 1e-6)
     return np.asarray(~apart.any(axis=1))
 

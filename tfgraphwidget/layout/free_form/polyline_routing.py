@@ -10,8 +10,8 @@ from math import hypot
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.layout.free_form.orthogonal_detour import Detours
-from tfgraphwidget.layout.geometry import Placed, Point
+from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
+from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
 
 # Straight lines between boxes, bent around those in between: for drawings that know no rows.  A line that meets a
@@ -22,11 +22,11 @@ _TOUCH = 1 / 3  # nearer to a box than this share of what should be clear, a lin
 _STEPS, _DEPTH = 1_000, 30
 
 
-class NoWayError(Exception):
+class NoPathError(Exception):
     """Too many boxes are in between."""
 
 
-class Around:
+class ObstacleAvoidance:
     """Boxes, and ways between points that keep off them: they turn `clear` pixels from a corner."""
 
     def __init__(self, corner: Floats, sizes: Floats, clear: float) -> None:
@@ -44,11 +44,11 @@ class Around:
         """A way from point to point that may lead through some boxes."""
         self._steps = _STEPS
         points = self._bent(start, end, through, _DEPTH)
-        kept = [start]
+        points_kept = [start]
         for point, after in pairwise(points):
-            if self._met(kept[-1], after, through) >= 0:
-                kept.append(point)
-        return [*kept, end]
+            if self._met(points_kept[-1], after, through) >= 0:
+                points_kept.append(point)
+        return [*points_kept, end]
 
     def _met(self, start: Point, end: Point, through: tuple[int, ...]) -> int:
         """The box in the way that is nearest to the middle of a straight piece, or -1."""
@@ -75,7 +75,7 @@ class Around:
             return [end]
         self._steps -= 1
         if not depth or self._steps < 0:
-            raise NoWayError
+            raise NoPathError
         points: list[Point] = []
         for a, b in pairwise([start, *self._beside(start, end, met), end]):
             points += self._bent(a, b, through, depth - 1)
@@ -119,7 +119,7 @@ _TWIN, _LOOP = 5.0, 5.0
 _ASLANT = 1.0  # pieces of a drawing in rows are askew by half a pixel at most
 
 
-class Slanted:
+class PolylineRouter:
     """Draws lines between boxes.
 
     A line to or from an open scope goes to the top and comes from the bottom of it, where those inside go on: `ports`
@@ -138,7 +138,7 @@ class Slanted:
     ) -> None:
         self._corner, self._sizes, self._ports, self._clear = corner, sizes, ports, clear
         self._border = (border[0], level[0]), (border[1], level[1])
-        self._around = Around(corner, sizes, clear)
+        self._around = ObstacleAvoidance(corner, sizes, clear)
 
     def route(self, source: int, target: int, *, twin: bool = False) -> list[Point]:
         """The way of one line; a `twin` runs beside the one that goes the other way."""
@@ -149,9 +149,11 @@ class Slanted:
         start, end = _beside(first[-1], last[0], _TWIN if twin and len(free) == 2 else 0.0)
         try:
             way = [*first[:-1], *self._around.way(start, end, free), *last[1:]]
-        except NoWayError:
+        except NoPathError:
             width, height = np.maximum((self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]).tolist()
-            return Detours(self._corner, self._sizes, width, height).route(source, target, [first[0], last[-1]])
+            return OrthogonalRouter(self._corner, self._sizes, width, height).route(
+                source, target, [first[0], last[-1]]
+            )
         if len(first) == 1:
             way = self._outside(way, source)
         if len(last) == 1:
@@ -204,10 +206,12 @@ class Slanted:
         return [(x, y + _LOOP), (far, y + _LOOP), (far, y - _LOOP), (x, y - _LOOP)]
 
 
-class Again:
-    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of `Detours`."""
+class PolylineRerouter:
+    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of `OrthogonalRouter`."""
 
-    def __init__(self, placed: Placed, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float):
+    def __init__(
+        self, placed: ContainerLayout, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float
+    ):
         ports: list[Port] = [None] * len(corner)
         stop = np.cumsum(placed.points).tolist()
         for (source, target), (a, b) in zip(lines[:, :2].tolist(), pairwise([0, *stop]), strict=True):
@@ -218,14 +222,14 @@ class Again:
                 ports[target] = float(way[-1, 0] - placed.corner[target, 0]), into[1]
         self._both = {(source, target) for source, target in lines[:, :2].tolist()}
         border = (placed.enter or 0.0, placed.leave or 0.0)
-        self._slanted = Slanted(corner, sizes, ports, border, (0.0, height), _CLOSE)
+        self._slanted = PolylineRouter(corner, sizes, ports, border, (0.0, height), _CLOSE)
 
     def route(self, source: int, target: int, before: list[Point]) -> list[Point]:  # noqa: ARG002
         """A way from one box to another, or from or to the border."""
         return self._slanted.route(source, target, twin=(target, source) in self._both)
 
 
-def is_slanted(placed: Placed) -> bool:
+def is_slanted(placed: ContainerLayout) -> bool:
     """Whether any line runs in another direction than up, down, left and right."""
     along = np.abs(np.diff(placed.route, axis=0)).min(axis=1)
     along[np.cumsum(placed.points)[:-1] - 1] = 0.0  # from a line's end to the next one's beginning

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
-from tfgraphwidget.layout.geometry import Placed, Point
+from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Structure
-from tfgraphwidget.layout.layered.layered_graph import Plan
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
 from tfgraphwidget.layout.layered.routing import Column
 
 Size = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Pack:
+class Packing:
     """What was packed beside or `below` the rest: sizes, corners, and what each is (a part's or a node's number)."""
 
     below: bool
@@ -27,26 +27,27 @@ class Pack:
 
 
 @dataclass
-class Drawing:
+class LayoutRecord:
     """A container's inside, and how it came about.
 
-    `structure` is how it was drawn: what was `asked`, but with what was one part before as one part still. `plans` are
+    `structure` is how it was drawn: what was `requested`, but with what was one part before as one part still.
+    `layered_graphs` are
     by its parts, None for a part without lines. `packs` are of "parts" and of "quiet" nodes.
     """
 
-    asked: Structure
+    requested: Structure
     structure: Structure
     sizes: Sequence[Size]
-    plans: list[tuple[Plan, list[Column]] | None] = field(default_factory=list)
-    packs: dict[str, Pack] = field(default_factory=dict)
-    placed: Placed = field(init=False)
+    layered_graphs: list[tuple[LayeredGraph, list[Column]] | None] = field(default_factory=list)
+    packs: dict[str, Packing] = field(default_factory=dict)
+    layout: ContainerLayout = field(init=False)
 
 
 @dataclass(frozen=True)
-class Like:
+class PreviousLayout:
     """A drawing to be taken up again; `number` is what each node's number was in it, -1 for one that was not there."""
 
-    drawing: Drawing
+    drawing: LayoutRecord
     number: Sequence[int]
 
     def nodes_changed(self) -> int:
@@ -56,11 +57,11 @@ class Like:
 
     def lines_changed(self, structure: Structure) -> int:
         """How many lines of a structure have come, and how many have gone since."""
-        if self.drawing.asked is structure:
+        if self.drawing.requested is structure:
             return 0
-        old = Counter(line[:2] for line in self.drawing.structure.lines)
+        old = Counter(edge[:2] for edge in self.drawing.structure.edges)
         number = [*self.number, BORDER]
-        now = Counter((number[line.source], number[line.target]) for line in structure.lines)
+        now = Counter((number[edge.source], number[edge.target]) for edge in structure.edges)
         return (old - now).total() + (now - old).total()
 
 
@@ -72,13 +73,22 @@ _MOST = 6
 _HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
 
 
+class LayoutKey(NamedTuple):
+    """What the drawing of a container depends on: its structure, shape, and the sizes and ports of its nodes."""
+
+    structure: bytes
+    level: int
+    sizes: bytes
+    ports: bytes
+
+
 @dataclass(frozen=True)
-class Keep:
+class CachedLayout:
     """A drawing, all that it was made of, and the names of its nodes."""
 
-    whole: tuple[Any, ...]
+    key: LayoutKey
     names: Sequence[str]
-    drawing: Drawing
+    drawing: LayoutRecord
 
     def numbers(self, names: Sequence[str]) -> Sequence[int]:
         """The number here of each of these nodes, -1 for one that is not here."""
@@ -88,45 +98,45 @@ class Keep:
         return [number.get(name, -1) for name in names]
 
 
-Kept = list[Keep]  # that was used last comes last
+PreviousLayouts = list[CachedLayout]  # that was used last comes last
 
 
-def find(kept: Kept, whole: tuple[Any, ...]) -> Drawing | None:
+def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
     """The drawing that was made of just this; it is the last then."""
-    for number, one in enumerate(kept):
-        if one.whole == whole:
-            kept.append(kept.pop(number))
+    for number, one in enumerate(previous):
+        if one.key == key:
+            previous.append(previous.pop(number))
             return one.drawing
     return None
 
 
-def nearest(kept: Kept, structure: Structure, names: Sequence[str]) -> Like | None:
+def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequence[str]) -> PreviousLayout | None:
     """The drawing to make one of this structure after, None where most has come or gone since; it is the last then."""
-    best: tuple[int, int, Like] | None = None
-    for number, one in enumerate(kept):
-        like = Like(one.drawing, one.numbers(names))
-        nodes, lines = like.nodes_changed(), like.lines_changed(structure)
-        most = max(len(structure.lines), len(one.drawing.asked.lines))
-        if nodes > len(names) // 2 or lines > max(1, most // 2):
+    best: tuple[int, int, PreviousLayout] | None = None
+    for number, one in enumerate(previous):
+        candidate = PreviousLayout(one.drawing, one.numbers(names))
+        nodes, edges = candidate.nodes_changed(), candidate.lines_changed(structure)
+        most = max(len(structure.edges), len(one.drawing.requested.edges))
+        if nodes > len(names) // 2 or edges > max(1, most // 2):
             continue
-        if best is None or nodes + lines <= best[0]:
-            best = nodes + lines, number, like
+        if best is None or nodes + edges <= best[0]:
+            best = nodes + edges, number, candidate
     if best is None:
         return None
-    kept.append(kept.pop(best[1]))
+    previous.append(previous.pop(best[1]))
     return best[2]
 
 
-def keep(kept: Kept, one: Keep) -> None:
+def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
     """Keep a drawing as the last, and no more than a few."""
-    del kept[: max(0, len(kept) - _MOST + 1)]
-    kept.append(one)
+    del previous[: max(0, len(previous) - _MOST + 1)]
+    previous.append(one)
 
 
-def is_given_up(drawing: Drawing, aspect: float, anew: Callable[[], Drawing]) -> bool:
+def is_too_distorted(drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]) -> bool:
     """Whether a drawing made after another is far from square, and much worse than a new one."""
-    ratio = max(drawing.placed.width, 1.0) / max(drawing.placed.height, 1.0)
+    ratio = max(drawing.layout.width, 1.0) / max(drawing.layout.height, 1.0)
     if len(drawing.sizes) < _FEW or 1 / _HOPELESS <= ratio <= _HOPELESS:
         return False
-    now, fresh = (cost(one.placed.height, one.placed.width, aspect) for one in (drawing, anew()))
+    now, fresh = (cost(one.layout.height, one.layout.width, aspect) for one in (drawing, anew()))
     return now > _WASTE * fresh

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import Point
-from tfgraphwidget.layout.incremental.previous_layout import Pack
-from tfgraphwidget.layout.layered.layered_graph import Plan
-from tfgraphwidget.layout.layered.placement import settled
-from tfgraphwidget.layout.layered.routing import Column, finished, gap, port, space, width
-from tfgraphwidget.layout.packing import GAP, beside, extent
+from tfgraphwidget.layout.incremental.previous_layout import Packing
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
+from tfgraphwidget.layout.layered.placement import isotonic_placement
+from tfgraphwidget.layout.layered.routing import Column, route_column
+from tfgraphwidget.layout.packing import GAP, extent, pack_beside
 
 # Where vertices that are new in a row stand among those that keep their places: near to what they are joined to.
 
@@ -29,40 +29,44 @@ _NEAR = 8  # places to either side of the wished one that are looked at
 _TIGHT = 3.0  # a pixel that others must move for it counts as so many that it stands away from where it would be
 
 
-def slotted(plan: Plan, number: int, x: Mapping[int, float], wished: Mapping[int, float]) -> dict[int, float]:
+def insert_into_rows(
+    graph: LayeredGraph, number: int, x: Mapping[int, float], wanted: Mapping[int, float]
+) -> dict[int, float]:
     """The x of all vertices of a column, whose rows are put in order; those that have an x keep it.
 
-    `wished` are places of some of the others; what is new in a row may overlap its neighbours still.
+    `wanted` are places of some of the others; what is new in a row may overlap its neighbours still.
     """
-    hint = _spread(plan, number, {**wished, **x})
-    for row in plan.layers[number]:
+    hint = _estimate_x(graph, number, {**wanted, **x})
+    for row in graph.layers[number]:
         placed = sorted((v for v in row if v in x), key=lambda v: hint[v])
         for vertex in sorted((v for v in row if v not in x), key=lambda v: (hint[v], v)):
             at = bisect_left(placed, hint[vertex], key=lambda v: hint[v])
             near = range(max(0, at - _NEAR), min(len(placed), at + _NEAR) + 1)
-            slots = [(*_slot(plan, placed, vertex, hint, i), i) for i in near]
+            slots = [(*_slot(graph, placed, vertex, hint, i), i) for i in near]
             _, hint[vertex], chosen = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
             placed.insert(chosen, vertex)
         row[:] = placed
     return hint
 
 
-def _slot(plan: Plan, placed: Sequence[int], vertex: int, hint: Mapping[int, float], i: int) -> tuple[float, float]:
+def _slot(
+    graph: LayeredGraph, placed: Sequence[int], vertex: int, hint: Mapping[int, float], i: int
+) -> tuple[float, float]:
     """How bad it is to put a vertex at this place of a row, and the x it would have."""
-    half, high = width(plan, vertex) / 2, inf
+    half, high = graph.width(vertex) / 2, inf
     low = half  # left of the column's edge would be as bad as between two that must move
     if i:
-        low = hint[placed[i - 1]] + width(plan, placed[i - 1]) / 2 + space(plan, placed[i - 1], vertex) + half
+        low = hint[placed[i - 1]] + graph.width(placed[i - 1]) / 2 + graph.space(placed[i - 1], vertex) + half
     if i < len(placed):
-        high = hint[placed[i]] - width(plan, placed[i]) / 2 - space(plan, vertex, placed[i]) - half
+        high = hint[placed[i]] - graph.width(placed[i]) / 2 - graph.space(vertex, placed[i]) - half
     at = (low + high) / 2 if low > high else min(max(hint[vertex], low), high)
     return abs(at - hint[vertex]) + _TIGHT * max(0.0, low - high), at
 
 
-def _spread(plan: Plan, number: int, x: Mapping[int, float]) -> dict[int, float]:
+def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dict[int, float]:
     """An x for all vertices of a column: from those that have one along the lines; the rest to the right."""
     near: dict[int, list[int]] = {}
-    for a, b, _ in plan.links[number]:
+    for a, b, _ in graph.links[number]:
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
     hint = dict(x)
@@ -74,7 +78,7 @@ def _spread(plan: Plan, number: int, x: Mapping[int, float]) -> dict[int, float]
                 hint[other] = sum(known) / len(known)
                 todo.append(other)
     right = max(x.values(), default=0.0)
-    return {v: hint.get(v, right) for row in plan.layers[number] for v in row}
+    return {v: hint.get(v, right) for row in graph.layers[number] for v in row}
 
 
 # Lanes moved back below the boxes that they come from, after these have grown: no line goes aside and back again.
@@ -83,34 +87,34 @@ _SAME, _EDGE, _BACK = 0.5, 10.0, 8.0
 Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
 
 
-def unbend(plan: Plan, number: int, x: dict[int, float]) -> None:
+def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None:
     """Move lanes of a column that bend at each of their ends to where one of them is straight, if there is room."""
-    ends = _ends(plan, number)
-    place = {vertex: (row, i) for row in plan.layers[number] for i, vertex in enumerate(row)}
+    ends = _ends(graph, number)
+    place = {vertex: (row, i) for row in graph.layers[number] for i, vertex in enumerate(row)}
     for chain in _chains(x, ends):
-        wishes = _wishes(plan, x, ends, chain)
+        wishes = _wishes(graph, x, ends, chain)
         if not wishes or any(abs(wish - x[chain[0]]) < _SAME for wish in wishes):
             continue
         low, high = -inf, inf
         for vertex in chain:
             row, i = place[vertex]
             if i:
-                low = max(low, x[row[i - 1]] + gap(plan, row[i - 1], vertex))
+                low = max(low, x[row[i - 1]] + graph.gap(row[i - 1], vertex))
             if i + 1 < len(row):
-                high = min(high, x[row[i + 1]] - gap(plan, vertex, row[i + 1]))
+                high = min(high, x[row[i + 1]] - graph.gap(vertex, row[i + 1]))
         at = max(low, min(high, wishes[0]))
         for vertex in chain:
             x[vertex] = at
 
 
-def _ends(plan: Plan, number: int) -> Ends:
+def _ends(graph: LayeredGraph, number: int) -> Ends:
     """By lane: what is above it, and how far aside a way back leaves that; and what is below it."""
-    nodes = len(plan.flow.sizes)
+    nodes = len(graph.problem.sizes)
     above: dict[int, list[tuple[int, float]]] = {}
     below: dict[int, list[int]] = {}
-    for a, b, net in plan.links[number]:
+    for a, b, hyperedge in graph.links[number]:
         if b >= nodes:
-            above.setdefault(b, []).append((a, _BACK if net[0] == "back" and a < nodes else 0.0))
+            above.setdefault(b, []).append((a, _BACK if hyperedge[0] == "back" and a < nodes else 0.0))
             below.setdefault(b, [])
         if a >= nodes:
             below.setdefault(a, []).append(b)
@@ -126,32 +130,32 @@ def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
         return b in above and abs(x[a] - x[b]) < _SAME
 
     chains = []
-    for lane in below:
-        if any(a in below and goes_on(a, lane) for a, _ in above[lane]):
+    for dummy in below:
+        if any(a in below and goes_on(a, dummy) for a, _ in above[dummy]):
             continue
-        chain = [lane]
+        chain = [dummy]
         while following := [b for b in below[chain[-1]] if goes_on(chain[-1], b)]:
             chain.append(following[0])
         chains.append(chain)
     return chains
 
 
-def _wishes(plan: Plan, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
+def _wishes(graph: LayeredGraph, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
     """Where the chain would be straight at one of its ends, those above it first."""
     (above, below), at = ends, x[chain[0]]
-    wishes = [_wish(plan, x, a, at, leaves=True) + aside for a, aside in above[chain[0]]]
+    wishes = [_wish(graph, x, a, at, leaves=True) + aside for a, aside in above[chain[0]]]
     for vertex, onward in zip(chain, [*chain[1:], -1], strict=True):
-        wishes += [_wish(plan, x, b, at, leaves=False) for b in below[vertex] if b != onward]
+        wishes += [_wish(graph, x, b, at, leaves=False) for b in below[vertex] if b != onward]
     return wishes
 
 
-def _wish(plan: Plan, x: dict[int, float], end: int, at: float, *, leaves: bool) -> float:
+def _wish(graph: LayeredGraph, x: dict[int, float], end: int, at: float, *, leaves: bool) -> float:
     """Where a line at `at` leaves or enters a vertex."""
-    if end >= len(plan.flow.sizes):
+    if end >= len(graph.problem.sizes):
         return x[end]
-    half = width(plan, end) / 2 - _EDGE
-    if plan.flow.ports[end] is not None:
-        return x[end] + min(port(plan, end)[leaves], half)
+    half = graph.width(end) / 2 - _EDGE
+    if graph.problem.ports[end] is not None:
+        return x[end] + min(graph.port(end)[leaves], half)
     return min(max(at, x[end] - half), x[end] + half)
 
 
@@ -161,57 +165,59 @@ Span = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Was:
+class VertexOrigins:
     """Which vertices of a plan were which before: those of the `same` row, and nodes that have `moved` to another."""
 
     same: dict[int, int]
     moved: dict[int, int]
 
 
-def stretched(before: Plan, columns: list[Column], plan: Plan, was: Was | None = None) -> list[Column]:
+def stretch_columns(
+    before: LayeredGraph, columns: list[Column], graph: LayeredGraph, was: VertexOrigins | None = None
+) -> list[Column]:
     """The columns of the plan, placed near to where those of the plan before were.
 
     `was` tells which vertex each vertex was, if lines have changed, too.
     """
-    made = []
+    stretched = []
     for number, old in enumerate(columns):
         same, x = {vertex: vertex for vertex in old.x}, old.x
         if was is not None:
-            here = [vertex for row in plan.layers[number] for vertex in row]
+            here = [vertex for row in graph.layers[number] for vertex in row]
             same = {v: was.same[v] for v in here if was.same.get(v) in old.x}
             moved = {v: old.x[was.moved[v]] for v in here if was.moved.get(v) in old.x}
-            x = slotted(plan, number, {v: old.x[there] for v, there in same.items()}, moved)
-        move = _Stretch(_spans(before, plan, number, old, same))
+            x = insert_into_rows(graph, number, {v: old.x[there] for v, there in same.items()}, moved)
+        move = _Stretch(_spans(before, graph, number, old, same))
         middle = np.array(list(x.values()))
-        half = np.array([width(before, same[v]) / 2 if v in same else 0.0 for v in x])
+        half = np.array([before.width(same[v]) / 2 if v in same else 0.0 for v in x])
         centres = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
         if len(same) < len(x):
-            _settle(plan, number, centres, same)
-        unbend(plan, number, centres)
-        made.append(finished(plan, number, centres, _floor(before, plan, old, same)))
-    return made
+            _settle_nodes(graph, number, centres, same)
+        unbend_chains(graph, number, centres)
+        stretched.append(route_column(graph, number, centres, _floor(before, graph, old, same)))
+    return stretched
 
 
-def _settle(plan: Plan, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
+def _settle_nodes(graph: LayeredGraph, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
     """Let new vertices stand beside the others, which do not move."""
-    for row in plan.layers[number]:
+    for row in graph.layers[number]:
         if any(v not in firm for v in row):
-            gaps = [gap(plan, a, b) for a, b in pairwise(row)]
+            gaps = [graph.gap(a, b) for a, b in pairwise(row)]
             weights = [1e9 if v in firm else 1.0 for v in row]
-            x.update(zip(row, settled([x[v] for v in row], weights, gaps), strict=True))
+            x.update(zip(row, isotonic_placement([x[v] for v in row], weights, gaps), strict=True))
 
 
-def _floor(before: Plan, plan: Plan, old: Column, same: Mapping[int, int]) -> dict[int, float]:
+def _floor(before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping[int, int]) -> dict[int, float]:
     """How high up each box may be: where it was, or higher by as much as all boxes beside each other have shrunk."""
-    boxes = [(v, there) for v, there in same.items() if there < len(before.flow.sizes)]
+    boxes = [(v, there) for v, there in same.items() if there < len(before.problem.sizes)]
     top = np.array([old.top[there] for _, there in boxes])
-    tall = np.array([before.flow.sizes[there][1] for _, there in boxes])
-    more = np.array([plan.flow.sizes[v][1] for v, _ in boxes]) - tall
+    tall = np.array([before.problem.sizes[there][1] for _, there in boxes])
+    more = np.array([graph.problem.sizes[v][1] for v, _ in boxes]) - tall
     floor = _stretch(top, tall, np.minimum(tall, tall + more))
     return dict(zip((v for v, _ in boxes), floor.tolist(), strict=True))
 
 
-def repacked(pack: Pack, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
+def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
     """Corners of packed boxes: x and y are stretched where boxes have grown since.
 
     `at` says which of the pack's each box was; new ones (-1) stand beside or below what was there.
@@ -224,7 +230,7 @@ def repacked(pack: Pack, at: Sequence[int], boxes: Sequence[Size], aspect: float
     more = [i for i, was in enumerate(at) if was < 0]
     if more:
         width, height = extent([boxes[i] for i in there], list(corner.values()))
-        below, places = beside((width, height), [boxes[i] for i in more], aspect)
+        below, places = pack_beside((width, height), [boxes[i] for i in more], aspect)
         right, down = (0.0, height + GAP) if below else (width + GAP, 0.0)
         corner |= {i: (x + right, y + down) for i, (x, y) in zip(more, places, strict=True)}
     return [corner[i] for i in range(len(boxes))]
@@ -234,20 +240,22 @@ def _stretch(low: Floats, old: Floats, new: Floats) -> Floats:
     return _Stretch(list(zip(low, low + old, new - old, strict=True)))(low)
 
 
-def _spans(before: Plan, plan: Plan, number: int, column: Column, was: Mapping[int, int]) -> list[Span]:
+def _spans(
+    before: LayeredGraph, graph: LayeredGraph, number: int, column: Column, was: Mapping[int, int]
+) -> list[Span]:
     """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative)."""
     spans = []
-    for row in plan.layers[number]:
+    for row in graph.layers[number]:
         left, room = None, 0.0  # the upper end of the last box or lane that was there, and what has come since
         for i, vertex in enumerate(row):
-            room += space(plan, row[i - 1], vertex) if i else 0.0
+            room += graph.space(row[i - 1], vertex) if i else 0.0
             there = was.get(vertex)
             if there is None:
-                room += width(plan, vertex)
+                room += graph.width(vertex)
                 continue
-            half = width(before, there) / 2
+            half = before.width(there) / 2
             low, high = column.x[there] - half, column.x[there] + half
-            spans.append((low, high, width(plan, vertex) - 2 * half))
+            spans.append((low, high, graph.width(vertex) - 2 * half))
             if left is not None:
                 spans.append((left, low, room - (low - left)))
             left, room = high, 0.0

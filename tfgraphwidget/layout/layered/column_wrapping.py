@@ -14,7 +14,9 @@ _SMALL, _TALLER = 260.0, 1.1
 _FEW, _MOST_COLUMNS = 9, 24
 
 
-def cuts(heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float) -> list[int]:
+def wrap_columns(
+    heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float
+) -> list[int]:
     """The first rows of the columns, ascending, beginning with 0: [0] when one column is best.
 
     Row r is `heights[r]` tall (the space below included) and `widths[r]` wide; `crossing[r]` lines pass between
@@ -26,7 +28,7 @@ def cuts(heights: Sequence[float], widths: Sequence[float], crossing: Sequence[i
         return [0]
     below = [0.0, *accumulate(heights)]
     best, best_cost = [0], cost(total, widest, aspect) * _WORTH_IT
-    for starts in _choices(below, crossing):
+    for starts in _candidate_starts(below, crossing):
         spans = list(pairwise([*starts, len(heights)]))
         tall = max(below[b] - below[a] for a, b in spans)
         lines = sum(crossing[a - 1] for a in starts[1:])
@@ -43,21 +45,21 @@ def cost(height: float, width: float, aspect: float) -> float:
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _choices(below: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
+def _candidate_starts(below: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
     """Ways to cut: all of them for a few rows, else columns about equally tall and columns that are well filled."""
     rows = len(below) - 1
     if rows <= _FEW:
         return [[0, *some] for count in range(1, rows) for some in combinations(range(1, rows), count)]
-    found = []
+    candidates = []
     few = range(2, min(rows, _MOST_COLUMNS) + 1)
     many = (round(_MOST_COLUMNS * 1.2**k) for k in range(1, 30)) if rows > 10 * _MOST_COLUMNS else ()
     for columns in (*few, *(number for number in many if number < rows)):
-        found.append(_even(below, crossing, columns))
-        found += [_filled(below, below[-1] / columns * spare) for spare in (1.03, 1.15)]
-    return found
+        candidates.append(_split_evenly(below, crossing, columns))
+        candidates += [_fill_columns(below, below[-1] / columns * spare) for spare in (1.03, 1.15)]
+    return candidates
 
 
-def _filled(below: Sequence[float], limit: float) -> list[int]:
+def _fill_columns(below: Sequence[float], limit: float) -> list[int]:
     """Starts of columns that take rows as long as they are no taller than `limit`."""
     starts = [0]
     for row in range(1, len(below) - 1):
@@ -66,7 +68,7 @@ def _filled(below: Sequence[float], limit: float) -> list[int]:
     return starts
 
 
-def _even(below: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
+def _split_evenly(below: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
     """Starts of columns about equally tall; near an even cut, the one that the fewest lines cross."""
     share = below[-1] / columns
     starts = [0]

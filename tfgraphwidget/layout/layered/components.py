@@ -4,74 +4,95 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-from tfgraphwidget.layout.layered.layering import Arc, flipped, ranks
+from tfgraphwidget.layout.layered.layering import Arc, assign_layers, break_cycles
 
 BORDER = -1
 
 
-class Line(NamedTuple):
-    """One line; an end that is BORDER is the container's. `loose` (control) lines do not decide the ranks."""
+class Edge(NamedTuple):
+    """One line; an end that is BORDER is the container's. `is_control` (control) lines do not decide the ranks."""
 
     source: int
     target: int
-    loose: bool = False
-    loop: bool = False
+    is_control: bool = False
+    is_back: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A connected part: its `nodes` and the numbers of its `lines`, both ascending.
+class Component:
+    """A connected part: its `nodes` and the numbers of its `edges`, both ascending.
 
-    `inner` are the lines with the part's own numbers of nodes. `rank` is per node, `turned` per line whether it goes
-    up; `arcs` are the firm lines between nodes, all downwards.
+    `local_edges` are the edges with the component's own numbers of nodes. The results of cycle breaking and layering
+    are kept here, for they do not depend on sizes: `is_reversed` per edge, `arcs` (the edges that constrain the layers,
+    all downwards) and `rank` per node.
     """
 
     nodes: Sequence[int]
-    lines: Sequence[int]
-    inner: Sequence[Line]
-    rank: list[int]
-    turned: list[bool]
-    arcs: Sequence[Arc]
+    edges: Sequence[int]
+    local_edges: Sequence[Edge]
+
+    @cached_property
+    def is_reversed(self) -> list[bool]:
+        """Per edge, whether it is drawn upwards so that no cycle is left (cycle breaking)."""
+        firm = [i for i, edge in enumerate(self.local_edges) if constrains_layers(edge)]
+        ends = [self.local_edges[i][:2] for i in firm]
+        loops = {k for k, i in enumerate(firm) if self.local_edges[i].is_back}
+        result = [False] * len(self.local_edges)
+        for i, reverse in zip(firm, break_cycles(len(self.nodes), ends, loops), strict=True):
+            result[i] = reverse
+        return result
+
+    @cached_property
+    def arcs(self) -> list[Arc]:
+        """The edges that constrain the layers as (upper node, lower node), without cycles."""
+        return [
+            (edge.target, edge.source) if is_reversed else (edge.source, edge.target)
+            for edge, is_reversed in zip(self.local_edges, self.is_reversed, strict=True)
+            if constrains_layers(edge)
+        ]
+
+    @cached_property
+    def rank(self) -> list[int]:
+        """The layer of each node, 0 at the top (layering)."""
+        heads = {edge.target for edge in self.local_edges if edge.source == BORDER and not edge.is_control}
+        tails = {edge.source for edge in self.local_edges if edge.target == BORDER and not edge.is_control}
+        return assign_layers(len(self.nodes), self.arcs, heads, tails)
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """`count` nodes and `lines` as connected parts; `quiet` nodes stand apart, without lines."""
+    """`count` nodes and `edges` as connected parts; `isolated` nodes stand apart, without lines."""
 
     count: int
-    lines: Sequence[Line]
-    parts: Sequence[Part]
-    quiet: Sequence[int]
+    edges: Sequence[Edge]
+    components: Sequence[Component]
+    isolated: Sequence[int]
 
 
-def structured(aside: Sequence[int], lines: Sequence[Line]) -> Structure:
-    """The structure of a container's inside; `aside` says which nodes are bookkeeping.
+def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structure:
+    """The structure of a container's inside; `auxiliary` says which nodes are bookkeeping.
 
     What stands alone beside a network is best out of its way, too.
     """
-    parts = _parts(lines, aside)
-    quiet = [node for node, apart in enumerate(aside) if apart]
-    if any(own for _, own in parts):
-        quiet = sorted(quiet + [nodes[0] for nodes, own in parts if not own])
-        parts = [part for part in parts if part[1]]
-    return Structure(len(aside), lines, [part_of(nodes, own, lines) for nodes, own in parts], quiet)
+    components = _connected_components(edges, auxiliary)
+    isolated = [node for node, is_auxiliary in enumerate(auxiliary) if is_auxiliary]
+    if any(own for _, own in components):
+        isolated = sorted(isolated + [nodes[0] for nodes, own in components if not own])
+        components = [component for component in components if component[1]]
+    return Structure(len(auxiliary), edges, [build_component(nodes, own, edges) for nodes, own in components], isolated)
 
 
-def is_firm(line: Line) -> bool:
+def constrains_layers(edge: Edge) -> bool:
     """Whether it joins two nodes, and decides their ranks."""
-    return not line.loose and BORDER not in line[:2]
+    return not edge.is_control and BORDER not in edge[:2]
 
 
-def connected(lines: Sequence[Line], count: int) -> Structure:
-    """The structure of nodes of which none is bookkeeping."""
-    return structured([0] * count, lines)
-
-
-def _parts(lines: Sequence[Line], aside: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """Connected parts as (nodes, lines), ascending; the border joins what touches it. The first node's comes first."""
-    root = list(range(len(aside) + 1))
+    root = list(range(len(auxiliary) + 1))
 
     def find(node: int) -> int:
         while root[node] != node:
@@ -79,30 +100,21 @@ def _parts(lines: Sequence[Line], aside: Sequence[int]) -> list[tuple[list[int],
             node = root[node]
         return node
 
-    for line in lines:
-        a, b = find(line.source), find(line.target)
+    for edge in edges:
+        a, b = find(edge.source), find(edge.target)
         root[max(a, b)] = min(a, b)
     groups: dict[int, tuple[list[int], list[int]]] = {}
-    for node, apart in enumerate(aside):
-        if not apart:
+    for node, is_auxiliary in enumerate(auxiliary):
+        if not is_auxiliary:
             groups.setdefault(find(node), ([], []))[0].append(node)
-    for number, line in enumerate(lines):
-        groups[find(max(line.source, line.target))][1].append(number)
+    for number, edge in enumerate(edges):
+        groups[find(max(edge.source, edge.target))][1].append(number)
     return list(groups.values())
 
 
-def part_of(nodes: list[int], own: list[int], lines: Sequence[Line]) -> Part:
+def build_component(nodes: list[int], own: list[int], edges: Sequence[Edge]) -> Component:
     """A part of these nodes and of the lines of these numbers, both ascending."""
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
-    inner = [Line(number[lines[i].source], number[lines[i].target], lines[i].loose, lines[i].loop) for i in own]
-    turned = [False] * len(inner)
-    firm = [i for i, line in enumerate(inner) if is_firm(line)]
-    ends = [(inner[i].source, inner[i].target) for i in firm]
-    loops = {k for k, i in enumerate(firm) if inner[i].loop}
-    for i, turn in zip(firm, flipped(len(nodes), ends, loops), strict=True):
-        turned[i] = turn
-    arcs = [(b, a) if turned[i] else (a, b) for i, (a, b) in zip(firm, ends, strict=True)]
-    heads = {line.target for line in inner if line.source == BORDER and not line.loose}
-    tails = {line.source for line in inner if line.target == BORDER and not line.loose}
-    return Part(nodes, own, inner, ranks(len(nodes), arcs, heads, tails), turned, arcs)
+    local = [Edge(number[edges[i].source], number[edges[i].target], edges[i].is_control, edges[i].is_back) for i in own]
+    return Component(nodes, own, local)

@@ -6,13 +6,30 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
+
 Layers = list[list[int]]
 _WORK, _MOST_SWEEPS = 12_000, 8
 _IN_VAIN, _WORTH_IT = 2, 0.99  # sweeps without a gain after which no more is tried, and what is a gain
 _EVERY, _SWAPPED = 2, 2500  # sweeps until neighbours are swapped; vertices, of more they are not
 
 
-def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
+def order_layers(graph: LayeredGraph, column: int) -> None:
+    """Order the vertices in each layer of a column, so that few edges cross.
+
+    Args:
+        graph: the graph with its dummy nodes; `layers[column]` is replaced.
+        column: the number of the column.
+    """
+    vertices = [vertex for layer in graph.layers[column] for vertex in layer]
+    number = {vertex: i for i, vertex in enumerate(vertices)}
+    layers = [[number[vertex] for vertex in layer] for layer in graph.layers[column]]
+    links = list({(number[a], number[b]): None for a, b, _ in graph.links[column]})
+    ordered = minimize_crossings(layers, links, len(vertices))
+    graph.layers[column] = [[vertices[i] for i in layer] for layer in ordered]
+
+
+def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
     """`layers` (rows of vertices, top first) with each row reordered; `links` join neighbouring rows (upper, lower).
 
     Barycentre sweeps down and up, neighbours swapped where that helps; the best order met is kept. How many sweeps
@@ -21,7 +38,7 @@ def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Lay
     """
     if all(len(row) < 2 for row in layers):
         return layers
-    sorting = _Sorting(layers, links, count)
+    sorting = _BarycenterSweeps(layers, links, count)
     best, fewest = sorting.rows(), sorting.crossings()
     size = sum(map(len, layers))
     vain = 0
@@ -38,7 +55,7 @@ def ordered(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Lay
     return best
 
 
-class _Sorting:
+class _BarycenterSweeps:
     """Rows being sorted; `place` is where in its row each vertex stands.
 
     A row that is as it was since the last swaps, and between rows that are, needs none; nor are its crossings counted
@@ -66,7 +83,7 @@ class _Sorting:
         for i, vertex in enumerate(row):
             self.place[vertex] = i
 
-    def _changed(self, level: int) -> None:
+    def _mark_changed(self, level: int) -> None:
         self._number(self.layers[level])
         self.fresh[level] = True
         self.count[level] = -1
@@ -92,7 +109,7 @@ class _Sorting:
             if any(a > b for a, b in pairwise(keys)):
                 order = sorted(range(len(row)), key=keys.__getitem__)
                 self.layers[level] = [row[i] for i in order]
-                self._changed(level)
+                self._mark_changed(level)
 
     def crossings(self) -> int:
         """All there are."""
@@ -117,7 +134,7 @@ class _Sorting:
         for level, row in enumerate(self.layers):
             moved = (todo[level] or (level > 0 and self.fresh[level - 1])) and len(row) > 1
             if moved and self._swap_in(row):
-                self._changed(level)
+                self._mark_changed(level)
 
     def _swap_in(self, row: list[int]) -> bool:
         """The same in one row; whether there was anything to swap."""

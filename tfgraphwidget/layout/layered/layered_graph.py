@@ -13,216 +13,245 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
-from tfgraphwidget.layout.layered.column_wrapping import cuts
-from tfgraphwidget.layout.layered.components import BORDER, Line, Part
-from tfgraphwidget.layout.layered.layering import folded
+from tfgraphwidget.layout.layered.column_wrapping import wrap_columns
+from tfgraphwidget.layout.layered.components import BORDER, Component, Edge
+from tfgraphwidget.layout.layered.layering import split_wide_layers
 from tfgraphwidget.layout.spacing import NODE_GAP, ROW_GAP
 
-LANE_GAP, LANE = 10.0, 2.0
+DUMMY_GAP, DUMMY_WIDTH = 10.0, 2.0
 _FAN = 5
-_MOST_LANES, _FAR = 40_000, 12
+_MOST_DUMMIES, _FAR = 40_000, 12
 _NARROWEST, _WIDER = 120.0, 1.0
 # What a net has in common: the "node" all its lines come from; the node they go to, against the arrow ("back") or
 # because many lines that have only this way meet there ("into"); the border above ("start") or below ("end");
 # the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number of a "far" line).
-Net = tuple[str, int]
+Hyperedge = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Flow:
+class LayoutProblem:
     """A part to draw: width and height of each node, and where lines enter and leave it (from its left; None: spread).
 
     `aspect` is the width : height wished for.
     """
 
-    part: Part
+    component: Component
     sizes: Sequence[tuple[float, float]]
     ports: Sequence[tuple[float, float] | None]
     aspect: float = 1.6
 
     @property
-    def lines(self) -> Sequence[Line]:
+    def edges(self) -> Sequence[Edge]:
         """The lines of the part."""
-        return self.part.inner
+        return self.component.local_edges
 
 
 @dataclass
-class Run:
+class Chain:
     """The part of a line within one column: vertices from top to bottom."""
 
     column: int
-    net: Net
+    hyperedge: Hyperedge
     vertices: list[int]
 
 
 @dataclass
-class Plan:
+class LayeredGraph:
     """Vertices 0 … n-1 are the nodes, the others lanes. `layers[c][l]` are the vertices of level l of column c."""
 
-    flow: Flow
+    problem: LayoutProblem
     column: list[int]
     level: list[int]
     layers: list[list[list[int]]]
-    turned: list[bool]
-    runs: list[list[Run]] = field(default_factory=list)
-    lanes: dict[tuple[Net, int, int], int] = field(default_factory=dict)
-    net: list[Net] = field(default_factory=list)
-    links: list[dict[tuple[int, int, Net], float]] = field(default_factory=list)
-    sides: list[list[tuple[int, int, Net]]] = field(default_factory=list)
+    is_reversed: list[bool]
+    chains: list[list[Chain]] = field(default_factory=list)
+    dummies: dict[tuple[Hyperedge, int, int], int] = field(default_factory=dict)
+    hyperedge: list[Hyperedge] = field(default_factory=list)
+    links: list[dict[tuple[int, int, Hyperedge], float]] = field(default_factory=list)
+    sides: list[list[tuple[int, int, Hyperedge]]] = field(default_factory=list)
 
-    def lane(self, net: Net, column: int, level: int) -> int:
+    def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
         """The vertex of a net on a level that it passes, made when it is new."""
-        key = (net, column, level)
-        vertex = self.lanes.get(key)
+        key = (hyperedge, column, level)
+        vertex = self.dummies.get(key)
         if vertex is None:
-            vertex = self.lanes[key] = len(self.level)
+            vertex = self.dummies[key] = len(self.level)
             self.level.append(level)
             self.column.append(column)
-            self.net.append(net)
+            self.hyperedge.append(hyperedge)
             self.layers[column][level].append(vertex)
         return vertex
 
-    def ends(self, column: int, level: int) -> list[tuple[Net, int]]:
+    def boundary_hyperedges(self, column: int, level: int) -> list[tuple[Hyperedge, int]]:
         """The nets that enter a column (level 0) or leave it (its last level), and their vertices."""
-        return [(self.net[vertex - len(self.flow.sizes)], vertex) for vertex in sorted(self.layers[column][level])]
+        return [
+            (self.hyperedge[vertex - len(self.problem.sizes)], vertex) for vertex in sorted(self.layers[column][level])
+        ]
 
-    def last(self, column: int) -> int:
+    def width(self, vertex: int) -> float:
+        """How wide a node or dummy node is, in pixels."""
+        return self.problem.sizes[vertex][0] if vertex < len(self.problem.sizes) else DUMMY_WIDTH
+
+    def space(self, a: int, b: int) -> float:
+        """The least distance between the borders of two neighbors in a layer."""
+        nodes = len(self.problem.sizes)
+        return NODE_GAP if a < nodes and b < nodes else DUMMY_GAP
+
+    def gap(self, a: int, b: int) -> float:
+        """The least distance between the middles of two neighbors in a layer."""
+        return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
+
+    def port(self, node: int) -> tuple[float, float]:
+        """The x where edges enter a node and where they leave it, from its middle."""
+        port = self.problem.ports[node]
+        if port is None:
+            return 0.0, 0.0
+        half = self.problem.sizes[node][0] / 2
+        return port[0] - half, port[1] - half
+
+    def last_level(self, column: int) -> int:
         """The level below the last row of a column."""
         return len(self.layers[column]) - 1
 
 
 @dataclass(frozen=True)
-class Cut:
+class Layering:
     """The rank of each node, where columns begin, and per line whether it goes up and its net."""
 
     rank: Sequence[int]
     starts: Sequence[int]
-    turned: list[bool]
-    nets: list[Net]
+    is_reversed: list[bool]
+    hyperedges: list[Hyperedge]
 
 
-def cut(flow: Flow) -> Cut:
-    """Rows and columns for the shape wished for."""
-    rank, turned = _ranked(flow)
-    nets = nets_of(flow, turned)
-    return Cut(rank, _columns(flow, rank, nets), turned, nets)
+def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bool]) -> Layering:
+    """Split wide layers and wrap the layers into columns, so that the drawing gets about the wanted aspect.
+
+    Args:
+        problem: the component with the sizes of its nodes.
+        rank: the layer of each node, from layering.
+        is_reversed: per edge, whether it runs upwards, from cycle breaking.
+
+    Returns:
+        The final layers, and in which of them columns begin.
+    """
+    area = sum((w + NODE_GAP) * (h + ROW_GAP) for w, h in problem.sizes)
+    limit = max(_NARROWEST, _WIDER * sqrt(area * problem.aspect))
+    rank = split_wide_layers(rank, [w + NODE_GAP for w, _ in problem.sizes], problem.component.arcs, limit)
+    is_reversed = edges_going_up(problem.edges, rank, is_reversed)
+    hyperedges = group_hyperedges(problem, is_reversed)
+    return Layering(rank, _choose_columns(problem, rank, hyperedges), is_reversed, hyperedges)
 
 
-def planned(flow: Flow, into: Cut) -> Plan:
+def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
     """Rows, columns and lanes; nothing is ordered or placed yet."""
-    rank, starts, turned, nets = into.rank, into.starts, into.turned, into.nets
+    rank, starts, is_reversed, hyperedges = into.rank, into.starts, into.is_reversed, into.hyperedges
     column = [bisect_right(starts, r) - 1 for r in rank]
     ends = [*starts[1:], max(rank, default=-1) + 1]
     layers: list[list[list[int]]] = [[[] for _ in range(b - a + 2)] for a, b in zip(starts, ends, strict=True)]
     level = [r - starts[c] + 1 for r, c in zip(rank, column, strict=True)]
     for node, (c, at) in enumerate(zip(column, level, strict=True)):
         layers[c][at].append(node)
-    plan = Plan(flow, column, level, layers, turned, links=[{} for _ in starts], sides=[[] for _ in starts])
-    far = _far(flow, rank)
-    for number, (line, net, turn) in enumerate(zip(flow.lines, nets, turned, strict=True)):
+    graph = LayeredGraph(
+        problem, column, level, layers, is_reversed, links=[{} for _ in starts], sides=[[] for _ in starts]
+    )
+    far = _edges_without_dummies(problem, rank)
+    for number, (edge, hyperedge, reverse) in enumerate(zip(problem.edges, hyperedges, is_reversed, strict=True)):
         if number in far:
-            plan.runs.append([Run(column[line.source], ("far", number), [line.source, line.target])])
+            graph.chains.append([Chain(column[edge.source], ("far", number), [edge.source, edge.target])])
         else:
-            plan.runs.append(_runs(plan, line, net, turn=turn))
-    for runs in plan.runs:
-        for run in runs:
-            _link(plan, run)
-    return plan
+            graph.chains.append(_make_chains(graph, edge, hyperedge, is_reversed=reverse))
+    for chains in graph.chains:
+        for chain in chains:
+            _link_chain(graph, chain)
+    return graph
 
 
-def _ranked(flow: Flow) -> tuple[list[int], list[bool]]:
-    """The rank of each node and, per line, whether it goes up."""
-    area = sum((w + NODE_GAP) * (h + ROW_GAP) for w, h in flow.sizes)
-    limit = max(_NARROWEST, _WIDER * sqrt(area * flow.aspect))
-    rank = folded(flow.part.rank, [w + NODE_GAP for w, _ in flow.sizes], flow.part.arcs, limit)
-    return rank, ups(flow.lines, rank, flow.part.turned)
-
-
-def ups(lines: Sequence[Line], rank: Sequence[int], turned: Sequence[bool]) -> list[bool]:
-    """Per line whether it goes up: firm ones as `turned` says, control lines where the ranks make them."""
+def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
+    """Per line whether it goes up: firm ones as `is_reversed` says, control lines where the ranks make them."""
     return [
-        rank[line.source] > rank[line.target] if line.loose and BORDER not in line[:2] else turn
-        for line, turn in zip(lines, turned, strict=True)
+        rank[edge.source] > rank[edge.target] if edge.is_control and BORDER not in edge[:2] else reverse
+        for edge, reverse in zip(edges, is_reversed, strict=True)
     ]
 
 
-def _far(flow: Flow, rank: Sequence[int]) -> set[int]:
+def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[int]:
     """Lines that get no lanes: those past many rows in a drawing of thousands, where lanes would take minutes."""
-    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in flow.lines]
-    if sum(spans) <= _MOST_LANES:
+    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in problem.edges]
+    if sum(spans) <= _MOST_DUMMIES:
         return set()
     return {number for number, span in enumerate(spans) if span > _FAR}
 
 
-def nets_of(flow: Flow, turned: list[bool]) -> list[Net]:
+def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
     """The net of each line."""
-    leaving = [0] * (len(flow.sizes) + 1)
-    entering = [0] * (len(flow.sizes) + 1)
-    for line in flow.lines:
-        leaving[line.source] += 1
-        entering[line.target] += 1
-    nets: list[Net] = []
-    for line, turn in zip(flow.lines, turned, strict=True):
-        if line.target == BORDER:
-            nets.append(("end", BORDER))
-        elif line.source == BORDER:
-            nets.append(("start", BORDER))
-        elif turn:
-            nets.append(("back", line.target))
-        elif leaving[line.source] == 1 and entering[line.target] >= _FAN:
-            nets.append(("into", line.target))
+    leaving = [0] * (len(problem.sizes) + 1)
+    entering = [0] * (len(problem.sizes) + 1)
+    for edge in problem.edges:
+        leaving[edge.source] += 1
+        entering[edge.target] += 1
+    hyperedges: list[Hyperedge] = []
+    for edge, reverse in zip(problem.edges, is_reversed, strict=True):
+        if edge.target == BORDER:
+            hyperedges.append(("end", BORDER))
+        elif edge.source == BORDER:
+            hyperedges.append(("start", BORDER))
+        elif reverse:
+            hyperedges.append(("back", edge.target))
+        elif leaving[edge.source] == 1 and entering[edge.target] >= _FAN:
+            hyperedges.append(("into", edge.target))
         else:
-            nets.append(("node", line.source))
-    return nets
+            hyperedges.append(("node", edge.source))
+    return hyperedges
 
 
-def _columns(flow: Flow, rank: list[int], nets: list[Net]) -> list[int]:
+def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge]) -> list[int]:
     rows = max(rank, default=-1) + 1
     heights, widths = [0.0] * rows, [0.0] * rows
-    for (w, h), r in zip(flow.sizes, rank, strict=True):
+    for (w, h), r in zip(problem.sizes, rank, strict=True):
         heights[r] = max(heights[r], h + ROW_GAP)
         widths[r] += w + NODE_GAP
-    reach: dict[Net, tuple[int, int]] = {}
-    for line, net in zip(flow.lines, nets, strict=True):
-        if BORDER not in (line.source, line.target):
-            low, high = sorted((rank[line.source], rank[line.target]))
-            known = reach.get(net, (low, high))
-            reach[net] = (min(low, known[0]), max(high, known[1]))
+    reach: dict[Hyperedge, tuple[int, int]] = {}
+    for edge, hyperedge in zip(problem.edges, hyperedges, strict=True):
+        if BORDER not in (edge.source, edge.target):
+            low, high = sorted((rank[edge.source], rank[edge.target]))
+            known = reach.get(hyperedge, (low, high))
+            reach[hyperedge] = (min(low, known[0]), max(high, known[1]))
     crossing = [0] * (rows + 1)
     for low, high in reach.values():
         for r in range(low, high):
             crossing[r] += 1
-            widths[r] += LANE_GAP * (r > low)
-    return cuts(heights, widths, crossing, flow.aspect)
+            widths[r] += DUMMY_GAP * (r > low)
+    return wrap_columns(heights, widths, crossing, problem.aspect)
 
 
-def _runs(plan: Plan, line: Line, net: Net, *, turn: bool) -> list[Run]:
+def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_reversed: bool) -> list[Chain]:
     """The way of a line, column by column; one run of a single vertex for a line within a row."""
-    upper, lower = (line.target, line.source) if turn else (line.source, line.target)
-    first = plan.column[lower] if upper == BORDER else plan.column[upper]
-    last = first if lower == BORDER else plan.column[lower]
-    if BORDER not in (upper, lower) and first == last and plan.level[upper] == plan.level[lower]:
-        return [Run(first, ("side", line.source), [line.source, line.target])]
+    upper, lower = (edge.target, edge.source) if is_reversed else (edge.source, edge.target)
+    first = graph.column[lower] if upper == BORDER else graph.column[upper]
+    last = first if lower == BORDER else graph.column[lower]
+    if BORDER not in (upper, lower) and first == last and graph.level[upper] == graph.level[lower]:
+        return [Chain(first, ("side", edge.source), [edge.source, edge.target])]
     if first == last:
-        start = 0 if upper == BORDER else plan.level[upper] + 1
-        stop = plan.last(first) + 1 if lower == BORDER else plan.level[lower]
-        lanes = [plan.lane(net, first, at) for at in range(start, stop)]
+        start = 0 if upper == BORDER else graph.level[upper] + 1
+        stop = graph.last_level(first) + 1 if lower == BORDER else graph.level[lower]
+        dummies = [graph.dummy_node(hyperedge, first, at) for at in range(start, stop)]
         ends = ([] if upper == BORDER else [upper]), ([] if lower == BORDER else [lower])
-        return [Run(first, net, [*ends[0], *lanes, *ends[1]])]
-    down = [plan.lane(net, first, at) for at in range(plan.level[upper] + 1, plan.last(first) + 1)]
-    on = [plan.lane(net, last, at) for at in range(plan.level[lower])]
-    return [Run(first, net, [upper, *down]), Run(last, net, [*on, lower])]
+        return [Chain(first, hyperedge, [*ends[0], *dummies, *ends[1]])]
+    down = [graph.dummy_node(hyperedge, first, at) for at in range(graph.level[upper] + 1, graph.last_level(first) + 1)]
+    on = [graph.dummy_node(hyperedge, last, at) for at in range(graph.level[lower])]
+    return [Chain(first, hyperedge, [upper, *down]), Chain(last, hyperedge, [*on, lower])]
 
 
-def _link(plan: Plan, run: Run) -> None:
+def _link_chain(graph: LayeredGraph, chain: Chain) -> None:
     """Note which vertices of neighbouring levels are joined, and how straight that should be."""
-    if run.net[0] == "far":
+    if chain.hyperedge[0] == "far":
         return
-    if run.net[0] == "side":
-        plan.sides[run.column].append((run.vertices[0], run.vertices[1], run.net))
+    if chain.hyperedge[0] == "side":
+        graph.sides[chain.column].append((chain.vertices[0], chain.vertices[1], chain.hyperedge))
         return
-    nodes = len(plan.flow.sizes)
-    links = plan.links[run.column]
-    for a, b in zip(run.vertices, run.vertices[1:], strict=False):
-        lanes = (a >= nodes) + (b >= nodes)
-        links[(a, b, run.net)] = (1.0, 2.0, 30.0)[lanes]
+    nodes = len(graph.problem.sizes)
+    links = graph.links[chain.column]
+    for a, b in zip(chain.vertices, chain.vertices[1:], strict=False):
+        dummies = (a >= nodes) + (b >= nodes)
+        links[(a, b, chain.hyperedge)] = (1.0, 2.0, 30.0)[dummies]

@@ -11,8 +11,10 @@ from collections.abc import Collection, Sequence
 Arc = tuple[int, int]
 
 
-def ranks(count: int, arcs: Sequence[Arc], from_border: Collection[int], to_border: Collection[int]) -> list[int]:
-    """The rank of each node, 0 … highest without holes; `arcs` has no cycle (see `flipped`).
+def assign_layers(
+    count: int, arcs: Sequence[Arc], from_border: Collection[int], to_border: Collection[int]
+) -> list[int]:
+    """The rank of each node, 0 … highest without holes; `arcs` has no cycle (see `break_cycles`).
 
     `from_border` and `to_border` are nodes with lines from above and to below: they pull, but weakly.
     """
@@ -21,7 +23,7 @@ def ranks(count: int, arcs: Sequence[Arc], from_border: Collection[int], to_bord
     for a, b in arcs:
         above[b].append(a)
         below[a].append(b)
-    order = topological(above, below)
+    order = topological_order(above, below)
     rank = [0] * count
     for node in order:
         rank[node] = max((rank[a] + 1 for a in above[node]), default=0)
@@ -34,20 +36,20 @@ def ranks(count: int, arcs: Sequence[Arc], from_border: Collection[int], to_bord
         entering = 0.0 if free[node] else len(above[node]) + 0.5 * (node in from_border)
         if len(below[node]) + 0.5 * (node in to_border) > entering:
             rank[node] = min((rank[b] - 1 for b in below[node]), default=last)
-    return _without_holes(rank)
+    return _renumber(rank)
 
 
-def flipped(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[bool]:
+def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[bool]:
     """Which arcs to turn round so that no cycle is left; those numbered in `loops` are turned first.
 
     Depth-first from the nodes nothing enters, in node order: TensorFlow appends ops after their inputs, so the
     arcs that turn out to close a cycle are those that were added last.
     """
-    turned = [number in loops for number in range(len(arcs))]
+    is_reversed = [number in loops for number in range(len(arcs))]
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     entered = [False] * count
     for number, (a, b) in enumerate(arcs):
-        upper, lower = (b, a) if turned[number] else (a, b)
+        upper, lower = (b, a) if is_reversed[number] else (a, b)
         below[upper].append((lower, number))
         entered[lower] = True
     state = [0] * count
@@ -59,7 +61,7 @@ def flipped(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[boo
             node, rest = path[-1]
             for other, number in rest:
                 if state[other] == 1:
-                    turned[number] = not turned[number]
+                    is_reversed[number] = not is_reversed[number]
                 elif not state[other]:
                     state[other] = 1
                     path.append((other, iter(below[other])))
@@ -67,10 +69,10 @@ def flipped(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[boo
             else:
                 state[node] = 2
                 path.pop()
-    return turned
+    return is_reversed
 
 
-def folded(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
+def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
     """`rank` with every row that is wider than `limit` broken into several.
 
     Nodes whose line goes on soon come last, so that it stays short; equal ones keep their order.
@@ -91,10 +93,10 @@ def folded(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit:
             result[node] = first + min(parts - 1, int((filled + widths[node] / 2) / share))
             filled += widths[node]
         first += parts
-    return _without_holes(result)
+    return _renumber(result)
 
 
-def topological(above: list[list[int]], below: list[list[int]]) -> list[int]:
+def topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:
     """The nodes, each behind all that are above it; those on a circle, and what is behind one, are left out."""
     waiting = [len(a) for a in above]
     order = [node for node, count in enumerate(waiting) if not count]
@@ -106,6 +108,6 @@ def topological(above: list[list[int]], below: list[list[int]]) -> list[int]:
     return order
 
 
-def _without_holes(rank: list[int]) -> list[int]:
+def _renumber(rank: list[int]) -> list[int]:
     number = {row: i for i, row in enumerate(sorted(set(rank)))}
     return [number[row] for row in rank]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
 from operator import sub
+
+from tfgraphwidget.layout.layered.layered_graph import DUMMY_GAP, Hyperedge, LayeredGraph
+from tfgraphwidget.layout.spacing import NODE_GAP
 
 Pull = tuple[list[tuple[int, float]], float, float]
 _SWEEPS, _STILL = 4, 1.5
@@ -16,21 +20,21 @@ _WORK = 9_000
 
 
 @dataclass(frozen=True)
-class Rows:
+class OrderedRows:
     """Ordered rows of the vertices 0 … n - 1, none empty.
 
     `gaps` are per row the least distances of the middles of neighbours, `side` per vertex the room it takes on either
     side of its middle. `links` are (upper, lower, weight, bend): a heavy link wants to be straight, and the lower
-    vertex that far right of the upper one. Vertices from `nodes` on, in the order of `is_lane`, are lanes.
+    vertex that far right of the upper one. Vertices from `nodes` on, in the order of `is_dummy`, are lanes.
     """
 
     rows: list[list[int]]
     gaps: list[list[float]]
     side: list[float]
     links: list[tuple[int, int, float, float]]
-    is_lane: list[bool]
+    is_dummy: list[bool]
 
-    def kept_narrow(self, x: list[float]) -> list[float]:
+    def narrow(self, x: list[float]) -> list[float]:
         """Rows pushed back into a frame little wider than the widest of them, where that is best for most."""
         rows = []
         for row, gaps in zip(self.rows, self.gaps, strict=True):
@@ -52,24 +56,77 @@ class Rows:
         return x
 
 
-def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The places nearest to `wished` (weighted least squares) with place i + 1 at least `gaps[i]` right of i.
+def place_nodes(graph: LayeredGraph, column: int) -> dict[int, float]:
+    """Place the vertices of a column whose layers are ordered from left to right.
+
+    Args:
+        graph: the graph with its dummy nodes.
+        column: the number of the column.
+
+    Returns:
+        The x of the middle of each vertex, in pixels.
+    """
+    vertices = [vertex for layer in graph.layers[column] for vertex in sorted(layer)]
+    number = {vertex: i for i, vertex in enumerate(vertices)}
+    layers = [[number[vertex] for vertex in layer] for layer in graph.layers[column]]
+    weighted = [(number[a], number[b], weight) for a, b, weight in _share_weights(graph.links[column])]
+    rows = _placement_rows(graph, vertices, layers, weighted)
+    x = align_nodes(rows)
+    if any(rows.is_dummy):
+        x = straighten_chains(x, rows)
+    return dict(zip(vertices, x, strict=True))
+
+
+def _placement_rows(
+    graph: LayeredGraph, vertices: list[int], layers: list[list[int]], weighted: list[tuple[int, int, float]]
+) -> OrderedRows:
+    """The rows to be aligned, with the numbers that the column's vertices have among themselves."""
+    nodes, problem = len(graph.problem.sizes), graph.problem
+    is_dummy = [vertex >= nodes for vertex in vertices]
+    half = [graph.width(vertex) / 2 for vertex in vertices]
+    rows = [row for row in layers if row]
+    gaps = [
+        [half[a] + half[b] + (DUMMY_GAP if is_dummy[a] or is_dummy[b] else NODE_GAP) for a, b in pairwise(row)]
+        for row in rows
+    ]
+    side = [at + (DUMMY_GAP if dummy else NODE_GAP) / 2 for at, dummy in zip(half, is_dummy, strict=True)]
+    ports = [(0.0, 0.0) if dummy else graph.port(vertex) for vertex, dummy in zip(vertices, is_dummy, strict=True)]
+    large = [not dummy and problem.ports[vertex] is not None for vertex, dummy in zip(vertices, is_dummy, strict=True)]
+    links = [
+        (a, b, weight, straight_offset(ports[a][1], ports[b][0], stairs=large[a] and large[b]))
+        for a, b, weight in weighted
+    ]
+    return OrderedRows(rows, gaps, side, links, is_dummy)
+
+
+def _share_weights(links: Mapping[tuple[int, int, Hyperedge], float]) -> list[tuple[int, int, float]]:
+    """Links with their weights; the branches of a net share its weight, or many readers would bend a long lane."""
+    upper = Counter((a, hyperedge) for a, _, hyperedge in links)
+    lower = Counter((b, hyperedge) for _, b, hyperedge in links)
+    return [
+        (a, b, weight / max(upper[(a, hyperedge)], lower[(b, hyperedge)]))
+        for (a, b, hyperedge), weight in links.items()
+    ]
+
+
+def isotonic_placement(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
+    """The places nearest to `wanted` (weighted least squares) with place i + 1 at least `gaps[i]` right of i.
 
     Exact, by pooling neighbours that would overlap (isotonic regression).
 
-    >>> settled([0.0, 0.0], [1.0, 1.0], [10.0])
+    >>> isotonic_placement([0.0, 0.0], [1.0, 1.0], [10.0])
     [-5.0, 5.0]
     """
     for i, gap in enumerate(gaps):
-        if wished[i + 1] - wished[i] < gap:
+        if wanted[i + 1] - wanted[i] < gap:
             break
     else:
-        return list(wished)
+        return list(wanted)
     offsets = [0.0, *accumulate(gaps)]
     means: list[float] = []
     masses: list[float] = []
     sizes: list[int] = []
-    for wish, offset, weight in zip(wished, offsets, weights, strict=True):
+    for wish, offset, weight in zip(wanted, offsets, weights, strict=True):
         mean, mass, size = wish - offset, weight, 1
         while means and means[-1] > mean:
             heavy = masses.pop()
@@ -79,13 +136,13 @@ def settled(wished: Sequence[float], weights: Sequence[float], gaps: Sequence[fl
         means.append(mean)
         masses.append(mass)
         sizes.append(size)
-    flat: list[float] = []
+    flatten: list[float] = []
     for mean, size in zip(means, sizes, strict=True):
-        flat += [mean] * size
-    return [x + o for x, o in zip(flat, offsets, strict=True)]
+        flatten += [mean] * size
+    return [x + o for x, o in zip(flatten, offsets, strict=True)]
 
 
-def aligned(rows: Rows) -> list[float]:
+def align_nodes(rows: OrderedRows) -> list[float]:
     """The middle x of each vertex. No row reaches beyond a frame that is little wider than the widest."""
     count = len(rows.side)
     down, up = _pulls(rows)
@@ -96,23 +153,23 @@ def aligned(rows: Rows) -> list[float]:
         for vertex, offset in zip(row, offsets, strict=True):
             x[vertex] = offset - middle
     levels = list(zip(rows.rows, rows.gaps, strict=True))
-    for sweep in range(rounds(count, _SWEEPS)):
+    for sweep in range(sweep_count(count, _SWEEPS)):
         before = list(x)
         if sweep % 2 == 0:
-            _move(x, levels, down)
+            _move_rows(x, levels, down)
         else:
-            _move(x, levels[::-1], up)
+            _move_rows(x, levels[::-1], up)
         if sweep > 1 and max(map(abs, map(sub, x, before)), default=0.0) < _STILL:
             break
-    return rows.kept_narrow(x)
+    return rows.narrow(x)
 
 
-def rounds(count: int, most: int) -> int:
+def sweep_count(count: int, most: int) -> int:
     """How often to go over so many vertices: of thousands, the places are only roughly the best."""
     return max(2, min(most, _WORK // max(1, count)))
 
 
-def bend(leaves: float, enters: float, *, stairs: bool) -> float:
+def straight_offset(leaves: float, enters: float, *, stairs: bool) -> float:
     """How far right of a vertex the one below it should be, so that the line from port to port is straight.
 
     Not far where both are large: they would become `stairs`, and the drawing a diagonal between empty corners.
@@ -120,7 +177,7 @@ def bend(leaves: float, enters: float, *, stairs: bool) -> float:
     return leaves - enters if not stairs or abs(leaves - enters) <= _MOST_BEND else 0.0
 
 
-def _pulls(rows: Rows) -> tuple[list[Pull], list[Pull]]:
+def _pulls(rows: OrderedRows) -> tuple[list[Pull], list[Pull]]:
     """What moves each vertex, going down and going up: (others and weights), the sum of bends, and of all weights.
 
     The neighbours in the row before decide; those in the row behind have a small say.
@@ -143,22 +200,22 @@ def _pulls(rows: Rows) -> tuple[list[Pull], list[Pull]]:
     return pulls[:count], pulls[count:]
 
 
-def _move(x: list[float], levels: Sequence[tuple[list[int], list[float]]], pulls: list[Pull]) -> None:
+def _move_rows(x: list[float], levels: Sequence[tuple[list[int], list[float]]], pulls: list[Pull]) -> None:
     """Put row after row where its neighbours want it."""
     for row, gaps in levels:
-        wished, weights = [], []
+        wanted, weights = [], []
         for vertex in row:
             near, total, mass = pulls[vertex]
             total += _OWN * x[vertex]
             for other, weight in near:
                 total += weight * x[other]
-            wished.append(total / mass)
+            wanted.append(total / mass)
             weights.append(mass)
-        for vertex, place in zip(row, settled(wished, weights, gaps), strict=True):
+        for vertex, place in zip(row, isotonic_placement(wanted, weights, gaps), strict=True):
             x[vertex] = place
 
 
-def pairs(rows: Rows) -> list[tuple[int, int, float]]:
+def adjacent_pairs(rows: OrderedRows) -> list[tuple[int, int, float]]:
     """Neighbours in a row, and their least distance."""
     return [
         (a, b, gap)
@@ -173,12 +230,12 @@ def pairs(rows: Rows) -> list[tuple[int, int, float]]:
 
 
 Distances = list[list[tuple[int, float]]]
-_PASSES, _LANE_STILL = 6, 1.0
-_LANE_OWN = 0.001
+_PASSES, _DUMMY_STILL = 6, 1.0
+_DUMMY_OWN = 0.001
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class _Segment:
     """Nodes side by side between two lanes (-1: none there); `low` and `high` are the least distances to those."""
 
     nodes: list[int]
@@ -190,7 +247,7 @@ class _Stretch:
     high: float
 
 
-def straightened(x: Sequence[float], rows: Rows) -> list[float]:
+def straighten_chains(x: Sequence[float], rows: OrderedRows) -> list[float]:
     """New middles near `x`, with straight lanes."""
     block = _blocks(rows)
     count = max(block, default=-1) + 1
@@ -198,30 +255,30 @@ def straightened(x: Sequence[float], rows: Rows) -> list[float]:
     for vertex, b in enumerate(block):
         total[b] += x[vertex]
         size[b] += 1
-    relaxing = _Relaxing(rows, block, [t / n for t, n in zip(total, size, strict=True)])
-    place = relaxing.relaxed([n > 1 for n in size])
-    return rows.kept_narrow([place[b] for b in block])
+    relaxation = _BlockRelaxation(rows, block, [t / n for t, n in zip(total, size, strict=True)])
+    place = relaxation.relax([n > 1 for n in size])
+    return rows.narrow([place[b] for b in block])
 
 
-class _Relaxing:
+class _BlockRelaxation:
     """Blocks without overlap near the wished places, then moved to where the lines want them, as far as there is room.
 
     `near` are per block the others that pull it and how strongly, `bends` the sums of what the lines want them apart,
     `masses` the sums of all weights.
     """
 
-    def __init__(self, rows: Rows, block: list[int], wished: list[float]) -> None:
+    def __init__(self, rows: OrderedRows, block: list[int], wanted: list[float]) -> None:
         self.rows = rows
         self.block = block
-        count = len(wished)
+        count = len(wanted)
         self.left: Distances = [[] for _ in range(count)]
         self.right: Distances = [[] for _ in range(count)]
-        for a, b, distance in pairs(rows):
+        for a, b, distance in adjacent_pairs(rows):
             self.right[block[a]].append((block[b], distance))
             self.left[block[b]].append((block[a], distance))
-        self.place = self._feasible(wished)
+        self.place = self._feasible(wanted)
         self.near: list[list[tuple[int, float]]] = [[] for _ in range(count)]
-        self.bends, self.masses = [0.0] * count, [_LANE_OWN] * count
+        self.bends, self.masses = [0.0] * count, [_DUMMY_OWN] * count
         for upper, lower, weight, bend in rows.links:
             a, b = block[upper], block[lower]
             if a != b:
@@ -230,10 +287,10 @@ class _Relaxing:
                     self.bends[one] += weight * shift
                     self.masses[one] += weight
 
-    def _feasible(self, wished: list[float]) -> list[float]:
+    def _feasible(self, wanted: list[float]) -> list[float]:
         left, right = self.left, self.right
-        low, high = list(wished), list(wished)
-        order = _topological(right, left)
+        low, high = list(wanted), list(wanted)
+        order = _topological_order(right, left)
         for b in order:
             at = low[b]
             for other, distance in right[b]:
@@ -244,25 +301,25 @@ class _Relaxing:
                 high[other] = min(high[other], at - distance)
         return [(a + b) / 2 for a, b in zip(low, high, strict=True)]
 
-    def relaxed(self, is_lane: list[bool]) -> list[float]:
+    def relax(self, is_dummy: list[bool]) -> list[float]:
         """The places of the blocks."""
-        levels = [self._stretches(row, gaps, is_lane) for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)]
-        down = [stretch for level in levels for stretch in level]
-        up = [stretch for level in levels[::-1] for stretch in level]
-        lanes = [b for b, lane in enumerate(is_lane) if lane]
-        for number in range(rounds(len(self.place), _PASSES)):
+        levels = [self._segments(row, gaps, is_dummy) for row, gaps in zip(self.rows.rows, self.rows.gaps, strict=True)]
+        down = [segment for level in levels for segment in level]
+        up = [segment for level in levels[::-1] for segment in level]
+        dummies = [b for b, dummy in enumerate(is_dummy) if dummy]
+        for number in range(sweep_count(len(self.place), _PASSES)):
             before = list(self.place)
-            self._settle(down if number % 2 else up)
-            self._shift(lanes)
-            if max(map(abs, map(sub, self.place, before)), default=0.0) < _LANE_STILL:
+            self._place_segments(down if number % 2 else up)
+            self._shift_dummies(dummies)
+            if max(map(abs, map(sub, self.place, before)), default=0.0) < _DUMMY_STILL:
                 break
         return self.place
 
-    def _stretches(self, row: list[int], gaps: list[float], is_lane: list[bool]) -> list[_Stretch]:
+    def _segments(self, row: list[int], gaps: list[float], is_dummy: list[bool]) -> list[_Segment]:
         """The nodes between two lanes move together: one by one, each would be held by its neighbours."""
         blocks = [self.block[vertex] for vertex in row]
-        walls = [-1, *(i for i, b in enumerate(blocks) if is_lane[b]), len(blocks)]
-        made = []
+        walls = [-1, *(i for i, b in enumerate(blocks) if is_dummy[b]), len(blocks)]
+        segments = []
         for start, stop in pairwise(walls):
             if stop - start < 2:
                 continue
@@ -270,29 +327,29 @@ class _Relaxing:
             left, low = (blocks[start], gaps[start]) if start >= 0 else (-1, 0.0)
             right, high = (blocks[stop], gaps[stop - 1]) if stop < len(blocks) else (-1, 0.0)
             offsets = [0.0, *accumulate(between)]
-            made.append(_Stretch(blocks[start + 1 : stop], between, offsets, left, low, right, high))
-        return made
+            segments.append(_Segment(blocks[start + 1 : stop], between, offsets, left, low, right, high))
+        return segments
 
-    def _settle(self, stretches: Sequence[_Stretch]) -> None:
+    def _place_segments(self, segments: Sequence[_Segment]) -> None:
         place, near, bends, masses = self.place, self.near, self.bends, self.masses
-        for s in stretches:
+        for s in segments:
             wishes = []
             for b in s.nodes:
-                total = _LANE_OWN * place[b] + bends[b]
+                total = _DUMMY_OWN * place[b] + bends[b]
                 for other, weight in near[b]:
                     total += weight * place[other]
                 wishes.append(total / masses[b])
-            places = settled(wishes, [masses[b] for b in s.nodes], s.gaps) if s.gaps else wishes
+            places = isotonic_placement(wishes, [masses[b] for b in s.nodes], s.gaps) if s.gaps else wishes
             low = place[s.left] + s.low if s.left >= 0 else -inf
             high = place[s.right] - s.high - s.offsets[-1] if s.right >= 0 else inf
             for b, at, offset in zip(s.nodes, places, s.offsets, strict=True):
                 place[b] = min(max(at - offset, low), high) + offset
 
-    def _shift(self, lanes: Sequence[int]) -> None:
+    def _shift_dummies(self, dummies: Sequence[int]) -> None:
         """Move lane after lane as far as its neighbours let it."""
         place, near, left, right = self.place, self.near, self.left, self.right
-        for b in lanes:
-            wish = _LANE_OWN * place[b] + self.bends[b]
+        for b in dummies:
+            wish = _DUMMY_OWN * place[b] + self.bends[b]
             for other, weight in near[b]:
                 wish += weight * place[other]
             wish /= self.masses[b]
@@ -304,14 +361,14 @@ class _Relaxing:
             place[b] = min(max(wish, low), high)
 
 
-def _blocks(rows: Rows) -> list[int]:
+def _blocks(rows: OrderedRows) -> list[int]:
     """The block of each vertex. Of two lanes that cross, one is broken there, or blocks could not be ordered."""
     count = len(rows.side)
     at = [0] * count
     for row in rows.rows:
         for i, vertex in enumerate(row):
             at[vertex] = i
-    onward = {a: b for a, b, _, _ in rows.links if rows.is_lane[a] and rows.is_lane[b]}
+    onward = {a: b for a, b, _, _ in rows.links if rows.is_dummy[a] and rows.is_dummy[b]}
     block, fresh = [-1] * count, 0
     for row in rows.rows:
         for vertex in row:
@@ -325,7 +382,7 @@ def _blocks(rows: Rows) -> list[int]:
     return block
 
 
-def _topological(right: Distances, left: Distances) -> list[int]:
+def _topological_order(right: Distances, left: Distances) -> list[int]:
     waiting = [len(before) for before in left]
     order = [b for b, missing in enumerate(waiting) if not missing]
     for b in order:

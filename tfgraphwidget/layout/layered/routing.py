@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import pairwise
 from typing import NamedTuple
 
 from tfgraphwidget.layout.geometry import Point
-from tfgraphwidget.layout.layered.crossing import ordered
-from tfgraphwidget.layout.layered.layered_graph import LANE, LANE_GAP, Net, Plan
-from tfgraphwidget.layout.layered.placement import Rows, aligned, bend, settled, straightened
-from tfgraphwidget.layout.spacing import ABOVE, BELOW, NODE_GAP, TRACK, Skyline, dropped, laid
+from tfgraphwidget.layout.layered.layered_graph import Hyperedge, LayeredGraph
+from tfgraphwidget.layout.layered.placement import (
+    isotonic_placement,
+)
+from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK, Skyline, drop_row, lay_track
 
 # Tracks: at which height the horizontal parts of lines run in the space between two rows.
 
@@ -22,34 +21,39 @@ _NEAR = 3.0
 _BUBBLE, _PACKED = 40, 400
 
 
-class TrackNet(NamedTuple):
+class HyperedgeSpan(NamedTuple):
     """One line with all its branches: the x where it comes from above and where from below, both ascending."""
 
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
 
 
-def tracks(nets: Sequence[TrackNet]) -> list[int]:
+def assign_tracks(hyperedges: Sequence[HyperedgeSpan]) -> list[int]:
     """The track of each net, 0 on top; -1 for one that goes straight down. Few crossings, no overlap.
 
-    >>> tracks([TrackNet((0.0,), (50.0,)), TrackNet((20.0,), (20.0,)), TrackNet((30.0,), (90.0,))])
+    >>> ends = [((0.0,), (50.0,)), ((20.0,), (20.0,)), ((30.0,), (90.0,))]
+    >>> assign_tracks([HyperedgeSpan(*tops_and_bottoms) for tops_and_bottoms in ends])
     [1, -1, 0]
     """
-    track = [-1] * len(nets)
-    bent = [_Bent(i, net) for i, net in enumerate(nets) if len(net.tops) + len(net.bottoms) > 1]
-    bent = [net for net in bent if net.high - net.low >= 1.0]
+    track = [-1] * len(hyperedges)
+    bent = [
+        _Bent(i, hyperedge)
+        for i, hyperedge in enumerate(hyperedges)
+        if len(hyperedge.tops) + len(hyperedge.bottoms) > 1
+    ]
+    bent = [hyperedge for hyperedge in bent if hyperedge.high - hyperedge.low >= 1.0]
     if len(bent) > _PACKED:
-        return _packed(bent, track)
+        return _pack_tracks(bent, track)
     # Of two lines that go right, the one that starts further right is upper: they do not cross then.
-    bent.sort(key=lambda net: net.start)
+    bent.sort(key=lambda hyperedge: hyperedge.start)
     if 1 < len(bent) < _BUBBLE:
-        _swapped(bent)
-    for k, net in enumerate(bent):
-        low, high, at = net.low - _NEAR, net.high + _NEAR, 0
+        _swap_neighbors(bent)
+    for k, hyperedge in enumerate(bent):
+        low, high, at = hyperedge.low - _NEAR, hyperedge.high + _NEAR, 0
         for other in bent[:k]:
             if other.low < high and other.high > low and other.track >= at:
                 at = other.track + 1
-        track[net.number] = net.track = at
+        track[hyperedge.number] = hyperedge.track = at
     return track
 
 
@@ -58,8 +62,8 @@ class _Bent:
 
     __slots__ = ("bottoms", "high", "low", "number", "start", "tops", "track")
 
-    def __init__(self, number: int, net: TrackNet) -> None:
-        tops, bottoms = net
+    def __init__(self, number: int, hyperedge: HyperedgeSpan) -> None:
+        tops, bottoms = hyperedge
         self.number, self.tops, self.bottoms, self.track = number, tops, bottoms, 0
         self.low = min(tops[0], bottoms[0]) if tops and bottoms else (tops or bottoms)[0]
         self.high = max(tops[-1], bottoms[-1]) if tops and bottoms else (tops or bottoms)[-1]
@@ -68,7 +72,7 @@ class _Bent:
         self.start = -start if end >= start else start
 
 
-def _swapped(bent: list[_Bent]) -> None:
+def _swap_neighbors(bent: list[_Bent]) -> None:
     """Exchange neighbours as long as that saves crossings."""
     last = len(bent) - 1
     stale = [True] * last  # pairs that are not known to be right
@@ -85,16 +89,16 @@ def _swapped(bent: list[_Bent]) -> None:
                     stale[k] = False
 
 
-def _packed(bent: list[_Bent], track: list[int]) -> list[int]:
+def _pack_tracks(bent: list[_Bent], track: list[int]) -> list[int]:
     """The same for hundreds of nets: from left to right, each on the first track that is free; crossings unheeded."""
     free: list[int] = []
     ends: list[tuple[float, int]] = []
-    for net in sorted(bent, key=lambda net: net.low):
-        while ends and ends[0][0] + _NEAR < net.low:
+    for hyperedge in sorted(bent, key=lambda hyperedge: hyperedge.low):
+        while ends and ends[0][0] + _NEAR < hyperedge.low:
             heappush(free, heappop(ends)[1])
         at = heappop(free) if free else len(ends)
-        heappush(ends, (net.high, at))
-        track[net.number] = at
+        heappush(ends, (hyperedge.high, at))
+        track[hyperedge.number] = at
     return track
 
 
@@ -112,7 +116,7 @@ def _cost(upper: _Bent, lower: _Bent) -> int:
 
 @dataclass
 class Column:
-    """`x` of each vertex's middle, `top` of each box; `bend[(net, l)]` is the y of a net's track below level l.
+    """`x` of each vertex's middle, `top` of each box; `bend[(hyperedge, l)]` is the y of a net's track below level l.
 
     `outlet` and `inlet` are the x where a net leaves and enters a vertex.
     """
@@ -121,190 +125,132 @@ class Column:
     width: float
     height: float = 0.0
     top: dict[int, float] = field(default_factory=dict)
-    bend: dict[tuple[Net, int], float] = field(default_factory=dict)
-    outlet: dict[tuple[int, Net], float] = field(default_factory=dict)
-    inlet: dict[tuple[int, Net], float] = field(default_factory=dict)
+    bend: dict[tuple[Hyperedge, int], float] = field(default_factory=dict)
+    outlet: dict[tuple[int, Hyperedge], float] = field(default_factory=dict)
+    inlet: dict[tuple[int, Hyperedge], float] = field(default_factory=dict)
     left: float = 0.0
 
 
-def width(plan: Plan, vertex: int) -> float:
-    """How wide a box or lane is."""
-    return plan.flow.sizes[vertex][0] if vertex < len(plan.flow.sizes) else LANE
-
-
-def space(plan: Plan, a: int, b: int) -> float:
-    """The least distance between neighbours."""
-    nodes = len(plan.flow.sizes)
-    return NODE_GAP if a < nodes and b < nodes else LANE_GAP
-
-
-def gap(plan: Plan, a: int, b: int) -> float:
-    """The least distance of the middles of neighbours."""
-    return (width(plan, a) + width(plan, b)) / 2 + space(plan, a, b)
-
-
-def column(plan: Plan, number: int) -> Column:
-    """Order and place the vertices of a column."""
-    vertices = [vertex for row in plan.layers[number] for vertex in row]
-    of = {vertex: i for i, vertex in enumerate(vertices)}
-    weighed = [(of[a], of[b], weight) for a, b, weight in _weighed(plan.links[number])]
-    joined = list({(a, b): None for a, b, _ in weighed})
-    layers = ordered([[of[vertex] for vertex in row] for row in plan.layers[number]], joined, len(vertices))
-    plan.layers[number] = [[vertices[i] for i in row] for row in layers]
-    rows = _rows(plan, vertices, layers, weighed)
-    x = aligned(rows)
-    if any(rows.is_lane):
-        x = straightened(x, rows)
-    return finished(plan, number, dict(zip(vertices, x, strict=True)))
-
-
-def _rows(plan: Plan, vertices: list[int], layers: list[list[int]], weighed: list[tuple[int, int, float]]) -> Rows:
-    """The rows to be aligned, with the numbers that the column's vertices have among themselves."""
-    nodes, flow = len(plan.flow.sizes), plan.flow
-    is_lane = [vertex >= nodes for vertex in vertices]
-    half = [width(plan, vertex) / 2 for vertex in vertices]
-    rows = [row for row in layers if row]
-    gaps = [
-        [half[a] + half[b] + (LANE_GAP if is_lane[a] or is_lane[b] else NODE_GAP) for a, b in pairwise(row)]
-        for row in rows
-    ]
-    side = [at + (LANE_GAP if lane else NODE_GAP) / 2 for at, lane in zip(half, is_lane, strict=True)]
-    ports = [(0.0, 0.0) if lane else port(plan, vertex) for vertex, lane in zip(vertices, is_lane, strict=True)]
-    large = [not lane and flow.ports[vertex] is not None for vertex, lane in zip(vertices, is_lane, strict=True)]
-    links = [(a, b, weight, bend(ports[a][1], ports[b][0], stairs=large[a] and large[b])) for a, b, weight in weighed]
-    return Rows(rows, gaps, side, links, is_lane)
-
-
-def finished(plan: Plan, number: int, x: dict[int, float], floor: Mapping[int, float] | None = None) -> Column:
+def route_column(
+    graph: LayeredGraph, number: int, x: dict[int, float], floor: Mapping[int, float] | None = None
+) -> Column:
     """A column whose vertices have their place from left to right; `floor` says how high up boxes may be."""
-    low = min((at - width(plan, v) / 2 for v, at in x.items()), default=0.0)
-    high = max((at + width(plan, v) / 2 for v, at in x.items()), default=0.0)
-    made = Column({v: at - low for v, at in x.items()}, high - low)
-    _ports(plan, number, made)
-    _heights(plan, number, made, floor or {})
-    return made
+    low = min((at - graph.width(v) / 2 for v, at in x.items()), default=0.0)
+    high = max((at + graph.width(v) / 2 for v, at in x.items()), default=0.0)
+    column = Column({v: at - low for v, at in x.items()}, high - low)
+    _assign_ports(graph, number, column)
+    _assign_heights(graph, number, column, floor or {})
+    return column
 
 
-def port(plan: Plan, node: int) -> Point:
-    """Where lines enter and leave a node, from its middle."""
-    port = plan.flow.ports[node]
-    if port is None:
-        return 0.0, 0.0
-    half = plan.flow.sizes[node][0] / 2
-    return port[0] - half, port[1] - half
-
-
-def _weighed(links: Mapping[tuple[int, int, Net], float]) -> list[tuple[int, int, float]]:
-    """Links with their weights; the branches of a net share its weight, or many readers would bend a long lane."""
-    upper = Counter((a, net) for a, _, net in links)
-    lower = Counter((b, net) for _, b, net in links)
-    return [(a, b, weight / max(upper[(a, net)], lower[(b, net)])) for (a, b, net), weight in links.items()]
-
-
-def _ports(plan: Plan, number: int, column: Column) -> None:
+def _assign_ports(graph: LayeredGraph, number: int, column: Column) -> None:
     """Where on a node's lower side each net leaves, and on its upper side each enters."""
-    nodes = len(plan.flow.sizes)
-    entering: dict[int, list[tuple[Net, float]]] = {}
-    sides = {target for _, target, _ in plan.sides[number]}
-    backs = {a for a, _, net in plan.links[number] if net[0] == "back"} | sides
-    ends: dict[tuple[int, Net], list[int]] = {}
-    for a, b, net in plan.links[number]:
-        ends.setdefault((a, net), []).append(b)
-    for (a, net), lower in ends.items():
+    nodes = len(graph.problem.sizes)
+    entering: dict[int, list[tuple[Hyperedge, float]]] = {}
+    sides = {target for _, target, _ in graph.sides[number]}
+    backs = {a for a, _, hyperedge in graph.links[number] if hyperedge[0] == "back"} | sides
+    ends: dict[tuple[int, Hyperedge], list[int]] = {}
+    for a, b, hyperedge in graph.links[number]:
+        ends.setdefault((a, hyperedge), []).append(b)
+    for (a, hyperedge), lower in ends.items():
         at = column.x[a]
-        if a < nodes and plan.flow.ports[a] is not None:
-            at += min(port(plan, a)[1] + 8.0 * (net[0] == "back"), plan.flow.sizes[a][0] / 2 - 8)
+        if a < nodes and graph.problem.ports[a] is not None:
+            at += min(graph.port(a)[1] + 8.0 * (hyperedge[0] == "back"), graph.problem.sizes[a][0] / 2 - 8)
         elif a < nodes:
-            at += 8.0 if net[0] == "back" else -8.0 if a in backs else 0.0
-            at = _straight(plan, column, a, lower, at)
-        column.outlet[(a, net)] = at
+            at += 8.0 if hyperedge[0] == "back" else -8.0 if a in backs else 0.0
+            at = _straight_outlet(graph, column, a, lower, at)
+        column.outlet[(a, hyperedge)] = at
         for b in lower:
             if b < nodes:
-                entering.setdefault(b, []).append((net, at))
+                entering.setdefault(b, []).append((hyperedge, at))
     for node, lines in entering.items():
-        _enter(plan, column, node, lines)
+        _assign_inlets(graph, column, node, lines)
 
 
-def _straight(plan: Plan, column: Column, node: int, lower: list[int], at: float) -> float:
+def _straight_outlet(graph: LayeredGraph, column: Column, node: int, lower: list[int], at: float) -> float:
     """Where on its lower side a line to one place leaves: straight above it, if the boxes overlap enough."""
     if len(lower) > 1:
         return at
     to, room = column.x[lower[0]], 0.0
-    if lower[0] < len(plan.flow.sizes):
-        port = plan.flow.ports[lower[0]]
-        room = plan.flow.sizes[lower[0]][0] / 2 - 10 if port is None else 0.0
-        to += 0.0 if port is None else port[0] - plan.flow.sizes[lower[0]][0] / 2
-    wished = min(max(at, to - room), to + room)
-    return wished if abs(wished - column.x[node]) <= plan.flow.sizes[node][0] / 2 - 10 else at
+    if lower[0] < len(graph.problem.sizes):
+        port = graph.problem.ports[lower[0]]
+        room = graph.problem.sizes[lower[0]][0] / 2 - 10 if port is None else 0.0
+        to += 0.0 if port is None else port[0] - graph.problem.sizes[lower[0]][0] / 2
+    wanted = min(max(at, to - room), to + room)
+    return wanted if abs(wanted - column.x[node]) <= graph.problem.sizes[node][0] / 2 - 10 else at
 
 
-def _enter(plan: Plan, column: Column, node: int, lines: list[tuple[Net, float]]) -> None:
+def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[tuple[Hyperedge, float]]) -> None:
     centre = column.x[node]
-    if plan.flow.ports[node] is not None:
-        for net, _ in lines:
-            column.inlet[(node, net)] = centre + port(plan, node)[0]
+    if graph.problem.ports[node] is not None:
+        for hyperedge, _ in lines:
+            column.inlet[(node, hyperedge)] = centre + graph.port(node)[0]
         return
-    at: dict[Net, list[float]] = {}
-    for net, x in lines:
-        at.setdefault(net, []).append(x)
-    wished = sorted((sum(xs) / len(xs), net) for net, xs in at.items())
-    room = plan.flow.sizes[node][0] - 16
-    step = min(12.0, room / max(1, len(wished) - 1))
+    at: dict[Hyperedge, list[float]] = {}
+    for hyperedge, x in lines:
+        at.setdefault(hyperedge, []).append(x)
+    wanted = sorted((sum(xs) / len(xs), hyperedge) for hyperedge, xs in at.items())
+    room = graph.problem.sizes[node][0] - 16
+    step = min(12.0, room / max(1, len(wanted) - 1))
     low, high = centre - room / 2, centre + room / 2
     # A line that can come straight down shall; those from further left or right give way.
-    weights = [20.0 if low <= x <= high else 1.0 for x, _ in wished]
-    places = settled([min(max(x, low), high) for x, _ in wished], weights, [step] * (len(wished) - 1))
+    weights = [20.0 if low <= x <= high else 1.0 for x, _ in wanted]
+    places = isotonic_placement([min(max(x, low), high) for x, _ in wanted], weights, [step] * (len(wanted) - 1))
     last = len(places) - 1
-    for i, (place, (_, net)) in enumerate(zip(places, wished, strict=True)):
-        column.inlet[(node, net)] = min(max(place, low + i * step), high - (last - i) * step)
+    for i, (place, (_, hyperedge)) in enumerate(zip(places, wanted, strict=True)):
+        column.inlet[(node, hyperedge)] = min(max(place, low + i * step), high - (last - i) * step)
 
 
-def _heights(plan: Plan, number: int, column: Column, floor: Mapping[int, float]) -> None:
+def _assign_heights(graph: LayeredGraph, number: int, column: Column, floor: Mapping[int, float]) -> None:
     """The y of boxes, of the tracks between the rows and of the column's end."""
-    nodes, sizes = len(plan.flow.sizes), plan.flow.sizes
-    last = plan.last(number)
-    between = _between(plan, number, column)
-    enters, leaves = bool(plan.layers[number][0]), bool(plan.layers[number][last])
-    head = 0.0 if not enters else BELOW if len(plan.layers) == 1 else 2.0
+    nodes, sizes = len(graph.problem.sizes), graph.problem.sizes
+    last = graph.last_level(number)
+    between = _hyperedge_ends(graph, number, column)
+    enters, leaves = bool(graph.layers[number][0]), bool(graph.layers[number][last])
+    head = 0.0 if not enters else BELOW if len(graph.layers) == 1 else 2.0
     skyline = Skyline()
-    for level, row in enumerate(plan.layers[number]):
+    for level, row in enumerate(graph.layers[number]):
         boxes = [v for v in row if v < nodes]
         reach = [(column.x[v] - sizes[v][0] / 2, column.x[v] + sizes[v][0] / 2, sizes[v][1]) for v in boxes]
         lowest = [floor.get(v, 0.0) for v in boxes] if floor else None
-        for v, top in zip(boxes, dropped(skyline, reach, head, lowest), strict=True):
+        for v, top in zip(boxes, drop_row(skyline, reach, head, lowest), strict=True):
             column.top[v] = top
         if level < last and between[level]:
-            _lay(skyline, between[level], level, column)
+            _lay_tracks(skyline, between[level], level, column)
     column.height = skyline.lowest((0.0, 2.0 if leaves else 0.0, ABOVE))
 
 
-def _between(plan: Plan, number: int, column: Column) -> list[dict[Net, tuple[list[float], list[float]]]]:
+def _hyperedge_ends(
+    graph: LayeredGraph, number: int, column: Column
+) -> list[dict[Hyperedge, tuple[list[float], list[float]]]]:
     """Below each level, where every net comes from and goes to (x)."""
-    nodes = len(plan.flow.sizes)
-    between: list[dict[Net, tuple[list[float], list[float]]]] = [{} for _ in plan.layers[number]]
-    for a, b, net in plan.links[number]:
-        tops, bottoms = between[plan.level[a]].setdefault(net, ([], []))
-        tops.append(column.outlet[(a, net)])
-        bottoms.append(column.inlet[(b, net)] if b < nodes else column.x[b])
-    for source, target, net in plan.sides[number]:
-        tops, _ = between[plan.level[source]].setdefault(net, ([], []))
-        tops.extend(side(plan, column, source, target))
+    nodes = len(graph.problem.sizes)
+    between: list[dict[Hyperedge, tuple[list[float], list[float]]]] = [{} for _ in graph.layers[number]]
+    for a, b, hyperedge in graph.links[number]:
+        tops, bottoms = between[graph.level[a]].setdefault(hyperedge, ([], []))
+        tops.append(column.outlet[(a, hyperedge)])
+        bottoms.append(column.inlet[(b, hyperedge)] if b < nodes else column.x[b])
+    for source, target, hyperedge in graph.sides[number]:
+        tops, _ = between[graph.level[source]].setdefault(hyperedge, ([], []))
+        tops.extend(same_layer_ports(graph, column, source, target))
     return between
 
 
-def side(plan: Plan, column: Column, source: int, target: int) -> Point:
+def same_layer_ports(graph: LayeredGraph, column: Column, source: int, target: int) -> Point:
     """Where a control line between nodes of one row leaves and comes back, both at the lower side."""
-    return column.x[source], column.x[target] + min(8.0, plan.flow.sizes[target][0] / 4)
+    return column.x[source], column.x[target] + min(8.0, graph.problem.sizes[target][0] / 4)
 
 
-def _lay(skyline: Skyline, nets: dict[Net, tuple[list[float], list[float]]], level: int, column: Column) -> None:
+def _lay_tracks(
+    skyline: Skyline, hyperedges: dict[Hyperedge, tuple[list[float], list[float]]], level: int, column: Column
+) -> None:
     """Give each net its track in the space below a level."""
-    sorted_nets = [TrackNet(tuple(sorted(a)), tuple(sorted(b))) for a, b in nets.values()]
-    found = tracks(sorted_nets)
-    count = max(found, default=-1) + 1
+    spans = [HyperedgeSpan(tuple(sorted(a)), tuple(sorted(b))) for a, b in hyperedges.values()]
+    track_of = assign_tracks(spans)
+    count = max(track_of, default=-1) + 1
     step = TRACK if count <= 8 else max(3.0, 8 * TRACK / count)
-    for _, net, (tops, bottoms) in sorted(
-        (track, net, ends) for net, track, ends in zip(nets, found, sorted_nets, strict=True)
+    for _, hyperedge, (tops, bottoms) in sorted(
+        (track, hyperedge, ends) for hyperedge, track, ends in zip(hyperedges, track_of, spans, strict=True)
     ):
         low, high = min(tops[:1] + bottoms[:1]), max(tops[-1:] + bottoms[-1:])
-        column.bend[(net, level)] = laid(skyline, low, high, step)
+        column.bend[(hyperedge, level)] = lay_track(skyline, low, high, step)

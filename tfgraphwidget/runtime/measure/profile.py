@@ -28,7 +28,7 @@ from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.scene.coloring.scales import short
+from tfgraphwidget.scene.coloring.scales import format_number
 
 # Fused ops: which ops of a graph TensorFlow's optimiser ran as one.  A matrix product or a convolution, what is
 # added to it and the activation run as one op of a type like _FusedMatMul, under the name of the last of them. The
@@ -109,10 +109,12 @@ class Measured(Mapping[str, Cost]):
     def __repr__(self) -> str:
         if not self:
             return "No op of this graph was told of."
-        rows = [(name, short(cost.time, "µs"), _bytes(cost.memory)) for name, cost in list(self.items())[:_MOST]]
+        rows = [
+            (name, format_number(cost.time, "µs"), _bytes(cost.memory)) for name, cost in list(self.items())[:_MOST]
+        ]
         times, held = (np.array(part) for part in zip(*self.values(), strict=True))
         more = f"and {len(self) - _MOST:,} more" if len(self) > _MOST else ""
-        whole = (f"{len(self):,} ops", short(np.nansum(times), "µs"), _bytes(float(np.nansum(held))))
+        whole = (f"{len(self):,} ops", format_number(np.nansum(times), "µs"), _bytes(float(np.nansum(held))))
         table = columns([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
         return "\n".join(filter(None, (table, self.said)))
 
@@ -123,7 +125,7 @@ class Measured(Mapping[str, Cost]):
 
 
 def _bytes(memory: float) -> str:
-    return "" if np.isnan(memory) else short(memory, "B")
+    return "" if np.isnan(memory) else format_number(memory, "B")
 
 
 def tracing(graph: tf.Graph, session: Any, feeds: Mapping[str, Any]) -> Traced:

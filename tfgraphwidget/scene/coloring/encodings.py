@@ -1,4 +1,4 @@
-"""Ways to colour a graph by what is known of its ops without running it: a category for each."""
+"""Polylines to color a graph by what is known of its ops without running it: a category for each."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.table import COLUMNS, rows
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, facts, families, inside
-from tfgraphwidget.hierarchy.structural_hash import siblings, structure
+from tfgraphwidget.hierarchy.op_facts import FAMILIES, count_inside, facts, families
+from tfgraphwidget.hierarchy.structural_hash import sibling_edges, structural_hashes
 from tfgraphwidget.naming import did_you_mean, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
@@ -34,26 +34,26 @@ _STEERS = {"constant": 0, "control": 0, "shape": 1, "state": 1}
 def by_type(index: GraphIndex) -> Categories:
     """Op types; for a layer its convolution or matrix product speaks."""
     rank = _ranks(index, {name: _SPEAKS.get(name, 1) for name in FAMILIES})
-    return Categories.of(index.types, counting=facts(index).fed, rank=rank)
+    return Categories.of(index.types, counting=facts(index).depends_on_input, rank=rank)
 
 
 def by_dtype(index: GraphIndex) -> Categories:
     """The dtype of the first output."""
-    told = (index.dtypes(i)[:1] for i in range(len(index)))
-    found = [dtypes[0].removesuffix("_ref") if dtypes else "" for dtypes in told]
-    return Categories.of(found, none="no output", rank=_ranks(index, {n: _STEERS.get(n, 2) for n in FAMILIES}))
+    outputs = (index.dtypes(i)[:1] for i in range(len(index)))
+    values = [dtypes[0].removesuffix("_ref") if dtypes else "" for dtypes in outputs]
+    return Categories.of(values, none="no output", rank=_ranks(index, {n: _STEERS.get(n, 2) for n in FAMILIES}))
 
 
 def by_device(index: GraphIndex) -> Categories:
     """The devices that ops are pinned to, as "GPU:0", with the server before where there are some."""
     known: dict[str, str] = {}
-    found = []
+    values = []
     for node in index.nodes:
         device = node.device
         if device not in known:
             known[device] = device_text(device)
-        found.append(known[device])
-    return Categories.of(found, none="no device")
+        values.append(known[device])
+    return Categories.of(values, none="no device")
 
 
 def device_text(device: str) -> str:
@@ -63,17 +63,17 @@ def device_text(device: str) -> str:
     ['GPU:0', 'ps:1 CPU:0', 'CPU:0', '']
     """
     parts = [part.split(":") for part in device.strip("/").split("/") if part]
-    told = {kind.lower(): (rest[-1] if rest else "") for kind, *rest in parts if kind in ("job", "replica", "task")}
+    place = {kind.lower(): (rest[-1] if rest else "") for kind, *rest in parts if kind in ("job", "replica", "task")}
     what = [(part[1:] if part[0] == "device" else part) for part in parts if part[0] not in ("job", "replica", "task")]
-    where = f"{told['job']}:{told.get('task', '0')}" if told.get("job", "localhost") != "localhost" else ""
+    where = f"{place['job']}:{place.get('task', '0')}" if place.get("job", "localhost") != "localhost" else ""
     kind = f"{what[0][0].upper()}:{what[0][1] if len(what[0]) > 1 else 0}" if what and what[0] else ""
     return " ".join(filter(None, (where, kind)))
 
 
 def by_scope(index: GraphIndex) -> Categories:
     """The outermost scopes; one that holds more than half of what computes gives way to those inside of it."""
-    tree, fed = index.scopes, facts(index).fed
-    size = inside(tree.start, tree.stop, tree.order, fed).tolist()
+    tree, fed = index.scopes, facts(index).depends_on_input
+    size = count_inside(tree.start, tree.stop, tree.order, fed).tolist()
     named = np.zeros(len(tree.names), dtype=np.int32)
     level = [0]
     while level:
@@ -90,29 +90,29 @@ def by_scope(index: GraphIndex) -> Categories:
 
 
 def by_structure(index: GraphIndex) -> Categories:
-    """Scopes that are built alike, those with most ops first; what is in one is of its colour."""
+    """Scopes that are built alike, those with most ops first; what is in one is of its color."""
     outline, sums = outline_of(index, fold=False)
     if not len(index):
         return Categories.of([])
-    built = structure(index, outline, siblings(index, outline))[: len(outline)].tolist()
+    built = structural_hashes(index, outline, sibling_edges(index, outline))[: len(outline)].tolist()
     alike: dict[int, list[int]] = defaultdict(list)
     for node in range(1, len(outline)):
-        if sums.work[node] and sums.ops[node] > 1:
+        if sums.compute_ops[node] and sums.ops[node] > 1:
             alike[built[node]].append(node)
-    found = [nodes for nodes in alike.values() if len(nodes) > 1]
-    found.sort(key=lambda nodes: -len(nodes) * int(sums.ops[nodes[0]]))
-    names = _distinct([outline.names[nodes[0]] for nodes in found])
-    labels = [f"{name} ×{len(nodes):,}" for name, nodes in zip(names, found, strict=True)]
-    held = [len(nodes) * int(sums.ops[nodes[0]]) for nodes in found]
-    boxes = {outline.names[node]: code for code, nodes in enumerate(found) for node in nodes}
+    repeated = [nodes for nodes in alike.values() if len(nodes) > 1]
+    repeated.sort(key=lambda nodes: -len(nodes) * int(sums.ops[nodes[0]]))
+    names = _distinguishing_names([outline.names[nodes[0]] for nodes in repeated])
+    labels = [f"{name} ×{len(nodes):,}" for name, nodes in zip(names, repeated, strict=True)]
+    totals = [len(nodes) * int(sums.ops[nodes[0]]) for nodes in repeated]
+    boxes = {outline.names[node]: code for code, nodes in enumerate(repeated) for node in nodes}
     of_node = np.full(len(outline), -1, dtype=np.int32)
     for node in np.argsort(outline.depth, kind="stable").tolist():
         own = boxes.get(outline.names[node], -1)
         of_node[node] = own if own >= 0 or not node else of_node[outline.parent[node]]
-    return Categories(labels, of_node[outline.home], none="built like no other", boxes=boxes, held=held)
+    return Categories(labels, of_node[outline.home], none="built like no other", boxes=boxes, totals=totals)
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
+def _distinguishing_names(names: Sequence[str]) -> list[str]:
     """The last parts of some names, and the parts before where these alone are not one's own."""
     last = Counter(last_part(name) for name in names)
     return ["/".join(name.split("/")[-2:]) if last[last_part(name)] > 1 else last_part(name) for name in names]
@@ -120,12 +120,12 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 def by_trainable(index: GraphIndex) -> Categories:
     """Whether training changes a variable; of other ops nothing."""
-    found = [""] * len(index)
+    values = [""] * len(index)
     trained = set(selectors.trainable(index).ops)
     for variable in definitions(index, handles(index)).values():
         for op in own_ops(index, variable):
-            found[op] = "trainable" if variable.handle in trained else "not trainable"
-    return Categories.of(found, none="no variable")
+            values[op] = "trainable" if variable.handle in trained else "not trainable"
+    return Categories.of(values, none="no variable")
 
 
 def by_difference(index: GraphIndex, difference: Difference) -> Categories:
@@ -146,7 +146,7 @@ def _ranks(index: GraphIndex, of_family: dict[str, int]) -> npt.NDArray[np.int8]
     return rank[families(names)[codes]]
 
 
-BY: dict[str, Callable[[GraphIndex], Categories]] = {
+ENCODINGS: dict[str, Callable[[GraphIndex], Categories]] = {
     "type": by_type,
     "device": by_device,
     "structure": by_structure,
@@ -156,61 +156,63 @@ BY: dict[str, Callable[[GraphIndex], Categories]] = {
 }
 
 
-def words(names: Iterable[str]) -> str:
+def quote_names(names: Iterable[str]) -> str:
     """Names as a person writes them: '"a", "b" or "c"'."""
     *others, last = (f'"{name}"' for name in names)
     return f"{', '.join(others)} or {last}" if others else last
 
 
-# A person's own colours: a value for each op, as a mapping of names, a column, or a function of the op.
+# A person's own colors: a value for each op, as a mapping of names, a column, or a function of the op.
 
-COUNTED = ("inputs", "control_inputs")
+COUNTED_COLUMNS = ("inputs", "control_inputs")
 OWN_COLUMNS = tuple(name for name in COLUMNS if name not in ("name", "type", "scope", "device"))
-Valued = Callable[[GraphIndex], Categories | Numbers]
+Encoding = Callable[[GraphIndex], Categories | Numbers]
 
 
-def own(by: Any, index: GraphIndex) -> tuple[str, Valued]:
+def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
     """What to call a person's own values, and what gives them for an index; names are looked for in this one now.
 
     Raises UnknownName for a name that is no op's, tensor's or scope's, GraphEditError for what holds no values.
     """
     if callable(by):
         name = getattr(by, "__name__", "own values")
-        first = of_values(_called(by, index))
-        # Ops that come later may be beyond what the function knows; they have no colour then.
-        later = lambda graph: first if graph is index else of_values(_called(by, graph, strict=False))  # noqa: E731
+        first = encode_values(_call_per_op(by, index))
+        # Ops that come later may be beyond what the function knows; they have no color then.
+        later = lambda graph: first if graph is index else encode_values(_call_per_op(by, graph, strict=False))  # noqa: E731
         return "own values" if name == "<lambda>" else str(name), later
     if isinstance(by, Mapping) or (hasattr(by, "items") and hasattr(by, "index")):
-        told = _named(by, index)
-        for name in told:
+        by_name = _values_by_name(by, index)
+        for name in by_name:
             if _ops(index, name) is None:
                 raise UnknownName(
                     f"This graph has no op, tensor or scope {name[:60]!r}.{did_you_mean(name, index.names)}"
                 )
-        return str(getattr(by, "name", None) or "own values"), lambda graph: of_values(_spread(told, graph))
+        return str(getattr(by, "name", None) or "own values"), lambda graph: encode_values(
+            _spread_over_ops(by_name, graph)
+        )
     raise GraphEditError(
         f"{shown(by)} says nothing of ops; give a dict of names and values, a column, or a function of an op."
     )
 
 
-def column(name: str, index: GraphIndex) -> Categories | Numbers:
+def table_column(name: str, index: GraphIndex) -> Categories | Numbers:
     """A column of `editor.table()`; of tuples of names how many there are."""
     values = [row[name] for row in rows(index)]
-    if name in COUNTED:
-        return of_values([len(value) for value in values])
-    return of_values([", ".join(value) if isinstance(value, tuple) else value for value in values])
+    if name in COUNTED_COLUMNS:
+        return encode_values([len(value) for value in values])
+    return encode_values([", ".join(value) if isinstance(value, tuple) else value for value in values])
 
 
-def of_values(values: list[Any]) -> Categories | Numbers:
+def encode_values(values: list[Any]) -> Categories | Numbers:
     """Numbers when all are numbers, else categories; None, NaN, pandas's NA and NaT, "" and infinity are no values."""
-    held = [None if _is_nothing(value) else value for value in values]
-    known = [value for value in held if value is not None]
+    present = [None if _is_missing(value) else value for value in values]
+    known = [value for value in present if value is not None]
     if known and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in known):
-        return Numbers(np.array([np.nan if v is None else float(v) for v in held]), "", total=False)
-    return Categories.of(["" if v is None else str(v)[:60] for v in held], none="no value")
+        return Numbers(np.array([np.nan if v is None else float(v) for v in present]), "", total=False)
+    return Categories.of(["" if v is None else str(v)[:60] for v in present], none="no value")
 
 
-def _is_nothing(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     if isinstance(value, numbers.Real):
         try:
             return not math.isfinite(value)
@@ -220,7 +222,7 @@ def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _called(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) -> list[Any]:
+def _call_per_op(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) -> list[Any]:
     def value(i: int) -> Any:
         try:
             return by(Op(index, i))
@@ -228,14 +230,14 @@ def _called(by: Callable[[Op], Any], index: GraphIndex, *, strict: bool = True) 
             if not strict:
                 return None
             raise GraphEditError(
-                f"The colour of op {index.names[i]!r} is not known: {type(error).__name__}: {str(error)[:200]}.",
+                f"The color of op {index.names[i]!r} is not known: {type(error).__name__}: {str(error)[:200]}.",
                 [index.names[i]],
             ) from error
 
     return [value(i) for i in range(len(index))]
 
 
-def _named(by: Any, index: GraphIndex) -> dict[str, Any]:
+def _values_by_name(by: Any, index: GraphIndex) -> dict[str, Any]:
     """The values by name; a column as long as the graph that has numbers for an index is in the order of the ops."""
     pairs = [(getattr(key, "name", key), value) for key, value in by.items()]
     if pairs and not any(isinstance(key, str) for key, _ in pairs):
@@ -248,12 +250,12 @@ def _named(by: Any, index: GraphIndex) -> dict[str, Any]:
     return {str(key): value for key, value in pairs}
 
 
-def _spread(told: Mapping[str, Any], index: GraphIndex) -> list[Any]:
+def _spread_over_ops(by_name: Mapping[str, Any], index: GraphIndex) -> list[Any]:
     """The value of each op: its own, or that of the innermost scope around it that has one."""
     values: list[Any] = [None] * len(index)
-    for name in sorted(told, key=lambda name: (name in index.ids, name.count("/"))):
+    for name in sorted(by_name, key=lambda name: (name in index.ids, name.count("/"))):
         for i in _ops(index, name) or ():  # some may be gone since
-            values[i] = told[name]
+            values[i] = by_name[name]
     return values
 
 
@@ -264,7 +266,7 @@ def _ops(index: GraphIndex, name: str) -> list[int] | None:
         return [index.ids[name]]
     if name.rstrip("/") in tree.ids:
         scope = tree.ids[name.rstrip("/")]
-        found: list[int] = tree.order[tree.start[scope] : tree.stop[scope]].tolist()
-        return found
+        ops: list[int] = tree.order[tree.start[scope] : tree.stop[scope]].tolist()
+        return ops
     op = split_tensor(name)[0]
     return [index.ids[op]] if op in index.ids else None

@@ -1,10 +1,10 @@
-"""Colours of the drawing, the same for the browser (labextension mirrors this table) and for matplotlib.
+"""Colors of the drawing, the same for the browser (labextension mirrors this table) and for matplotlib.
 
-The fills differ in lightness as well as in hue, so that they stay apart for colour-blind readers; text on them
+The fills differ in lightness as well as in hue, so that they stay apart for color-blind readers; text on them
 has a contrast of at least 4.5 : 1 in both themes (tests/scene/test_palette.py measures it).
 
-While the drawing is coloured (`scene/coloring/scales.py`), a tint of 1 … 12 is a category: TINTS[tint - 1], any two of
-which stay apart in the three kinds of colour blindness. A tint of 128 … 255 is a step of the ramp from low to high:
+While the drawing is colored (`scene/coloring/scales.py`), a tint of 1 … 12 is a category: TINTS[tint - 1], any two of
+which stay apart in the three kinds of color blindness. A tint of 128 … 255 is a step of the ramp from low to high:
 ramp()[tint - 128].
 """
 
@@ -42,7 +42,7 @@ TINTS: tuple[tuple[str, str], ...] = (
     ("#e1bcd2", "#744262"),
     ("#a7e4a0", "#275e27"),
 )
-# The ramp's colours at 0, a half and 1, in a light and in a dark theme; in between they are mixed per channel. The
+# The ramp's colors at 0, a half and 1, in a light and in a dark theme; in between they are mixed per channel. The
 # further from the background, the more there is.
 RAMP: tuple[tuple[str, str, str], tuple[str, str, str]] = (
     ("#f3f6f9", "#ffdf80", "#f7a566"),
@@ -52,7 +52,7 @@ RAMP_STEPS = 128
 
 
 class Theme(NamedTuple):
-    """The colours that are not a family's.
+    """The colors that are not a family's.
 
     `levels` fill open scopes by depth, the root first, repeating the last; `training` those of the training group.
     `back` is the way back of a loop.

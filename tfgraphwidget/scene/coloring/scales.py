@@ -1,7 +1,7 @@
-"""Tints: what of the ops is known, as colours of the boxes, as a word below each, and as a legend.
+"""Tints: what of the ops is known, as colors of the boxes, as a word below each, and as a legend.
 
 Two sorts of things are known of ops: a category each, or a number each. A box that stands for many ops has the category
-of most of them, or the sum or the mean of their numbers. Colour is never the only sign: with every tint comes a note.
+of most of them, or the sum or the mean of their numbers. Color is never the only sign: with every tint comes a note.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TIE = -2
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a legend: `tint` as in the scene's paint, 0 for what has no colour; and how many ops have it."""
+    """One line of a legend: `tint` as in the scene's paint, 0 for what has no color; and how many ops have it."""
 
     label: str
     tint: int
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colours mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
+    """What the colors mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
 
     by: str
     entries: tuple[Entry, ...] = ()
@@ -56,7 +56,7 @@ class Categories:
 
     `rank` (int per op, or None) says who speaks for a box that stands for many: those of the highest rank in it.
     `none` is what ops without a category are called. `boxes` are the codes of scopes that have one of their own, and
-    `held` then the ops in all scopes of a label.
+    `totals` then the ops in all scopes of a label.
     """
 
     labels: Sequence[str]
@@ -64,22 +64,22 @@ class Categories:
     none: str = ""
     rank: npt.NDArray[np.int8] | None = None
     boxes: Mapping[str, int] = field(default_factory=dict)
-    held: Sequence[int] | None = None
+    totals: Sequence[int] | None = None
     notice: str = ""
 
     @classmethod
     def of(cls, values: Sequence[str], *, counting: Mask | None = None, **more: Any) -> Categories:
         """The categories of ops that have these labels, "" for none.
 
-        When there are more than colours, those of most ops that are `counting` (bool per op) have one.
+        When there are more than colors, those of most ops that are `counting` (bool per op) have one.
         """
         number: dict[str, int] = {}
         code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))
         count, labels = np.bincount(code, minlength=len(number)), list(number)
         order = [k for k in np.argsort(-count, kind="stable").tolist() if labels[k]]
         if len(order) > MOST and counting is not None:
-            held = np.bincount(code, weights=counting, minlength=len(number))
-            first = set(sorted(order, key=lambda k: -held[k])[: MOST - 1])
+            totals = np.bincount(code, weights=counting, minlength=len(number))
+            first = set(sorted(order, key=lambda k: -totals[k])[: MOST - 1])
             order.sort(key=lambda k: k not in first)
         renumbered = np.full(len(labels), -1, dtype=np.int32)
         renumbered[order] = np.arange(len(order))
@@ -90,10 +90,10 @@ class Categories:
         return np.where(codes < 0, 0, np.minimum(codes, MOST - 1) + 1).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
-        """The labels that have colours."""
+        """The labels that have colors."""
         count = np.bincount(self.code[self.code >= 0], minlength=len(self.labels)).tolist()
         rest = len(self.code) - sum(count)
-        count = count if self.held is None else list(self.held)
+        count = count if self.totals is None else list(self.totals)
         whole = len(self.labels) <= MOST
         shown = len(self.labels) if whole else MOST - 1
         entries = [Entry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
@@ -139,11 +139,11 @@ class Numbers:
         """128 … 255; 0 for what has no value, and for a cost of nothing."""
         low, high = self.ends
         none = ~np.isfinite(values) | (self.total & (values <= 0))
-        held = np.clip(np.where(none, low, values), low, high)
+        totals = np.clip(np.where(none, low, values), low, high)
         if self.is_wide:
-            held, low, high = np.log(held), float(np.log(low)), float(np.log(high))
+            totals, low, high = np.log(totals), float(np.log(low)), float(np.log(high))
         # Halves: at the ends of float64 the difference of the ends is infinite.
-        place = (held / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(held)
+        place = (totals / 2 - low / 2) / (high / 2 - low / 2) if high > low else np.ones_like(totals)
         return np.where(none, 0, RAMP_START + np.round(place * (RAMP_STEPS - 1))).astype(np.uint8)
 
     def legend(self, by: str) -> Legend:
@@ -157,30 +157,32 @@ class Numbers:
             low = float(np.floor(low))
         scale = "log scale" if self.is_wide else ""
         notice = " · ".join(filter(None, (self.notice, scale)))
-        return Legend(by, (), below + short(low, self.unit), short(high, self.unit), notice)
+        return Legend(by, (), below + format_number(low, self.unit), format_number(high, self.unit), notice)
 
 
-Known = Categories | Numbers
+OpValues = Categories | Numbers
 
 
-def tinted(scene: Scene, known: Known) -> tuple[Tint, list[str]]:
+def color_items(scene: Scene, known: OpValues) -> tuple[Tint, list[str]]:
     """A tint and a note for each item; open containers have neither. `known` is of the ops of `scene.index`."""
     return _by_category(scene, known) if isinstance(known, Categories) else _by_number(scene, known)
 
 
 def _by_number(scene: Scene, known: Numbers) -> tuple[Tint, list[str]]:
-    op, item = _told_by(scene, known.at)
-    there = np.isfinite(known.value[op])
-    total = np.bincount(item[there], weights=known.value[op][there], minlength=len(scene))
-    count = np.bincount(item[there], minlength=len(scene))
+    op, item = _ops_by_item(scene, known.at)
+    is_known = np.isfinite(known.value[op])
+    total = np.bincount(item[is_known], weights=known.value[op][is_known], minlength=len(scene))
+    count = np.bincount(item[is_known], minlength=len(scene))
     values = np.full(len(scene), np.nan)
     np.divide(total, 1 if known.total else count, out=values, where=(count > 0) & (scene.kind != OPEN))
     tint = known.tint(values)
-    return tint, [short(v, known.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)]
+    return tint, [
+        format_number(v, known.unit) if t else "" for v, t in zip(values.tolist(), tint.tolist(), strict=True)
+    ]
 
 
 def _by_category(scene: Scene, known: Categories) -> tuple[Tint, list[str]]:
-    code, count, whole = _elected(*_told_by(scene), known, len(scene))
+    code, count, whole = _majority(*_ops_by_item(scene), known, len(scene))
     if known.boxes:
         for at in np.flatnonzero(scene.kind == CLOSED).tolist():
             code[at] = known.boxes.get(scene.names[at].split(" … ")[0], -1)
@@ -193,14 +195,14 @@ def _by_category(scene: Scene, known: Categories) -> tuple[Tint, list[str]]:
     return known.tint(code), notes
 
 
-def _told_by(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
+def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
     """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its badges."""
     every = np.arange(len(scene.home_of_op), dtype=np.int32)
     homes = scene.home_of_op if at is None else scene.home_of_op[at]
     return np.concatenate([every, scene.badge_op]), np.concatenate([homes, scene.badge_item])
 
 
-def _elected(op: Ints, item: Ints, known: Categories, items: int) -> tuple[Ints, Ints, Ints]:
+def _majority(op: Ints, item: Ints, known: Categories, items: int) -> tuple[Ints, Ints, Ints]:
     """Per item the code of most of its ops (-1 none, _TIE for a tie), how many have it, and how many have any."""
     has = known.code[op] >= 0
     op, item = op[has], item[has]
@@ -228,10 +230,10 @@ def _winners(pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels:
     return item[first], np.where(tie, _TIE, label[first])
 
 
-def short(value: float, unit: str = "") -> str:
+def format_number(value: float, unit: str = "") -> str:
     """A number in a few letters; `unit` is "" for a plain one, "n" for a count, "B", "FLOP" or "µs".
 
-    >>> [short(25557032, "n"), short(1.2e9, "FLOP"), short(3400, "µs"), short(0.125)]
+    >>> [format_number(25557032, "n"), format_number(1.2e9, "FLOP"), format_number(3400, "µs"), format_number(0.125)]
     ['25.6 M', '1.2 GFLOP', '3.4 ms', '0.125']
     """
     if unit == "":

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tfgraphwidget.layout.compound import HEADER, second_line
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.scene.coloring.palette import DARK, FAMILIES, TINTS, Theme, ramp
-from tfgraphwidget.visible.measure import LOOP_SIGN, SMALL, TEXT, cut, width
+from tfgraphwidget.visible.measure import LOOP_SIGN, SMALL, TEXT, shorten, text_width
 from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OP, OPEN
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Way:
+class Polyline:
     """A line with round corners, and with a head at its end."""
 
     points: Points
@@ -52,33 +52,33 @@ class Way:
 
 @dataclass(frozen=True)
 class Label:
-    """A line of text; `x` is its middle, or its left end; `y` its middle. A `rim` of that colour covers lines below."""
+    """A line of text; `x` is its middle, or its left end; `y` its middle. A `rim` of that color covers lines below."""
 
     x: float
     y: float
     text: str
     size: float
-    colour: str
+    color: str
     middle: bool = True
     rim: str = ""
 
 
-Shape = Box | Way | Label
+Shape = Box | Polyline | Label
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """What there is to paint in `area` (left, top, width, height), layer by layer; `theme` has its colours."""
+class DisplayList:
+    """What there is to paint in `area` (left, top, width, height), layer by layer; `theme` has its colors."""
 
     area: Area
     theme: Theme
     areas: tuple[Box, ...]
-    ways: tuple[Way, ...]
+    polylines: tuple[Polyline, ...]
     boxes: tuple[Box, ...]
     labels: tuple[Label, ...]
 
 
-def picture(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> Picture:
+def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
     """The shapes of a scene, or of what touches an area of it."""
     whole: Any = tuple(scene.box[0].tolist())
     area = whole if area is None else area
@@ -86,7 +86,7 @@ def picture(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area |
     items = [item for item in np.flatnonzero(_touching(scene.box, area)).tolist() if item]
     opened = [item for item in items if scene.kind[item] == OPEN]
     others = [item for item in items if scene.kind[item] != OPEN]
-    return Picture(
+    return DisplayList(
         area,
         theme,
         tuple(pen.opened(item) for item in opened),
@@ -142,9 +142,9 @@ class _Pen:
         if scene.members[item]:
             wide = _pill(int(scene.members[item]))
             yield Box((x + w - wide + 4, y - 7, wide, 15.0), 7.5, theme.border)
-        for bit, colour, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h)):
+        for bit, color, at in ((1, theme.input_mark, y), (2, theme.output_mark, y + h)):
             if paint and int(paint.mark[item]) & bit:
-                yield Box((x + w / 2 - 5, at - 5, 10.0, 10.0), 5.0, colour)
+                yield Box((x + w / 2 - 5, at - 5, 10.0, 10.0), 5.0, color)
 
     def _line(self, item: int) -> str:
         theme, paint = self._theme, self._paint
@@ -167,7 +167,7 @@ class _Pen:
             return self._theme.training[3]
         return FAMILIES[family][self._dark]
 
-    def way(self, edge: int, area: Area) -> Way | None:
+    def way(self, edge: int, area: Area) -> Polyline | None:
         """A line; None where there is none or outside of the area."""
         scene, theme = self._scene, self._theme
         points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]].astype(float)
@@ -180,10 +180,10 @@ class _Pen:
         if source and scene.parent[target] == source and points[0][1] - scene.box[source, 1] <= HEADER + 2:
             points[0][1] = scene.box[source, 1]  # from the border on, it is one with the line outside
         tensors = int(scene.tensors[edge])
-        colour = theme.back if scene.back[edge] else theme.edge if tensors else theme.control_edge
-        return Way(
+        color = theme.back if scene.back[edge] else theme.edge if tensors else theme.control_edge
+        return Polyline(
             points,
-            colour,
+            color,
             thickness(tensors, float(scene.bytes[edge])),
             () if tensors else (4.0, 3.0),
             scene.parent[source] != target,
@@ -197,26 +197,26 @@ class _Pen:
         name = scene.labels[item] or last_part(scene.names[item])
         sign = LOOP_SIGN if scene.loop[item] else ""
         if kind == BADGE:
-            yield Label(x + 6, y + h / 2, cut(name, (w - 8) / CHIP), CHIP, theme.text, middle=False)
+            yield Label(x + 6, y + h / 2, shorten(name, (w - 8) / CHIP), CHIP, theme.text, middle=False)
             return
         if kind == OPEN:
             text = f"{sign}{name}" + (f"  ×{members}" if members else "")
-            text, rim = cut(text, (w - 20) / TEXT), self.opened(item).fill
+            text, rim = shorten(text, (w - 20) / TEXT), self.opened(item).fill
             yield Label(x + 12, y + HEADER / 2 + 1, text, TEXT, theme.text, middle=False, rim=rim)
             return
         chips = int(self._chips[item])
         tall = h - (_CHIP_HEIGHT * chips + 3 if chips else 0)
         below = self._below(item)
         middle = y + tall / 2 - (0.22 * tall if below else 0)
-        yield Label(x + w / 2, middle, cut(f"{sign}{name}", (w - 10) / TEXT), TEXT, theme.text)
+        yield Label(x + w / 2, middle, shorten(f"{sign}{name}", (w - 10) / TEXT), TEXT, theme.text)
         if below:
             at = y + tall / 2 + min(0.24 * tall, 10)
-            yield Label(x + w / 2, at, cut(below, (w - 6) / SMALL), SMALL, theme.faint_text)
+            yield Label(x + w / 2, at, shorten(below, (w - 6) / SMALL), SMALL, theme.faint_text)
         if members:
             yield Label(x + w + 4 - _pill(members) / 2, y + 0.5, f"×{members}", SMALL, theme.background)
 
     def _below(self, item: int) -> str:
-        """The second line: the note of the colour, else how much is in a closed scope."""
+        """The second line: the note of the color, else how much is in a closed scope."""
         scene = self._scene
         note = self._notes[item] if item < len(self._notes) else ""
         if note or scene.kind[item] != CLOSED:
@@ -235,10 +235,10 @@ def thickness(tensors: int, size: float) -> float:
 
 def _pill(members: int) -> float:
     """How wide the number on a group is."""
-    return SMALL * width(f"×{members}") + 10
+    return SMALL * text_width(f"×{members}") + 10
 
 
-def head(points: Points, size: float) -> Points:
+def arrow_head(points: Points, size: float) -> Points:
     """The corners of the arrow head at the end of a way, float64 (3, 2)."""
     end, along = points[-1], points[-1] - points[-2]
     along = along / max(float(np.hypot(*along)), 1e-9)

@@ -1,4 +1,4 @@
-"""A scene drawn with matplotlib: the same positions and colours as in the browser, for paper and files."""
+"""A scene drawn with matplotlib: the same positions and colors as in the browser, for paper and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from matplotlib.patheffects import withStroke
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.scene.coloring.palette import DARK, LIGHT
-from tfgraphwidget.scene.rendering.display_list import Area, Box, Label, Points, Way, head, picture
+from tfgraphwidget.scene.rendering.display_list import (
+    Area,
+    Box,
+    Label,
+    Points,
+    Polyline,
+    arrow_head,
+    build_display_list,
+)
 from tfgraphwidget.scene.rendering.svg import svg
 
 if TYPE_CHECKING:
@@ -51,15 +59,15 @@ def draw(
 ) -> Axes:
     """The scene, or an `area` of it (left, top, width, height), on matplotlib axes, one unit per pixel of the scene.
 
-    Without `ax` on a new figure of fitting size. `paint` has the selection and the colours. pyplot is not used:
+    Without `ax` on a new figure of fitting size. `paint` has the selection and the colors. pyplot is not used:
     nothing is shown or kept behind the caller's back.
     """
-    shown = picture(scene, DARK if dark else LIGHT, paint, area)
-    left, top, width, height = shown.area
+    display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
+    left, top, width, height = display.area
     if ax is None:
         shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
         size = (width * shrink / _DPI, height * shrink / _DPI)
-        ax = Figure(figsize=size, dpi=_DPI, facecolor=shown.theme.background).add_axes((0.0, 0.0, 1.0, 1.0))
+        ax = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background).add_axes((0.0, 0.0, 1.0, 1.0))
     _check(ax)
     ax.set_xlim(left, left + width)
     ax.set_ylim(top + height, top)
@@ -69,11 +77,11 @@ def draw(
     # have the scene's proportions.
     extent = ax.get_window_extent()
     point = 72.0 / ax.figure.dpi * min(extent.width / width, extent.height / height)
-    _add_boxes(ax, shown.areas, point, 1.0)
-    _add_ways(ax, shown.ways, point)
-    _add_boxes(ax, shown.boxes, point, 4.0)
+    _add_boxes(ax, display.areas, point, 1.0)
+    _add_polylines(ax, display.polylines, point)
+    _add_boxes(ax, display.boxes, point, 4.0)
     fonts = _fonts()
-    for label in shown.labels:
+    for label in display.labels:
         _add_label(ax, label, point, fonts)
     return ax
 
@@ -156,21 +164,21 @@ def _outline(box: Box) -> Path:
     return Path(points, [Path.MOVETO, *([Path.LINETO, Path.CURVE3, Path.CURVE3] * 4), Path.CLOSEPOLY])
 
 
-def _add_ways(ax: Axes, ways: Sequence[Way], point: float) -> None:
+def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
     ax.add_collection(
         PathCollection(
-            [_rounded(way.points) for way in ways],
+            [_rounded(way.points) for way in lines],
             facecolors="none",
-            edgecolors=[way.line for way in ways],
-            linewidths=[way.thick * point for way in ways],
-            linestyles=[(0, tuple(d / way.thick for d in way.dash)) if way.dash else "-" for way in ways],
+            edgecolors=[way.line for way in lines],
+            linewidths=[way.thick * point for way in lines],
+            linestyles=[(0, tuple(d / way.thick for d in way.dash)) if way.dash else "-" for way in lines],
             capstyle="butt",
             zorder=2.0,
         )
     )
-    headed = [way for way in ways if way.head]
-    heads = [Path(head(way.points, 5 + way.thick)) for way in headed]
-    ax.add_collection(PathCollection(heads, facecolors=[way.line for way in headed], edgecolors="none", zorder=3.0))
+    with_heads = [way for way in lines if way.head]
+    heads = [Path(arrow_head(way.points, 5 + way.thick)) for way in with_heads]
+    ax.add_collection(PathCollection(heads, facecolors=[way.line for way in with_heads], edgecolors="none", zorder=3.0))
 
 
 def _rounded(way: Points) -> Path:
@@ -189,7 +197,7 @@ def _add_label(ax: Axes, label: Label, point: float, fonts: Sequence[str]) -> No
         label.y,
         label.text.translate(_GAPS),
         fontsize=label.size * _NARROWER * point,
-        color=label.colour,
+        color=label.color,
         family=fonts,
         ha="center" if label.middle else "left",
         va="center",

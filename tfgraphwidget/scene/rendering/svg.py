@@ -8,7 +8,15 @@ from xml.sax.saxutils import escape, quoteattr
 
 from tfgraphwidget.progress import counted
 from tfgraphwidget.scene.coloring.palette import DARK, LIGHT
-from tfgraphwidget.scene.rendering.display_list import Area, Box, Label, Points, Way, head, picture
+from tfgraphwidget.scene.rendering.display_list import (
+    Area,
+    Box,
+    Label,
+    Points,
+    Polyline,
+    arrow_head,
+    build_display_list,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
@@ -18,8 +26,8 @@ _RADIUS = 8.0
 
 def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: Area | None = None) -> str:
     """An SVG document of a scene, or of an `area` of it (left, top, width, height), one unit a pixel."""
-    shown = picture(scene, DARK if dark else LIGHT, paint, area)
-    left, top, width, height = shown.area
+    display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
+    left, top, width, height = display.area
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" text-anchor="middle" '
@@ -27,11 +35,11 @@ def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: A
     )
     parts = [
         start,
-        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{shown.theme.background}"/>',
-        *map(_box, shown.areas),
-        *map(_way, counted(shown.ways, "Drawing the lines")),
-        *map(_box, shown.boxes),
-        *map(_label, shown.labels),
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="{display.theme.background}"/>',
+        *map(_box, display.areas),
+        *map(_polyline, counted(display.polylines, "Drawing the lines")),
+        *map(_box, display.boxes),
+        *map(_label, display.labels),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -47,13 +55,13 @@ def _box(box: Box) -> str:
     )
 
 
-def _way(way: Way) -> str:
-    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in way.dash)}"' if way.dash else ""
-    line = f'<path d="{_rounded(way.points)}" stroke="{way.line}" stroke-width="{way.thick:.2g}"{dash}/>'
-    if not way.head:
-        return line
-    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in head(way.points, 5 + way.thick).tolist())
-    return f'{line}<polygon points="{corners}" fill="{way.line}"/>'
+def _polyline(line: Polyline) -> str:
+    dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in line.dash)}"' if line.dash else ""
+    path = f'<path d="{_rounded(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
+    if not line.head:
+        return path
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(line.points, 5 + line.thick).tolist())
+    return f'{path}<polygon points="{corners}" fill="{line.line}"/>'
 
 
 def _rounded(points: Points) -> str:
@@ -75,6 +83,6 @@ def _label(label: Label) -> str:
         start += f' stroke={quoteattr(label.rim)} stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     text = escape("".join(c for c in label.text if c.isprintable()))
     return (
-        f'<text x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill={quoteattr(label.colour)}{start}>'
+        f'<text x="{label.x:.1f}" y="{label.y:.1f}" font-size="{label.size:g}" fill={quoteattr(label.color)}{start}>'
         f"{text}</text>"
     )
