@@ -87,7 +87,7 @@ def test_given_values_and_words_for_single_variables(editor: GraphEditor, sessio
     ("init", "why"),
     [
         ({"net/one/w": np.zeros((7, 7))}, r"shape \(7, 7\)"),
-        ({"net/one/w": "many"}, "no array"),
+        ({"net/one/w": "many"}, "cannot be converted"),
         ({"x": 1.0}, "no variable of its own"),
         ({"net/one/nothing": 1.0}, "no op"),
     ],

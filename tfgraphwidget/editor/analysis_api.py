@@ -18,7 +18,7 @@ from tfgraphwidget.sources import Signature
 
 
 class AnalysisAPI(Checked):
-    """Compares the graph before and after edits, runs it, and tells what ops cost."""
+    """Compares the graph before and after edits, runs it, and lists what ops cost."""
 
     _core: EditorCore
 

@@ -79,8 +79,9 @@ class EditAPI(Checked):
             into: The name scope of the copy; None for a free one.
             variables: "own": the copy has its own variables, tables and other state; "shared": it uses those of the
                 original; or a dict {variable, scope or selection: "own" or "shared"}.
-            init: What the copy's own variables contain: "current" values of the originals, "initial" ones computed
-                anew, "none", the path of a checkpoint, or a dict {variable: array, or one of these}.
+            init: What the copy's own variables contain: "current" values of the originals, "initial" ones that
+                their initializers compute, "none", the path of a checkpoint, or a dict {variable: array, or one of
+                these}.
             replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
             placeholders: Make the inputs of the copy placeholders.
             reseed: Draw new seeds for random ops, so that initial values and noise differ from the original's.

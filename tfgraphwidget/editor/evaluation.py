@@ -61,7 +61,7 @@ class GraphRun:
         return self.body is not self.source.body or bool(self.source.refusal)
 
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
-        """What the function or the chosen signature gives: tensors after some edits -> before them."""
+        """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}."""
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
         now = ends_now((), outputs, patches)[1]
@@ -69,7 +69,7 @@ class GraphRun:
 
     @cached_property
     def state(self) -> Held:
-        """What stands for state in a function's body."""
+        """The state that a function's body reads: captured variables and tables."""
         return captured_state(self.source, self.body)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
@@ -275,7 +275,7 @@ def original_name(name: str, moved: Iterable[Renames]) -> str:
 
 
 def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
-    """The tensors of ops that nobody reads, that do nothing else, and that depend on the feeds, if there are any."""
+    """The outputs of ops without consumers and side effects that depend on the feeds, if there are any."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
     last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
@@ -327,7 +327,7 @@ def _values(before: GraphRun, now: GraphRun, theirs: Fetch, ours: Fetch) -> tupl
 
 
 def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dict[str, str]:
-    """The tensors, by their names now, that are there before; where a name is not, what is around it may tell."""
+    """{tensor now: tensor before} where there is one; ops are matched by name, else by the ops around them."""
     lost = [name for name, old in names.items() if split_tensor(old)[0] not in before.ids]
     alike: dict[str, str] = {}
     if lost and before is not now:

@@ -90,7 +90,7 @@ class GraphView:
         """The graph as it is now."""
         return self.target.index
 
-    # What is chosen
+    # What is selected
 
     @property
     def boundary(self) -> Boundary:
@@ -101,15 +101,15 @@ class GraphView:
 
     @property
     def selection(self) -> Selection | None:
-        """The ops chosen, or those between the boundaries; None when there is nothing.
+        """The selected ops, or those between the boundaries; None if there are none.
 
-        Nothing is raised for what an edit has cut or removed: `selection_notice` tells of it.
+        Nothing is raised for what an edit has cut or removed: `selection_notice` describes it.
         """
         return self._selected()[0]
 
     @property
     def selection_notice(self) -> str:
-        """Why edits have left less than what was chosen, or nothing; "" when all of it is there."""
+        """What edits have removed from the selection, and how to get it back; "" for nothing."""
         return self._selected()[1]
 
     def _selected(self) -> tuple[Selection | None, str]:
@@ -140,7 +140,7 @@ class GraphView:
 
     @property
     def choice(self) -> Choice:
-        """What a person has marked or chosen, also of it what is not in the graph now; assign to choose it again."""
+        """What the user has marked or selected, including what is not in the graph now; assign to select it again."""
         return self._marked, self._chosen
 
     @choice.setter
@@ -191,7 +191,7 @@ class GraphView:
         return name.rstrip("/") in self.outline.ids and name not in self.index.ids
 
     def members_of(self, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(ops, scopes) that a scope's or a group's box stands for: a scope itself, what a group holds.
+        """(ops, scopes) that a box contains: of a scope the scope itself, of a group its members.
 
         Raises UnknownName.
         """
@@ -225,12 +225,12 @@ class GraphView:
         self.opened -= self._names(self._inside(nodes) if deep else nodes)
 
     def open_all(self) -> None:
-        """Open every name scope and group; nothing stays where it was, so all is laid out anew."""
+        """Open every name scope and group, and lay out everything from scratch."""
         self.opened = frozenset(self.outline.names) - {""}
         self.memo.forget_history()
 
     def close_all(self) -> None:
-        """Close every name scope and group, as laid out anew."""
+        """Close every name scope and group, and lay out everything from scratch."""
         self.opened = frozenset()
         self.memo.forget_history()
 
@@ -368,13 +368,13 @@ class GraphView:
 
 
 def is_single(given: Any) -> bool:
-    """Whether this stands for one thing: a name, a selection, an op, a tensor, a variable that is in one part."""
+    """Whether this is one item: a name, a selection, an op, a tensor, a variable that is not partitioned."""
     # A tensor is an Iterable too, and says so only when it is asked for its first row.
     return isinstance(given, str | Selection) or (hasattr(given, "name") and not _is_in_parts(given))
 
 
 def each(given: Any) -> list[Any]:
-    """What was given for ops or tensors, one by one; a `.ref()` stands for what it is of, a variable for its parts."""
+    """The items of an argument; a `.ref()` is dereferenced, a partitioned variable gives its partitions."""
     if is_single(given):
         return [given]
     try:
@@ -386,7 +386,7 @@ def each(given: Any) -> list[Any]:
 
 
 def _is_in_parts(given: Any) -> bool:
-    """Whether this is a PartitionedVariable, whose name is nobody's."""
+    """Whether this is a PartitionedVariable, whose own name no op has."""
     return hasattr(given, "as_tensor") and hasattr(given, "__iter__")
 
 

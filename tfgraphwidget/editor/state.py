@@ -98,7 +98,7 @@ class EditorSnapshot:
     def __init__(self, core: EditorCore, *others: object) -> None:
         self._executor = core.executor
         self._commands = core.executor.history.commands
-        parts = (core.navigator, *core.navigator.stack, core.evaluator, core.coloring)
+        parts = (core.navigator, *core.navigator.stack, core.evaluator, core.coloring, core.listeners)
         # A jump that was undone has made the same edits again: then the history is another one, of the same commands.
         self._executor_snapshot = Snapshot(core.executor, without=("history",))
         self._snapshot = Snapshot(core, *parts, *others)

@@ -24,7 +24,7 @@ def sync(source: Any, target: Any, names: Names = None, tau: float = 1.0) -> tup
 
 
 def _model_of(model: Any) -> tuple[Model, tuple[VariableDef, ...], str]:
-    """Where a model's values are, its variables, and the scope that they stand in."""
+    """The graph and session of a model, its variables, and the name scope around them."""
     if isinstance(model, GraphEditor):
         session, index = model.session, model.core.target.index
         return Model(model.graph, session), tuple(definitions(index, handles(index)).values()), ""

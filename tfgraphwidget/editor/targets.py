@@ -175,7 +175,7 @@ class LiveTarget:
         return self._reading.index
 
     def is_behind(self) -> bool:
-        """Whether there is something in the graph that the index was not told of yet."""
+        """Whether the graph has changed since it was read last."""
         return self._draft is None and self._present_stamp() != self._reading.stamp
 
     def reread(self) -> None:
@@ -241,7 +241,7 @@ class LiveTarget:
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
     def unedited(self) -> bool:
-        """Whether a file's graph is what the file holds, and so are its variables and what its tables are given."""
+        """Whether a file's graph, its variables and its tables are still those of the file."""
         if self._form is None or self._imported is None:
             return self.source.graph is None and self.index is self.first
         index, imported = self.index, self._imported
@@ -270,7 +270,7 @@ class LiveTarget:
         return self.source.body.stamp(), record.generation, record.rewired, id(self.source.body)
 
     def _take(self, stamp: _Stamp, *, grown: bool) -> None:
-        """Read, and take over all that was read at once: when reading fails, it is as if nobody had asked."""
+        """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
         base, known = (self._reading.index, self._reading.ops) if grown else (None, 0)
         built_on_hidden = set(self._built_on_hidden) if grown else set()
         body, hidden = self.source.body, self._record().hidden
@@ -460,7 +460,7 @@ class LiveTarget:
         return source.has_values
 
     def came_without_values(self) -> bool:
-        """Whether this is a file's graph with variables, and they were given no values, then or since."""
+        """Whether this is a file's graph whose variables have no values, from a checkpoint or the session."""
         return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
 
     def variables(self, patch: Patch) -> tuple[Any, ...]:
