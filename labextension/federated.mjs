@@ -1,25 +1,25 @@
-// Bundles src/plugin.ts into ../tfgraphwidget/labextension/, what JupyterLab calls a federated extension: an entry that
-// every page loads, so it is small, and a second file with all that is only used when the person asks for it.
+// Bundles src/jupyterlab/plugin.ts into ../tfgraphwidget/labextension/, a federated extension of JupyterLab: an entry
+// that every page loads, so it is small, and a second file that is loaded when the user first needs it.
 import { createHash } from "node:crypto";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { minify } from "terser";
 
-/** Bytes that a page loads before anything of ours is used. */
+/** Bytes that every page loads. */
 const LIMIT = 10 * 1024;
 const NAME = "tfgraphwidget";
 
-/** Gives what was built, in a sentence; fails when the entry is over its limit. */
+/** Returns one line with the sizes; throws when the entry exceeds its limit. */
 export async function buildExtension(here, plugins) {
   const folder = resolve(here, "../tfgraphwidget/labextension");
-  const later = await part(here, "src/plugin/later.ts", plugins);
-  const laterFile = hashed("later", await shrunk(`export const part = ${later};`, true));
+  const lazy = await part(here, "src/jupyterlab/lazy-bundle.ts", plugins);
+  const lazyFile = hashed("lazy", await shrunk(`export const part = ${lazy};`, true));
   const container = (await readFile(resolve(here, "container.js"), "utf8"))
     .replace(/^(\/\/.*\n)+/, "")
     .replace(/;\s*$/, "");
-  const entry = await part(here, "src/plugin.ts", plugins);
-  const call = `(${container})(${JSON.stringify(NAME)}, ${JSON.stringify(laterFile.name)}, ${entry});`;
+  const entry = await part(here, "src/jupyterlab/plugin.ts", plugins);
+  const call = `(${container})(${JSON.stringify(NAME)}, ${JSON.stringify(lazyFile.name)}, ${entry});`;
   const entryFile = hashed("remoteEntry", await shrunk(call, false));
   if (entryFile.code.length > LIMIT) {
     throw new Error(
@@ -27,15 +27,15 @@ export async function buildExtension(here, plugins) {
     );
   }
   await mkdir(resolve(folder, "static"), { recursive: true });
-  for (const { name, code } of [laterFile, entryFile]) await writeFile(resolve(folder, "static", name), code);
+  for (const { name, code } of [lazyFile, entryFile]) await writeFile(resolve(folder, "static", name), code);
   await describe(here, folder, entryFile.name);
-  // The old ones go last, so that a page that is being loaded while this runs finds what it was told of.
+  // The old files are removed last, so that a page that is loading meanwhile still finds them.
   const stale = (await readdir(resolve(folder, "static"))).filter(
-    (one) => ![laterFile.name, entryFile.name].includes(one),
+    (name) => ![lazyFile.name, entryFile.name].includes(name),
   );
   for (const name of stale) await rm(resolve(folder, "static", name));
   const kilobytes = (file) => `${(file.code.length / 1024).toFixed(1)} KB`;
-  return `extension: ${kilobytes(entryFile)} on each page, ${kilobytes(laterFile)} when it is used`;
+  return `extension: ${kilobytes(entryFile)} on each page, ${kilobytes(lazyFile)} when it is used`;
 }
 
 /** One part for container.js, as JavaScript: its code as a function, and the shared modules that it needs. */
@@ -58,7 +58,7 @@ async function part(here, source, plugins) {
   });
   const [output] = Object.values(metafile.outputs);
   const needs = [...new Set(output.imports.filter((one) => one.external).map((one) => one.path))].sort();
-  return `{ needs: ${JSON.stringify(needs)}, run: (module, require, tgwLater) => {\n${outputFiles[0].text}\n} }`;
+  return `{ needs: ${JSON.stringify(needs)}, run: (module, require, importLazyBundle) => {\n${outputFiles[0].text}\n} }`;
 }
 
 async function shrunk(code, module) {
@@ -72,13 +72,13 @@ async function shrunk(code, module) {
   return Buffer.from((await minify(code, options)).code, "utf8");
 }
 
-/** The name changes with the content, so that no browser shows an old one. */
+/** The name changes with the content, so that no browser uses an old file. */
 function hashed(stem, code) {
   const hash = createHash("sha256").update(code).digest("hex").slice(0, 20);
   return { name: `${stem}.${hash}.js`, code };
 }
 
-/** What JupyterLab's server reads: which file to load, and the schema of the settings. */
+/** Writes what JupyterLab's server reads: which file to load, and the schema of the settings. */
 async function describe(here, folder, entryName) {
   const { name, version, description, license, jupyterlab } = JSON.parse(
     await readFile(resolve(here, "package.json"), "utf8"),

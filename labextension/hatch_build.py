@@ -15,7 +15,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NEEDED_TO_BUILD = (
-    *("src", "schema", "build.mjs", "federated.mjs", "container.js", "page.mjs"),
+    *("src", "schema", "build.mjs", "federated.mjs", "container.js", "licenses.mjs", "page.mjs"),
     *("package.json", "package-lock.json"),
 )
 BUILT = ("static/widget.js", "static/page.js", "labextension/package.json")  # the last is written last of its folder

@@ -1,31 +1,17 @@
-// Bundles src/page.ts into ../tfgraphwidget/static/page.js: what a page that editor.save("view.html") writes runs.
+// Bundles src/offline/page.ts into ../tfgraphwidget/static/page.js, the script of a page that editor.save("view.html")
+// writes.
 import { writeFile } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { minify } from "terser";
+import { licenseComment } from "./licenses.mjs";
 
-// Modules of src/ and src/panels/ that need a kernel, and what a page has instead, in src/page/instead/.
-const INSTEAD = {
-  changes: "nothing",
-  clone: "nothing",
-  forms: "nothing",
-  history: "nothing",
-  port: "nothing",
-  bindings: "bindings",
-  empty: "empty",
-  inspector: "inspector",
-  outline: "outline",
-  selecting: "selecting",
-  selection: "selection",
-  view: "view",
-};
-
-/** Builds it; a line that says how large it is. */
+/** Returns one line with the sizes. */
 export async function buildPage(here, plugins) {
   const result = await build({
     absWorkingDir: here,
-    entryPoints: ["src/page.ts"],
+    entryPoints: ["src/offline/page.ts"],
     bundle: true,
     format: "iife",
     target: "es2022",
@@ -33,7 +19,8 @@ export async function buildPage(here, plugins) {
     charset: "ascii",
     legalComments: "inline",
     loader: { ".css": "text" },
-    plugins: [instead(here), ...plugins],
+    plugins,
+    metafile: true,
     write: false,
     outfile: "page.js",
   });
@@ -43,23 +30,8 @@ export async function buildPage(here, plugins) {
     // It stands between <script> and </script>.
     format: { comments: /^!|@license/, inline_script: true, ascii_only: true },
   });
-  await writeFile(resolve(here, "../tfgraphwidget/static/page.js"), shrunk.code);
+  const code = (await licenseComment(here, result.metafile)) + shrunk.code;
+  await writeFile(resolve(here, "../tfgraphwidget/static/page.js"), code);
   const kilobytes = (bytes) => (bytes / 1024).toFixed(1);
-  return `page.js: ${kilobytes(shrunk.code.length)} KB, ${kilobytes(gzipSync(shrunk.code).length)} KB gzipped`;
-}
-
-function instead(here) {
-  const folder = resolve(here, "src/page/instead");
-  return {
-    name: "without-a-kernel",
-    setup(setup) {
-      setup.onResolve({ filter: /^\.\.?\// }, ({ path, importer, resolveDir }) => {
-        const other = INSTEAD[basename(path)];
-        const place = dirname(resolve(resolveDir, path));
-        const known = place === resolve(here, "src") || place === resolve(here, "src/panels");
-        if (!other || !known || importer.startsWith(folder)) return undefined;
-        return { path: resolve(folder, `${other}.ts`) };
-      });
-    },
-  };
+  return `page.js: ${kilobytes(code.length)} KB, ${kilobytes(gzipSync(code).length)} KB gzipped`;
 }

@@ -25,11 +25,11 @@ TEXT = (
     ("text", "bg"), ("text", "soft"), ("text", "hover"), ("text", "tint"),
     ("faint", "bg"), ("faint", "soft"), ("faint", "hover"), ("faint", "tint"),
     ("accent", "bg"), ("accent", "soft"), ("accent", "hover"), ("accent", "tint"), ("on-accent", "accent"),
-    ("refused", "bg"), ("on-accent", "added-colour"), ("on-accent", "changed-colour"), ("on-accent", "refused"),
+    ("refused", "bg"), ("on-accent", "added-color"), ("on-accent", "changed-color"), ("on-accent", "refused"),
 )  # fmt: skip
 SIGNS = (
     ("frame", "bg"), ("accent", "bg"), ("input", "bg"), ("input", "tint"), ("output", "bg"), ("output", "tint"),
-    ("input", "soft"), ("output", "soft"), ("refused", "soft"), ("added-colour", "bg"), ("changed-colour", "bg"),
+    ("input", "soft"), ("output", "soft"), ("refused", "soft"), ("added-color", "bg"), ("changed-color", "bg"),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""One drawn reply, written once: Python and vitest (labextension/tests/golden.test.ts) read the same from it.
+"""One drawn reply, written once: Python and vitest (labextension/tests/protocol/golden.test.ts) read the same from it.
 
 `python -m tests.test_golden` writes it anew, when a field is added on purpose.
 """

@@ -50,6 +50,11 @@ def test_no_text_becomes_code_or_markup_and_no_address_is_named(path: Path) -> N
     assert wrong(path.read_text(encoding="utf-8")) == []
 
 
+def test_the_bundles_carry_the_licenses_of_the_packages_in_them() -> None:
+    for name in ("widget.js", "page.js"):
+        assert "flatbush\n\nISC License" in (ROOT / "tfgraphwidget/static" / name).read_text(encoding="utf-8")
+
+
 def test_the_bundles_are_there() -> None:
     assert {"widget.js"} <= {path.name for path in BUNDLES}
     assert any("remoteEntry" in path.name for path in BUNDLES)

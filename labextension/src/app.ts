@@ -1,62 +1,66 @@
-// Joins store, channel, actions, stage and panels into one view.
-import { Actions } from "./actions";
-import { Aiming } from "./aiming";
-import type { Channel } from "./channel";
-import { element, setAttributes, uniqueId } from "./dom";
-import { listenToKeys } from "./keys";
-import { createChanges } from "./panels/changes";
-import { createClone } from "./panels/clone";
-import { createEmpty } from "./panels/empty";
-import { createHidden } from "./panels/filter";
-import { createHelp } from "./panels/help";
-import { createHistory } from "./panels/history";
-import { createInspector } from "./panels/inspector";
-import { createLegend } from "./panels/legend";
-import { createMenu } from "./panels/menu";
-import { createOutline } from "./panels/outline";
-import type { Parts } from "./panels/parts";
-import { createPath } from "./panels/path";
-import { createPort } from "./panels/port";
-import { createSelection } from "./panels/selection";
-import { createSpoken } from "./panels/spoken";
-import { createStatus } from "./panels/status";
-import { createToolbar } from "./panels/toolbar";
-import { createTooltip } from "./panels/tooltip";
-import { createWarnings } from "./panels/warnings";
-import { give } from "./picking";
-import { pointOf } from "./render/drag";
+// One view of a graph: creates the store, the channel's actions, the stage and the panels, and connects them.
+import { Actions } from "./interaction/actions";
+import { DragConnect } from "./interaction/drag-connect";
+import { listenToKeys } from "./interaction/keyboard";
+import { deliverPick } from "./interaction/op-picker";
+import type { Parts } from "./interaction/parts";
+import { Visibility } from "./interaction/visibility";
+import { createCloneForm } from "./panels/clone/clone-form";
+import { createBreadcrumb } from "./panels/controls/breadcrumb";
+import { createHelp } from "./panels/controls/help";
+import { createLegend } from "./panels/controls/legend";
+import { createPopupMenu } from "./panels/controls/menus";
+import {
+  createAnnouncer,
+  createEmptyMessage,
+  createStatus,
+  createWarnings,
+} from "./panels/controls/messages";
+import { createOutline } from "./panels/controls/outline";
+import { createOutputPort } from "./panels/controls/output-port";
+import { createToolbar } from "./panels/controls/toolbar";
+import { createTooltip } from "./panels/controls/tooltip";
+import { element, setAttributes, uniqueId } from "./panels/dom";
+import { createChanges } from "./panels/history/changes";
+import { createHistory } from "./panels/history/history";
+import { createInspector } from "./panels/inspector/inspector";
+import { createHiddenCount } from "./panels/selection/hide-ops";
+import { createSelection } from "./panels/selection/selection";
+import { at, keyOf, OPEN } from "./protocol/scene";
+import { labelHeights } from "./render/canvas/far-labels";
+import { pointOf } from "./render/gestures/drag";
+import { hasControl, listenToPointer } from "./render/gestures/pointer";
 import { Minimap } from "./render/minimap";
 import { Overlay } from "./render/overlay";
-import { listen, withControl } from "./render/pointer";
-import { labelHeights } from "./render/signposts";
 import { Stage } from "./render/stage";
-import { roomOf } from "./rooms";
-import { at, keyOf, OPEN } from "./scene";
-import { followColours, preferences } from "./settings";
-import { Sight } from "./sight";
-import { type Screen, type Status, Store } from "./store";
+import type { Channel } from "./rpc/model-channel";
+import { graphKey } from "./state/navigation";
+import { followColorScheme, preferences } from "./state/preferences";
+import { type Screen, type Status, Store } from "./state/store";
 import { styles } from "./styles";
 
 export interface Settings {
   readonly height: number;
   readonly software: boolean;
+  /** Whether there is no kernel, as in a saved page. */
+  readonly readOnly?: boolean;
   /** The kernel's. */
   readonly revision: () => number;
 }
 
 export interface View {
-  /** The kernel knows something new: ask for the graph again, as soon as the view can be seen. */
+  /** The kernel has a newer state: request the graph again, as soon as the view is visible. */
   catchUp(): void;
   setHeight(pixels: number): void;
   close(): void;
 }
 
-/** Controls that ask the kernel for something; text in the panel can still be read, and copied. */
-const ASKING =
+/** Controls that need the kernel; text in the panel can still be read and copied. */
+const KERNEL_CONTROLS =
   ".tgw-panel :is(button, input, select, textarea):not(.tgw-heading-button, [title='Copy the lines'])," +
   ".tgw-search, .tgw-mode[data-mode], .tgw-asks, .tgw-legend select, .tgw-path";
 
-/** For tests, which click with a real mouse: where on the page an item can be clicked. */
+/** For tests that use a real mouse: the position on the page where an item can be clicked. */
 interface Probe {
   screenPosition(name: string): { x: number; y: number; width: number; height: number } | null;
 }
@@ -74,30 +78,41 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   root.append(element("style", {}, styles), host);
   el.append(root);
   const store = new Store();
-  const unfollow = followColours(root);
+  const unfollow = followColorScheme(root);
   const stage = new Stage(host, store, settings.software && preferences().softwareCanvas !== false);
   const actions = new Actions(store, channel, stage);
-  const parts = { store, stage, actions };
+  const parts = { store, stage, actions, readOnly: settings.readOnly ?? false };
   assemble(root, host, parts);
   connect(root, host, parts);
   store.watch(
-    ["state", "scene", "pending", "drawn", "status", "camera", "aim", "picking", "working", "gone"],
-    (screen) => describe(root, screen),
+    [
+      "state",
+      "scene",
+      "pending",
+      "drawn",
+      "status",
+      "camera",
+      "connecting",
+      "picking",
+      "working",
+      "kernelGone",
+    ],
+    (screen) => writeAttributes(root, screen),
   );
   Object.assign(root, { tfgraphwidget: probe(parts) });
   const unwatch = channel.watch?.((gone) => {
-    store.set({ gone });
-    bar(root, gone);
+    store.set({ kernelGone: gone });
+    setInert(root, gone);
     if (!gone) void actions.open();
   });
-  const sight = new Sight(root, () => void actions.catchUp(settings.revision));
+  const visibility = new Visibility(root, () => void actions.catchUp(settings.revision));
   const view = {
-    catchUp: () => void (sight.seen && actions.catchUp(settings.revision)),
+    catchUp: () => void (visibility.isVisible && actions.catchUp(settings.revision)),
     setHeight: (pixels: number) => root.style.setProperty("--tgw-height", `${pixels}px`),
     close: () => {
       unwatch?.();
       unfollow();
-      sight.close();
+      visibility.close();
       actions.close();
       stage.close();
       root.remove();
@@ -114,19 +129,18 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     "aside",
     { class: "tgw-panel", id, "aria-label": "Selection, changes, clone, inspector, history" },
     createSelection(parts),
-    createChanges(parts),
-    createClone(parts),
+    ...(parts.readOnly ? [] : [createChanges(parts), createCloneForm(parts)]),
     createInspector(parts),
-    createHistory(parts),
+    ...(parts.readOnly ? [] : [createHistory(parts)]),
   );
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
   host.append(
     overlay.canvas,
     minimap.canvas,
-    createEmpty(parts),
-    createPath(parts),
-    createHidden(parts),
+    createEmptyMessage(parts),
+    createBreadcrumb(parts),
+    createHiddenCount(parts),
     createLegend(parts),
     createOutline(parts),
   );
@@ -135,7 +149,7 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     createWarnings(parts),
     element("div", { class: "tgw-body" }, host, panel),
     createStatus(parts),
-    createSpoken(parts),
+    createAnnouncer(parts),
     createHelp(parts),
   );
   parts.store.watch(["panelOpen"], ({ panelOpen }) => {
@@ -150,10 +164,14 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
 function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const { store, stage, actions } = parts;
   const tooltip = createTooltip(parts);
-  const menu = createMenu();
-  const say = (status: Status) => actions.say(status);
-  const aiming = new Aiming({ store, stage, edits: actions.edits, say, menu: menu.show });
-  host.append(tooltip.root, createPort(parts, aiming, tooltip), menu.root);
+  const menu = createPopupMenu();
+  const say = (status: Status) => actions.showStatus(status);
+  const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
+  host.append(
+    tooltip.root,
+    ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip)]),
+    menu.root,
+  );
   listenToKeys(root, parts);
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
@@ -161,55 +179,56 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     event.preventDefault();
     root.focus({ preventScroll: true });
   });
-  listen(stage, store, {
+  listenToPointer(stage, store, {
     click: (item, event) => {
       const { mode, picking } = store.value;
-      if (aiming.active) return void aiming.drop(pointOf(event));
-      if (picking) return void give(store, item);
-      if (withControl(event)) void actions.toggleSelected(item);
+      if (dragConnect.active) return void dragConnect.drop(pointOf(event));
+      if (picking) return void deliverPick(store, item);
+      if (hasControl(event)) void actions.toggleSelected(item);
       else if (event.shiftKey || (mode === "input" && !event.altKey)) void actions.mark(item, "inputs");
       else if (event.altKey || mode === "output") void actions.mark(item, "outputs");
-      void actions.pick(item);
+      void actions.inspectItem(item);
     },
     doubleClick: (item, point) => void actions.activate(item, stage.anchorAt(item, point)),
-    select: (region) => void actions.selectTaken(stage.taken(region), region),
+    select: (region) => void actions.selectRegion(stage.itemsIn(region), region),
     moved: (item, x, y) => {
       const { scene } = store.value;
-      if (scene) void actions.look({ type: "pin", name: keyOf(scene, item), x, y });
+      if (scene) void actions.changeView({ type: "pin", name: keyOf(scene, item), x, y });
     },
     hover: (inner, point) => {
-      // The inside of an open scope is the background of what it holds; only its header names it.
+      // The inside of an open scope counts as background; only its header counts as the scope.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
-      aiming.move(point);
+      dragConnect.move(point);
       store.set({ hover: item });
       tooltip.move(item, point);
     },
   });
 }
 
-/** What tests, and people who look at the page's source, can read off the root element. */
-function describe(root: HTMLElement, screen: Screen): void {
+/** Write the state to attributes of the root element, for tests and debugging. */
+function writeAttributes(root: HTMLElement, screen: Screen): void {
   setAttributes(root, {
     "data-status": statusOf(screen),
     "data-revision": screen.state?.revision,
-    "data-room": screen.state ? roomOf(screen.state) : undefined,
+    "data-room": screen.state ? graphKey(screen.state) : undefined,
     "data-ops": screen.state?.ops,
     "data-selected-ops": screen.state?.selected_ops,
     "data-items": screen.scene?.length,
-    "data-aim": screen.aim?.refused ? screen.aim.tensor : undefined,
+    "data-aim": screen.connecting?.refused ? screen.connecting.tensor : undefined,
     "data-picking": screen.picking !== null,
     "data-working": screen.working?.what,
     "data-zoom": screen.camera.zoom.toFixed(3),
   });
 }
 
-/** What only the kernel can do cannot be asked for while it is gone; the last picture is still to be seen. */
-function bar(root: HTMLElement, gone: boolean): void {
-  for (const control of root.querySelectorAll<HTMLElement>(ASKING)) control.toggleAttribute("inert", gone);
+/** Disable the controls that need the kernel while it is gone; the last drawing stays visible. */
+function setInert(root: HTMLElement, gone: boolean): void {
+  for (const control of root.querySelectorAll<HTMLElement>(KERNEL_CONTROLS))
+    control.toggleAttribute("inert", gone);
 }
 
-function statusOf({ state, status, pending, drawn, gone }: Screen): string {
-  if (gone) return "gone";
+function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string {
+  if (kernelGone) return "gone";
   if (pending > 0) return state ? "busy" : "loading";
   if (status && status.kind !== "notice") return status.kind;
   if (!state) return "loading";

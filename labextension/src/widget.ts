@@ -1,14 +1,14 @@
 // The anywidget entry: one channel per model, one view per render.
 import type { AnyModel } from "@anywidget/types";
 import { createView, type View } from "./app";
-import { type Channel, openChannel } from "./channel";
+import { type Channel, openChannel } from "./rpc/model-channel";
 
-/** Jupyter's widgets say so when a kernel is restarted; elsewhere nobody does, and the next request finds out. */
+/** Jupyter's widgets send this event when a kernel is restarted; elsewhere the next request detects it. */
 const RESTARTED = "comm_live_update";
-/** Milliseconds after which it is asked whether the kernel is still there. */
+/** Milliseconds after which the kernel is checked. */
 const ASLEEP = 60_000;
 
-/** The synced traits of tfgraphwidget/widget.py; the graph itself never is one. */
+/** The synced traits of tfgraphwidget/widget.py; the graph itself is never synced. */
 interface Traits extends Record<string, unknown> {
   revision: number;
   height: number;
@@ -55,7 +55,7 @@ export default function tfgraphwidget() {
   }
 
   function render({ model, el }: Props & { el: HTMLElement }): () => void {
-    if (!channel) throw new Error("tfgraphwidget was drawn before it was initialised.");
+    if (!channel) throw new Error("tfgraphwidget was drawn before it was initialized.");
     const settings = {
       height: model.get("height"),
       software: model.get("software_canvas"),

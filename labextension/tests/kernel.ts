@@ -1,11 +1,11 @@
-// Actions with a made-up kernel behind them, on the graph of made_up.ts.
-import { Actions } from "../src/actions";
-import type { Answer, Channel } from "../src/channel";
-import type { Request } from "../src/protocol";
-import type { Arrival } from "../src/render/arrival";
-import type { Scene } from "../src/scene";
-import { type Screen, Store } from "../src/store";
-import { drawn } from "./made_up";
+// Actions with a made-up kernel behind them, on the graph of example-graph.ts.
+import { Actions } from "../src/interaction/actions";
+import type { Request } from "../src/protocol/messages";
+import type { Scene } from "../src/protocol/scene";
+import type { Arrival } from "../src/render/camera/destination";
+import type { Answer, Channel } from "../src/rpc/model-channel";
+import { type Screen, Store } from "../src/state/store";
+import { drawn } from "./example-graph";
 
 export const INPUT = 1;
 export const OPEN_SCOPE = 2;

@@ -180,7 +180,7 @@ def test_forms_values_and_probes(widget: Widget) -> None:
     assert changed_lines(widget, 2)[1] == 'editor.rename(old="z", new="scores")'
 
     widget.click("spare")
-    root.get_by_role("button", name="Let input 0 read another tensor").click()
+    root.get_by_role("button", name="Connect input 0 to another tensor").click()
     root.get_by_role("button", name="Click an op").click()
     widget.click("relu")
     expect(root.get_by_role("combobox", name="Read", exact=True)).to_have_value("relu:0")

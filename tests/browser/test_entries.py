@@ -87,7 +87,7 @@ def test_the_launcher_asks_which_of_two_notebooks_is_meant(
     open_launcher(page)
     press_card(page)
     dialog = page.locator(".jp-Dialog")
-    expect(dialog).to_contain_text("Graphs live in the kernel of a notebook")
+    expect(dialog).to_contain_text("graphs of a notebook's kernel")
     expect(dialog.locator("option")).to_have_text(["first.ipynb", "other.ipynb", "A new notebook"])
     shoot(page, "entry_4_which")
     dialog.get_by_role("button", name="Cancel").click()

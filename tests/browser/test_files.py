@@ -178,7 +178,7 @@ def test_long_opening_shows_how_far_it_is_and_long_saving_is_cancelled(files: Fi
     expect(files.news).to_contain_text("Saving large_edited.pbtxt …")
     shoot(files.page, "file_10_saving")
     files.news.get_by_role("button", name="Cancel").click()
-    expect(files.news).to_contain_text("Cancelled; nothing was saved.", timeout=CELL)
+    expect(files.news).to_contain_text("Canceled; nothing was saved.", timeout=CELL)
     expect(progress).to_be_hidden()
     assert {file.name for file in folder.iterdir()} == {"graph.pb", "large.pb"}
 

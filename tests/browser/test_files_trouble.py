@@ -90,7 +90,7 @@ def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(fil
     expect(files.page.locator(".tfgraphwidget")).to_have_count(2)
     with files.page.expect_response(lambda reply: "/workspaces/" in reply.url and reply.request.method == "PUT"):
         files.news.get_by_role("button", name="Discard them").click()
-    expect(files.page.locator(".tgw-file-ways button")).to_have_count(0)
+    expect(files.page.locator(".tgw-file-actions button")).to_have_count(0)
     files.page.reload()
     files.shown("graph.pb")
     expect(files.news).not_to_contain_text("not done again")

@@ -132,7 +132,7 @@ def test_the_help_sheet_holds_the_focus_and_gives_it_back(page: Page, jupyter_se
     page.keyboard.press("?")
     sheet = root.get_by_role("dialog", name="Keys and gestures")
     expect(sheet).to_be_visible()
-    expect(sheet).to_contain_text("To what reads it")
+    expect(sheet).to_contain_text("Go to a consumer")
     expect(sheet.get_by_role("button", name="Close")).to_be_focused()
     shoot(root, "help")
     for _ in range(3):
@@ -157,7 +157,7 @@ def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(page: Page, jupyte
     assert bar.evaluate(stops) == 1
     bar.get_by_role("button", name="View", exact=True).focus()
     page.keyboard.press("Enter")
-    menu = root.get_by_role("menu", name=re.compile("How the drawing looks"))
+    menu = root.get_by_role("menu", name=re.compile("View options"))
     expect(menu.get_by_role("menuitem").first).to_be_focused()
     expect(menu.get_by_role("menuitemcheckbox", name="Control edges")).to_have_attribute("aria-checked", "true")
     shoot(page, "view-menu")
@@ -210,7 +210,7 @@ def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(page: Page, jupyter_se
     shoot(root, "wide-320-drawer")
     root.get_by_role("button", name="Show or hide the side panel").click()
     root.get_by_role("button", name="View", exact=True).click()
-    menu = root.get_by_role("menu", name=re.compile("How the drawing looks"))
+    menu = root.get_by_role("menu", name=re.compile("View options"))
     expect(menu.get_by_role("menuitemcheckbox", name="Lasso")).to_be_visible()
     assert root.evaluate(OVERFLOWING) == []
     shoot(root, "wide-320-menu")

@@ -24,8 +24,8 @@ def menu(widget: Widget, item: str) -> None:
 def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "colours")
     root = widget.root
-    ways = root.get_by_role("combobox", name="Colour by")
-    legend = root.get_by_role("region", name="Colours")
+    ways = root.get_by_role("combobox", name="Color by")
+    legend = root.get_by_role("region", name="Colors")
     for way in ("type", "dtype", "parameters", "FLOPs"):
         ways.select_option(way)
         widget.settled()

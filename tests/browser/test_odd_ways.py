@@ -49,7 +49,7 @@ def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(page: Page, jupyte
     root.focus()
     page.keyboard.press("?")
     sheet = root.get_by_role("dialog", name="Keys and gestures")
-    last = sheet.get_by_text("Then letters: to the next name that begins so")
+    last = sheet.get_by_text("Then type letters: go to the next name that starts with them")
     page.keyboard.press("Tab")
     page.keyboard.press("End")
     expect(last).to_be_in_viewport()
@@ -66,7 +66,7 @@ def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(page: Page, jupyte
 def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "asking_for_a_path")
     root, keyboard, inspector = widget.root, page.keyboard, widget.root.locator(".tgw-inspector")
-    ask = "Click the op to which the path from one/product leads"
+    ask = "Click the other end of the path from one/product"
     widget.notebook.kernel_eval("0", before="editor.close_all(); editor.open('one')")
     widget.click("one/product")
     expect(inspector).to_have_attribute("data-name", "one/product")
@@ -117,7 +117,7 @@ def test_attributes_stand_beside_their_names(page: Page, jupyter_server: Jupyter
 
 def test_colours_that_a_cell_has_chosen_come_with_their_legend(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "own_colours")
-    legend = widget.root.get_by_role("region", name="Colours")
+    legend = widget.root.get_by_role("region", name="Colors")
     assert not legend.locator(".tgw-legend-body").is_visible()
     widget.notebook.kernel_eval("0", before="editor.color_by({'one': 0.25, 'two': 4})")
     expect(legend.locator(".tgw-legend-ends")).to_be_visible()
@@ -152,7 +152,7 @@ def test_what_was_found_follows_an_edit(page: Page, jupyter_server: JupyterServe
 def test_forced_colours_leave_the_legend_its_own(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "forced_colours")
     page.emulate_media(forced_colors="active")
-    widget.root.get_by_role("combobox", name="Colour by").select_option("type")
+    widget.root.get_by_role("combobox", name="Color by").select_option("type")
     swatches = widget.root.locator(".tgw-legend-swatch")
     expect(swatches.first).to_be_visible()
     shoot(widget.root, "forced-colours")

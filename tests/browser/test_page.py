@@ -178,7 +178,7 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     # Over 30 lines: one way in, and the ways out.
     editor = tgw.edit(called)
     view, door = opened(editor), doubled(editor)
-    page, way = view.page, view.root.get_by_role("navigation", name="Where you are")
+    page, way = view.page, view.root.get_by_role("navigation", name="Current graph")
     shoot(page, "page-door")
     expect(way).to_have_text("tf.function 'called'")
     view.click(door, double=True)
@@ -215,7 +215,7 @@ def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path
     editor = tgw.edit(tmp_path / "saved")
     view = opened(editor)
     assert len(editor.breadcrumb) > 1
-    way = view.root.get_by_role("navigation", name="Where you are").get_by_role("button")
+    way = view.root.get_by_role("navigation", name="Current graph").get_by_role("button")
     expect(way).to_have_text(["saved", *editor.breadcrumb[1:]])
     assert view.number("items") == len(editor.scene())
     way.first.click()
@@ -239,7 +239,7 @@ def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.
     ("where", "wanted"),
     [
         ("button:not([role])", {"Trace upstream", "Zoom in (+)", "Upstream", "Select all found"}),
-        ("[role^='menuitem']", {"Open everythingShift+E", "Control edgesT", "MinimapM"}),
+        ("[role^='menuitem']", {"Open all scopesShift+E", "Control edgesT", "MinimapM"}),
     ],
 )
 def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, where: str, wanted: set[str]) -> None:
@@ -330,7 +330,7 @@ def test_the_selection_and_the_colours_are_there(opened: Open) -> None:
     view = opened(editor)
     assert editor.selection is not None
     assert view.number("selected-ops") == len(editor.selection)
-    choose = view.root.get_by_label("Colour by")
+    choose = view.root.get_by_label("Color by")
     expect(choose).to_have_value("type")
     choose.select_option("parameters")
     expect(view.root.locator(".tgw-legend-ramp")).to_be_visible()

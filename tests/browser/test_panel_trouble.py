@@ -143,7 +143,7 @@ def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
     )
     assert widget.root.is_visible()
     jupyter_server.api(f"kernels/{jupyter_server.kernel_of(notebook.path)}/restart", "POST")
-    panel.bar.locator("jp-button[title*='Look again']").click()
+    panel.bar.locator("jp-button[title*='Refresh the list of graphs']").click()
     expect(panel.says("graph is not in the kernel")).to_contain_text("The edit made in it is gone too")
     shoot(notebook.page, "trouble_6_restarted")
 

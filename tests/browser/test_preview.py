@@ -54,14 +54,14 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     widget.settled()
     preview = told(widget)
     expect(preview).to_contain_text("into copy.")
-    expect(preview).to_contain_text("3 variables of its own")
-    expect(preview).to_contain_text("1 tensor comes in from outside")
-    expect(preview).not_to_contain_text("ops with effects")  # what initialises the variables is none
+    expect(preview).to_contain_text("3 own variables")
+    expect(preview).to_contain_text("1 tensor from outside")
+    expect(preview).not_to_contain_text("ops with side effects")  # what initialises the variables is none
     ops = widget.notebook.kernel_eval("len(editor.preview(into='copy').ops)")
     expect(preview).to_contain_text(f"Copies {ops} ops into copy")
 
     # A name leads to its op.
-    preview.get_by_text("3 variables of its own").click()
+    preview.get_by_text("3 own variables").click()
     preview.get_by_role("button", name="two/w", exact=True).click()
     expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "two/w")
     widget.settled()
@@ -75,7 +75,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     expect(switch).not_to_be_checked()
     expect(root.get_by_text("2 own, 1 shared")).to_be_visible()
     expect(preview).to_contain_text("1 variable still shared")
-    expect(told(widget)).to_contain_text("2 variables of its own")
+    expect(told(widget)).to_contain_text("2 own variables")
     expect(switch).to_be_focused()
     fits(widget)
     root.locator(".tgw-clone").scroll_into_view_if_needed()
@@ -101,7 +101,7 @@ def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: Ju
     widget.click("two", "Control")
     widget.settled()
     preview = told(widget)
-    expect(preview).to_contain_text("1 variable of its own")
+    expect(preview).to_contain_text("1 own variable")
 
     root.get_by_text("More options").click()
     root.get_by_role("checkbox", name="New placeholders for inputs").check()
@@ -140,7 +140,7 @@ def test_half_a_loop_is_refused_and_the_whole_is_offered(page: Page, jupyter_ser
     preview = told(widget)
     expect(preview).to_contain_text("while loop 'while/while_context'")
     shoot(root, "preview-loop")
-    preview.get_by_role("button", name="Take the whole loop").click()
+    preview.get_by_role("button", name="Select the whole loop").click()
     widget.settled()
     expect(told(widget)).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()

@@ -118,7 +118,7 @@ def test_a_busy_kernel_answers_when_its_cell_is_done(page: Page, jupyter_server:
         start(notebook, 2)
         widget.root.scroll_into_view_if_needed()
         widget.click("x", "Shift")
-        expect(widget.status).to_contain_text("The kernel is busy with a cell; this will be answered when it is done …")
+        expect(widget.status).to_contain_text("The kernel is running a cell; waiting for it to finish …")
         expect(widget.status.get_by_role("progressbar")).to_be_hidden()
         zoom_by_wheel(widget)
         (jupyter_server.root / "awake").touch()

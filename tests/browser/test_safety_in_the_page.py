@@ -86,7 +86,7 @@ def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server:
     the widget is not drawn, its picture is not either, HTML comes without scripts. But the widgets' saved state in the
     notebook's metadata is restored whether the notebook is trusted or not, and anywidget loads the `_esm` of a model
     that is restored and calls `initialize`, drawn or not: the code of whoever wrote the notebook would run. What keeps
-    it from that is our extension: labextension/src/plugin/untrusted.ts.
+    it from that is our extension: labextension/src/jupyterlab/untrusted-notebooks.ts.
     """
     notebook = opened(page, jupyter_server, f"untrusted_{app}.ipynb", app, trusted=False)
     output = notebook.output(0)

@@ -141,7 +141,7 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     root = notebook.run_cell(1).locator(".tgw-root, .tfgraphwidget").first
     root.scroll_into_view_if_needed()
     widget = Widget(notebook, root)
-    where = root.get_by_role("navigation", name="Where you are")
+    where = root.get_by_role("navigation", name="Current graph")
     depth = where.get_by_role("button").count()
     expect(where).to_contain_text("StatefulPartitionedCall")
     loop = notebook.kernel_eval("list(editor.where(lambda op: op.type.endswith('While')))[0]")

@@ -14,12 +14,12 @@ from tests.browser.test_files import Files
 from tests.browser.test_panel import open_panel
 from tests.conftest import build_mlp
 
-LATER = "**/tfgraphwidget/static/later.*"
+LAZY_BUNDLE = "**/tfgraphwidget/static/lazy.*"
 
 
 def has_another_name(route: Route) -> None:
     """After an update the server has no file of the name that the page knows."""
-    route.continue_(url=route.request.url.replace("later.", "later.0"))
+    route.continue_(url=route.request.url.replace("lazy.", "lazy.0"))
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
     context.set_default_timeout(30_000)
     page = context.new_page()
     page.on("dialog", lambda dialog: dialog.accept())  # "leave this page?"
-    page.route(LATER, has_another_name)
+    page.route(LAZY_BUNDLE, has_another_name)
     yield page
     context.close()
     for session in jupyter_server.sessions():
@@ -47,7 +47,7 @@ def test_a_page_from_before_an_update_says_so_and_reloads(page: Page, jupyter_se
         expect(dialog).to_contain_text("tfgraphwidget was updated after this page was opened; reload the page.")
         if label == "Reload the page":
             shoot(page, "updated_1_panel")
-            page.unroute(LATER)
+            page.unroute(LAZY_BUNDLE)
         dialog.get_by_role("button", name=label).click()
     expect(dialog).to_have_count(0)
     notebook.panel.locator(".jp-CodeCell").first.wait_for()
@@ -64,6 +64,6 @@ def test_a_file_says_it_in_its_tab(page: Page, jupyter_server: JupyterServer) ->
     expect(files.dialog).to_contain_text("tfgraphwidget was updated")
     expect(files.document).to_contain_text("tfgraphwidget was updated")
     shoot(page, "updated_2_file")
-    page.unroute(LATER)
+    page.unroute(LAZY_BUNDLE)
     files.press("Reload the page")
     expect(files.document.locator(".tfgraphwidget")).to_be_visible(timeout=CELL)

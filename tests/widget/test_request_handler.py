@@ -342,9 +342,9 @@ def test_any_message_decodes_or_is_refused_in_one_sentence(message: object) -> N
 
 
 def test_the_typescript_twin_is_fresh() -> None:
-    twin = Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts"
+    twin = Path(__file__).parents[2] / "labextension" / "src" / "protocol" / "messages.ts"
     assert twin.read_text() == to_typescript(), "write it again: python -m tests.widget.test_request_handler"
 
 
 if __name__ == "__main__":
-    (Path(__file__).parents[2] / "labextension" / "src" / "protocol.ts").write_text(to_typescript())
+    (Path(__file__).parents[2] / "labextension" / "src" / "protocol" / "messages.ts").write_text(to_typescript())

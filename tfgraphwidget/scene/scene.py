@@ -2,7 +2,7 @@
 
 Items are boxes: item 0 is the whole graph (an open scope named ""), parents come before their children.
 Coordinates are pixels at zoom 1, x to the right, y down, absolute (not relative to the parent).
-The twin of these lists is `labextension/src/scene.ts`; `tests/golden/` holds buffers that both read.
+The twin of these lists is `labextension/src/protocol/scene.ts`; `tests/golden/` holds buffers that both read.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-// The minimap: the whole drawing in a corner, with a frame around what is in view. Dragging in it moves the camera; with
-// the keyboard the arrows do, so it is nothing for a screen reader.
-import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene } from "../scene";
-import type { Store } from "../store";
-import { areaOf, coloursOf } from "./boxes";
-import { anchored, type Camera, inView, type Point, type Viewport } from "./camera";
-import { pointOf } from "./drag";
-import type { Palette } from "./palette";
+// The minimap: the whole drawing in a corner with a frame around the visible part. Dragging in it moves the camera. It
+// is hidden from screen readers, because the arrow keys do the same.
+import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene } from "../protocol/scene";
+import type { Store } from "../state/store";
+import { type Camera, cameraHolding, inView, type Point, type Viewport } from "./camera/camera";
+import { areaColors, boxColors } from "./canvas/boxes";
+import type { Palette } from "./canvas/palette";
+import { pointOf } from "./gestures/drag";
 import type { Stage } from "./stage";
 
 const MOST: Viewport = { width: 180, height: 120 };
@@ -40,11 +40,11 @@ export function frameOf(fit: Fit, camera: Camera, viewport: Viewport): Box {
 /** The camera with the world point under a point of the map in its middle. */
 export function cameraAt(fit: Fit, { x, y }: Point, camera: Camera, viewport: Viewport): Camera {
   const world = { x: x / fit.scale + fit.x, y: y / fit.scale + fit.y };
-  return anchored(world, { x: viewport.width / 2, y: viewport.height / 2 }, camera.zoom);
+  return cameraHolding(world, { x: viewport.width / 2, y: viewport.height / 2 }, camera.zoom);
 }
 
-/** Whether a map helps: there is room for it, and something is out of view. */
-export function helps(whole: Box, camera: Camera, viewport: Viewport): boolean {
+/** Whether the minimap is useful: there is space for it, and something is out of view. */
+export function isUseful(whole: Box, camera: Camera, viewport: Viewport): boolean {
   const seen = inView(camera, viewport);
   const slack = 1 / camera.zoom;
   const all =
@@ -97,7 +97,7 @@ export class Minimap {
     this.#scheduled = 0;
     const { scene, paint, camera, minimap } = this.#store.value;
     const { viewport, palette } = this.#stage;
-    this.canvas.hidden = !scene || !paint || !minimap || !helps(boxOf(scene.box, 0), camera, viewport);
+    this.canvas.hidden = !scene || !paint || !minimap || !isUseful(boxOf(scene.box, 0), camera, viewport);
     if (!scene || !paint || this.canvas.hidden) return;
     const fit = fitOf(boxOf(scene.box, 0));
     this.#paint(scene, paint, palette, fit);
@@ -148,8 +148,8 @@ function drawMap(
     const box = boxOf(scene.box, item);
     const [width, height] = [box.width * scale, box.height * scale];
     if (kind === BADGE || width < 0.4) continue;
-    const colours = (kind === OPEN ? areaOf : coloursOf)({ frame: { scene, paint }, palette }, item);
-    ctx.fillStyle = colours.fill;
+    const colors = (kind === OPEN ? areaColors : boxColors)({ frame: { scene, paint }, palette }, item);
+    ctx.fillStyle = colors.fill;
     ctx.fillRect((box.x - x) * scale, (box.y - y) * scale, Math.max(width, 1), Math.max(height, 1));
   }
 }

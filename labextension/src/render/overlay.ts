@@ -1,14 +1,14 @@
-// The box or lasso that is being drawn, and outlines of what it takes, or what is being moved: on a canvas of its own
-// above the drawing, which need not be drawn again meanwhile.
-import { at, boxOf, labelOf } from "../scene";
-import type { Aim, Store } from "../store";
-import { type Point, toScreen } from "./camera";
-import type { Lift } from "./lift";
-import { boundsOf, type Region } from "./region";
+// A canvas above the drawing for regions, moved boxes and connections in progress, so that the drawing need not be
+// redrawn meanwhile.
+import { at, boxOf, labelOf } from "../protocol/scene";
+import type { Connection, Store } from "../state/store";
+import { type Point, toScreen } from "./camera/camera";
+import { edgesAt } from "./canvas/incident-edges";
+import type { ItemMove } from "./gestures/move-item";
+import { boundsOf, type Region } from "./hit-testing/region";
 import type { Stage } from "./stage";
-import { linesOf } from "./wiring";
 
-/** More outlines than this would slow the hand down. */
+/** More outlines than this would slow the gesture down. */
 const MOST_OUTLINES = 5000;
 
 export class Overlay {
@@ -22,21 +22,24 @@ export class Overlay {
     this.#store = store;
     this.canvas.className = "tgw-overlay";
     this.canvas.hidden = true;
-    store.watch(["region", "camera", "scene", "aim", "lift"], ({ region, aim, lift }) => {
-      const needed = region !== null || aim !== null || lift !== null || !this.canvas.hidden;
-      if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
-    });
+    store.watch(
+      ["region", "camera", "scene", "connecting", "itemMove"],
+      ({ region, connecting, itemMove }) => {
+        const needed = region !== null || connecting !== null || itemMove !== null || !this.canvas.hidden;
+        if (needed && this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
+      },
+    );
   }
 
   #frame(): void {
     this.#scheduled = 0;
-    const { region, aim, lift } = this.#store.value;
+    const { region, connecting, itemMove } = this.#store.value;
     const ctx = this.canvas.getContext("2d");
-    this.canvas.hidden = region === null && aim === null && lift === null;
+    this.canvas.hidden = region === null && connecting === null && itemMove === null;
     if (!ctx || this.canvas.hidden) return;
     this.#clear(ctx);
-    if (aim) this.#line(ctx, aim);
-    if (lift) this.#ghost(ctx, lift);
+    if (connecting) this.#line(ctx, connecting);
+    if (itemMove) this.#ghost(ctx, itemMove);
     if (!region) return;
     const { palette } = this.#stage;
     ctx.strokeStyle = ctx.fillStyle = region.verb === "remove" ? palette.warned : palette.selected;
@@ -54,8 +57,8 @@ export class Overlay {
     ctx.clearRect(0, 0, width, height);
   }
 
-  /** The box that is being moved where it is now, with straight lines to its neighbours. */
-  #ghost(ctx: CanvasRenderingContext2D, { item, dx, dy }: Lift): void {
+  /** The box that is being moved where it is now, with straight lines to its neighbors. */
+  #ghost(ctx: CanvasRenderingContext2D, { item, dx, dy }: ItemMove): void {
     const { scene, camera, controls } = this.#store.value;
     if (!scene) return;
     const middle = (of: number, x = 0, y = 0): Point => {
@@ -68,7 +71,7 @@ export class Overlay {
     ctx.setLineDash([]);
     ctx.beginPath();
     const here = middle(item, dx, dy);
-    for (const edge of linesOf(scene, item).slice(0, MOST_OUTLINES)) {
+    for (const edge of edgesAt(scene, item).slice(0, MOST_OUTLINES)) {
       const other = at(scene.source, edge) === item ? at(scene.target, edge) : at(scene.source, edge);
       if (other === at(scene.parent, item) || (at(scene.tensors, edge) === 0 && !controls)) continue;
       const there = middle(other);
@@ -94,7 +97,7 @@ export class Overlay {
   }
 
   /** From the port to the pointer. */
-  #line(ctx: CanvasRenderingContext2D, { op, point, refused }: Aim): void {
+  #line(ctx: CanvasRenderingContext2D, { op, point, refused }: Connection): void {
     const { scene, hover } = this.#store.value;
     const item = scene?.byKey.get(op) ?? -1;
     if (!scene || item < 0) return;
@@ -122,7 +125,7 @@ export class Overlay {
   /** Around what letting go now would take. */
   #outline(ctx: CanvasRenderingContext2D, region: Region): void {
     const { scene, camera } = this.#store.value;
-    const { items } = this.#stage.taken(region);
+    const { items } = this.#stage.itemsIn(region);
     if (!scene || items.length > MOST_OUTLINES) return;
     ctx.beginPath();
     for (const item of items) {

@@ -1,32 +1,31 @@
-// The stage: the canvas in the page, its size, the camera's moves, and when to draw.
-import { at, type Box, boxOf, keyOf, type Scene, visibleItem } from "../scene";
-import { isCalm } from "../settings";
-import type { Store } from "../store";
-import { type Anchor, type Arrival, destination, firstLook } from "./arrival";
+// The stage: the canvas in the page, its size, camera moves, and when to draw.
+import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
+import { prefersStill } from "../state/preferences";
+import type { Store } from "../state/store";
+import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
 import {
   type Camera,
-  fitted,
+  cameraAfterResize,
+  cameraTowards,
+  fitBox,
   type Point,
-  resized,
+  toScreen,
   toWorld,
-  towards,
   type Viewport,
   zoomedAt,
-} from "./camera";
-import { Canvas2D } from "./canvas2d";
-import { type Start, startingBoxes } from "./morph";
-import { Motion, type Step } from "./motion";
-import { Named } from "./named";
-import { type Palette, readPalette, watchTheme } from "./palette";
-import { boundsOf, type Region, type Taken, takenBy } from "./region";
-import type { Frame } from "./renderer";
-import { handleOf, isBelowHeader } from "./where";
+} from "./camera/camera";
+import { type Anchor, type Arrival, destination, firstLook } from "./camera/destination";
+import { CanvasRenderer } from "./canvas/canvas-renderer";
+import { HEADER } from "./canvas/far-labels";
+import type { Frame } from "./canvas/frame";
+import { type Palette, readPalette, watchTheme } from "./canvas/palette";
+import { boundsOf, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
 
 /** Moving more boxes than this would stutter. */
 const TOO_MANY = 2500;
-/** Milliseconds after which a hand that does not move the camera any more rests. */
+/** Milliseconds without camera movement after which a gesture has ended. */
 const REST = 90;
-/** Milliseconds a frame may spend on what it lacks: during a gesture, and when nobody waits for the next one. */
+/** Milliseconds per frame for painting missing parts: during a gesture, and at rest. */
 const MOVING_BUDGET = 6;
 const REST_BUDGET = 24;
 
@@ -34,11 +33,11 @@ export class Stage {
   readonly canvas: HTMLCanvasElement;
   readonly #host: HTMLElement;
   readonly #store: Store;
-  readonly #renderer: Canvas2D;
+  readonly #renderer: CanvasRenderer;
   readonly #stop: (() => void)[] = [];
   #viewport: Viewport = { width: 0, height: 0 };
   #ratio = 1;
-  readonly #motion = new Motion();
+  readonly #motion = new CameraAnimation();
   #movedAt = Number.NEGATIVE_INFINITY;
   #placed = false;
   #marked: Scene | null = null;
@@ -46,13 +45,13 @@ export class Stage {
   #idle = 0;
   #palette: Palette;
   #refused: ReadonlyMap<string, string> | null = null;
-  readonly #named = new Named();
+  readonly #namedItems = new NamedItems();
 
   constructor(host: HTMLElement, store: Store, software: boolean) {
     this.#host = host;
     this.#store = store;
     this.#palette = this.#readPalette();
-    this.#renderer = new Canvas2D(this.#palette, software);
+    this.#renderer = new CanvasRenderer(this.#palette, software);
     this.canvas = this.#renderer.canvas;
     host.append(this.canvas);
     const size = new ResizeObserver(() => this.#resize());
@@ -61,12 +60,12 @@ export class Stage {
       () => size.disconnect(),
       () => cancelAnimationFrame(this.#scheduled),
       () => clearTimeout(this.#idle),
-      watchTheme(() => this.#recolour()),
+      watchTheme(() => this.#onThemeChange()),
     );
     store.watch(["camera", "hover", "picked", "paint", "scene", "warned", "controls", "hitNames"], () =>
       this.schedule(),
     );
-    store.watch(["aim"], ({ aim }) => this.#bar(aim?.refused ?? null));
+    store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
   }
 
   close(): void {
@@ -81,28 +80,28 @@ export class Stage {
     return this.#palette;
   }
 
-  /** Make a decoded scene what the screen shows. `change` is stored with it, in one step. */
+  /** Show a decoded scene. `change` is stored with it, in one step. */
   show(scene: Scene, change: Parameters<Store["set"]>[0], arrival: Arrival = {}): void {
     const { scene: before, camera } = this.#store.value;
-    const { entrance } = arrival;
-    const alike = this.#placed && before && !entrance && scene.length <= TOO_MANY ? before : null;
+    const { graphEntry } = arrival;
+    const alike = this.#placed && before && !graphEntry && scene.length <= TOO_MANY ? before : null;
     this.#store.set({ ...change, scene, hover: -1, drawn: false });
     if (!this.#placed) {
       this.#place();
       return;
     }
-    const made = arrival.focus
+    const isFresh = arrival.focus
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, beside: made === 1 });
-    // Between rooms nothing moves; the new one comes a little nearer, or, on the way out, goes a little away. What opens
-    // is there at once, so the camera is, too: only what was there before glides to where it is seen from there.
-    const from = entrance
-      ? zoomedAt(to, entrance.inward ? 0.85 : 1.15, this.middle)
+    const to = destination(scene, camera, this.#viewport, { ...arrival, beside: isFresh === 1 });
+    // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
+    // at once, and so is the camera: only boxes that were there before move.
+    const from = graphEntry
+      ? zoomedAt(to, graphEntry.inward ? 0.85 : 1.15, this.middle)
       : alike && !arrival.focus
         ? to
         : camera;
-    this.#start(to, from, alike && startingBoxes(alike, scene, camera, from));
+    this.#start(to, from, alike && initialBoxes(alike, scene, camera, from));
   }
 
   /** The middle of the canvas. */
@@ -112,17 +111,17 @@ export class Stage {
 
   fit(): void {
     const { scene } = this.#store.value;
-    if (scene) this.#start(fitted(boxOf(scene.box, 0), this.#viewport));
+    if (scene) this.#start(fitBox(boxOf(scene.box, 0), this.#viewport));
   }
 
-  /** Fly to what is visible of an op, tensor or scope. */
+  /** Move the camera to an op, tensor or scope, or to the closed scope around it. */
   flyTo(name: string): void {
     const { scene, camera } = this.#store.value;
     const item = scene ? visibleItem(scene, name) : -1;
-    if (scene && item > 0) this.#start(towards(boxOf(scene.box, item), this.#viewport, camera));
+    if (scene && item > 0) this.#start(cameraTowards(boxOf(scene.box, item), this.#viewport, camera));
   }
 
-  /** The camera at once where it is told, as while panning; ends any move. */
+  /** Set the camera immediately, as while panning; ends an animation. */
   setCamera(camera: Camera): void {
     this.#motion.stop();
     this.#placed = true;
@@ -135,14 +134,14 @@ export class Stage {
     const { scene, camera } = this.#store.value;
     if (!scene) return -1;
     const world = toWorld(camera, point.x, point.y);
-    return Math.max(0, this.#renderer.picker(scene).at(world.x, world.y));
+    return Math.max(0, this.#renderer.sceneIndex(scene).at(world.x, world.y));
   }
 
-  /** What a box or lasso takes. */
-  taken(region: Region): Taken {
+  /** The items in a region. */
+  itemsIn(region: Region): RegionItems {
     const { scene } = this.#store.value;
     if (!scene) return { items: [], ops: [], scopes: [] };
-    return takenBy(region, scene, this.#renderer.picker(scene).itemsIn(boundsOf(region)));
+    return itemsInRegion(region, scene, this.#renderer.sceneIndex(scene).itemsIn(boundsOf(region)));
   }
 
   /** Whether a point in an open scope is below its header. */
@@ -169,15 +168,15 @@ export class Stage {
     if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((now) => this.#frame(now));
   }
 
-  /** Grey out the ops that cannot read what is dragged. */
-  #bar(refused: ReadonlyMap<string, string> | null): void {
+  /** Gray out the ops that cannot be connected to the dragged tensor. */
+  #setRefused(refused: ReadonlyMap<string, string> | null): void {
     if (refused === this.#refused) return;
     this.#refused = refused;
     this.schedule();
   }
 
-  #start(to: Camera, from = this.#store.value.camera, boxes: Start | null = null): void {
-    const calm = isCalm();
+  #start(to: Camera, from = this.#store.value.camera, boxes: GlideStart | null = null): void {
+    const calm = prefersStill();
     if (calm) this.#motion.stop();
     else this.#motion.start(from, to, boxes);
     this.#store.set({ ...(calm ? { camera: to } : {}), drawn: false });
@@ -201,7 +200,7 @@ export class Stage {
     const step = this.#advance(scene, now);
     const moving = this.#motion.goal !== null || now - this.#movedAt < REST;
     const complete = this.#renderer.draw(this.#picture(scene, step, moving));
-    // What is new stands complete where it belongs, whatever still glides around it.
+    // New items are complete and in place, although others may still be moving.
     if (
       complete &&
       scene !== this.#marked &&
@@ -216,15 +215,16 @@ export class Stage {
       this.schedule();
       return;
     }
-    this.#think();
+    this.#scheduleIdleWork();
     if (this.#store.value.drawn) return;
     this.#store.set({ drawn: true });
   }
 
   /** While nothing happens, make ready for what may come. */
-  #think(): void {
+  #scheduleIdleWork(): void {
     this.#idle = window.setTimeout(() => {
-      if (this.#scheduled === 0 && this.#renderer.work(performance.now() + MOVING_BUDGET)) this.#think();
+      if (this.#scheduled === 0 && this.#renderer.work(performance.now() + MOVING_BUDGET))
+        this.#scheduleIdleWork();
     }, MOVING_BUDGET);
   }
 
@@ -257,7 +257,7 @@ export class Stage {
       hover,
       picked: scene.byKey.get(picked) ?? -1,
       controls,
-      ...this.#named.items(scene, this.#store.value.warned, this.#refused, this.#store.value.hitNames),
+      ...this.#namedItems.items(scene, this.#store.value.warned, this.#refused, this.#store.value.hitNames),
     };
   }
 
@@ -267,7 +267,7 @@ export class Stage {
     const { scene, camera } = this.#store.value;
     if (!this.#placed) this.#place();
     else if (scene) {
-      const seenBy = (old: Camera) => resized(old, boxOf(scene.box, 0), before, this.#viewport);
+      const seenBy = (old: Camera) => cameraAfterResize(old, boxOf(scene.box, 0), before, this.#viewport);
       if (this.#motion.goal) this.#motion.redirect(seenBy);
       else this.#store.set({ camera: seenBy(camera) });
     }
@@ -283,17 +283,63 @@ export class Stage {
     this.#renderer.resize(this.#viewport, this.#ratio);
   }
 
-  #recolour(): void {
+  #onThemeChange(): void {
     this.#palette = this.#readPalette();
-    this.#renderer.recolour(this.#palette);
+    this.#renderer.setPalette(this.#palette);
     this.schedule();
   }
 
-  /** The colours of the theme; theme.css wants to know as well whether it is a dark one. */
+  /** The colors of the theme; theme.css wants to know as well whether it is a dark one. */
   #readPalette(): Palette {
     const palette = readPalette(this.#host);
     const theme = palette.dark ? "dark" : "light";
     this.#host.closest(".tfgraphwidget")?.setAttribute("data-theme", theme);
     return palette;
   }
+}
+
+// The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
+
+type Items = Pick<Frame, "warned" | "barred" | "hits">;
+type Refused = ReadonlyMap<string, string> | null;
+
+export class NamedItems {
+  #by: readonly unknown[] = [];
+  #items: Items = { warned: new Set(), barred: new Set(), hits: new Set() };
+
+  /** `warned`: ops named in a refusal; `refused`: ops that cannot be connected; `found`: search hits. */
+  items(scene: Scene, warned: readonly string[], refused: Refused, found: readonly string[]): Items {
+    const by = [scene, warned, refused, found];
+    if (by.every((part, i) => part === this.#by[i])) return this.#items;
+    this.#by = by;
+    this.#items = {
+      warned: new Set(warned.map((name) => visibleItem(scene, name))),
+      barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
+      hits: new Set(found.map((name) => visibleItem(scene, name))),
+    };
+    return this.#items;
+  }
+}
+
+// The position of an item on the canvas, where it can be clicked.
+
+/** The middle of an op or closed scope, the middle of what is in view of an open scope's header; and the whole size. */
+export function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
+  const { x, y, width, height } = boxOf(scene.box, item);
+  const open = at(scene.kind, item) === OPEN;
+  const corner = toScreen(camera, x, y);
+  const left = open ? Math.max(corner.x, 0) : corner.x;
+  const right = corner.x + width * camera.zoom;
+  const end = open ? Math.min(right, viewport.width) : right;
+  return {
+    x: end > left ? (left + end) / 2 : corner.x + (width * camera.zoom) / 2,
+    y: corner.y + ((open ? Math.min(HEADER, height) : height) * camera.zoom) / 2,
+    width: width * camera.zoom,
+    height: height * camera.zoom,
+  };
+}
+
+/** Whether a world point in an open scope is below its header. */
+export function isBelowHeader(scene: Scene, item: number, point: Point): boolean {
+  return at(scene.kind, item) === OPEN && point.y > boxOf(scene.box, item).y + HEADER;
 }

@@ -1,9 +1,9 @@
-// All style sheets as one text, for the <style> of a view.
+// All style sheets as one text, for the <style> element of a view.
 
-import find from "./find.css";
 import help from "./help.css";
 import inspector from "./inspector.css";
 import legend from "./legend.css";
+import find from "./search.css";
 import stage from "./stage.css";
 import theme from "./theme.css";
 

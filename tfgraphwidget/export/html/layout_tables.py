@@ -2,7 +2,8 @@
 
 A drawing is laid out bottom-up by scope (`layout`), so the inside of a container depends on the rest only by the sizes
 of what is open in it. Here each is drawn once with its children closed, relative to its own corner, and those of the
-present view once more as they are seen; `labextension/src/page/compose.ts` grows the former to the sizes that it needs.
+present view once more as they are seen; `labextension/src/offline/compose.ts` grows the former to the sizes that it
+needs.
 
 Each level of the outline is seen at once, with all above it open: what the editor draws there, badges and bookkeeping
 included.
@@ -104,10 +105,10 @@ def drawn(index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: 
     )
 
 
-# The insides of containers as columns of numbers: what `labextension/src/page/pieces.ts` reads.  All arrays are
-# flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that they refer to. Coordinates are pixels in
-# the drawing's x and y (see Frame), relative to the upper left corner of the container's inside.  Per inside:
-# `inside_node` (i4, of the outline), `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1),
+# The insides of containers as columns of numbers: what `labextension/src/offline/layout-tables.ts` reads.  All
+# arrays are flat or (n, k), of dtype u1, u4, i4 or f4; `Texts` numbers the texts that they refer to. Coordinates
+# are pixels in the drawing's x and y (see Frame), relative to the upper left corner of the container's inside.  Per
+# inside: `inside_node` (i4, of the outline), `inside_saved` (u1: as it is seen in the editor), `inside_loop` (u1),
 # `inside_size` (f4, 2), `inside_port` (f4, 2: x of the lines from above and to below, NaN for none),
 # `inside_child`, `inside_line` (u4, one more: where its children and lines begin). Per child: `child_is` (i4: a
 # node, or -1 - op), `child_box` (f4, 4: left, top, width, height), `child_open` (u1: drawn open), `child_family`,

@@ -1,8 +1,8 @@
 """A graph as one HTML page that needs nothing else: no kernel, no network, no second file.
 
-The page is the view of the notebook (`labextension/src/page.ts`) with what `paged` packs. Nothing of the graph is
-written as HTML or as code: names travel as base64 of compressed JSON, and the page's policy lets no script run but the
-one whose hash it names, and nothing be fetched from anywhere.
+The page is the view of the notebook (`labextension/src/offline/page.ts`) with what `paged` packs. Nothing of the graph
+is written as HTML or as code: names travel as base64 of compressed JSON, and the page's policy lets no script run but
+the one whose hash it names, and nothing be fetched from anywhere.
 """
 
 from __future__ import annotations

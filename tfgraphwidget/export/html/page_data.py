@@ -1,7 +1,7 @@
 """What a page without a kernel knows of a graph: its drawing in pieces, and of each op what the inspector shows.
 
 A JSON document of the page, and of each of its rooms (the graph, and functions that one can go into) a JSON document
-and a buffer of numbers, together gzipped. Its reader is `labextension/src/page/data.ts`.
+and a buffer of numbers, together gzipped. Its reader is `labextension/src/offline/page-data.ts`.
 
 Per op: `op_type`, `op_device` (u4, numbers of texts), `op_home` (i4: the node of the outline around it), `op_variable`
 (u1); `input_start`, `input_op`, `input_port`; `control_start`, `control_op`; `output_start`, `output_dtype`,

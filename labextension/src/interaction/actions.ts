@@ -1,0 +1,300 @@
+// User actions: each changes the store or sends a request. Requests that change something run one after another.
+import type {
+  CloneRequest,
+  ColourRequest,
+  GatherRequest,
+  HideRequest,
+  PictureRequest,
+  PinRequest,
+  SelectRequest,
+  State,
+  TurnRequest,
+  UnfoldRequest,
+  UnpinRequest,
+} from "../protocol/messages";
+import { at, BADGE, CLOSED, isScope, keyOf } from "../protocol/scene";
+import type { Anchor } from "../render/camera/destination";
+import type { Region, RegionItems } from "../render/hit-testing/region";
+import type { Answer, Channel } from "../rpc/model-channel";
+import type { SceneTarget } from "../state/reply-handler";
+import { RequestQueue } from "../state/request-queue";
+import type { Mode, Status, Store, Tool } from "../state/store";
+import { Edits } from "./edits";
+import { Prefetch } from "./prefetch";
+import { hasSelection, type SelectionVerb, whyNot } from "./selection-commands";
+
+export type Side = "inputs" | "outputs";
+/** The values of the clone form; the cloned part is that of the boundary, or the selection. */
+export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs">;
+
+/** Requests that change the view only. */
+export type ViewRequest =
+  | ColourRequest
+  | GatherRequest
+  | HideRequest
+  | PinRequest
+  | TurnRequest
+  | UnfoldRequest
+  | UnpinRequest;
+
+const HITS = 50;
+/** Names in one request: a message of more than 10 MB never arrives. */
+const MOST_NAMES = 20_000;
+
+export class Actions {
+  /** Edits, and the queries that they need. */
+  readonly edits: Edits;
+  readonly #store: Store;
+  readonly #queue: RequestQueue;
+  readonly #prefetch: Prefetch;
+  #searching = new AbortController();
+  #examining = new AbortController();
+
+  constructor(store: Store, channel: Channel, stage: SceneTarget) {
+    this.#store = store;
+    this.#queue = new RequestQueue(store, channel, stage, () => void this.open());
+    this.edits = new Edits(store, this.#queue);
+    this.#prefetch = new Prefetch(store, this.#queue, stage);
+  }
+
+  /** Abort all pending requests. */
+  close(): void {
+    this.#queue.close();
+    this.#searching.abort();
+    this.#examining.abort();
+  }
+
+  open(): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open" }));
+  }
+
+  /** Request the drawing again if the kernel has a newer state than the last reply. */
+  catchUp(revision: () => number): Promise<void> {
+    return this.#queue.enqueue(() =>
+      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open" } : null,
+    );
+  }
+
+  /** Let the kernel read the graph again. */
+  refresh(): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "refresh" }));
+  }
+
+  async toggle(item: number, anchor?: Anchor, deep = false): Promise<void> {
+    const { scene } = this.#store.value;
+    if (!scene || item <= 0 || !isScope(at(scene.kind, item))) return;
+    const scope = scene.names[item] ?? "";
+    let shown: State | null = null;
+    await this.#queue.enqueue(
+      () => {
+        const seen = deep ? "" : this.#prefetch.show(scope, { anchor });
+        shown = seen ? this.#store.value.state : null;
+        return { type: "toggle", scope, deep, seen };
+      },
+      { anchor },
+    );
+    // If the kernel has not confirmed it, the prefetched drawing is wrong.
+    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? { type: "open" } : null));
+  }
+
+  /** Change the view: coloring, hiding, pins, direction, open scopes. */
+  changeView(request: ViewRequest): Promise<void> {
+    return this.#queue.enqueue(() => request);
+  }
+
+  /** Request a picture of the drawing. */
+  picture(asked: Omit<PictureRequest, "type">): Promise<Answer | null> {
+    return this.#queue.query({ type: "picture", ...asked });
+  }
+
+  /** Open or close a scope, or enter a called function. */
+  activate(item: number, anchor?: Anchor): Promise<void> {
+    const { scene } = this.#store.value;
+    // A badge is on the box of its op.
+    if (scene && at(scene.kind, item) === BADGE) return this.activate(at(scene.parent, item), anchor);
+    if (scene && at(scene.door, item) === 1) return this.enter(scene.names[item] ?? "");
+    return this.toggle(item, anchor);
+  }
+
+  /** Enter a function that an op calls; `label` chooses one of several. */
+  enter(op: string, label = ""): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "enter", op, label }));
+  }
+
+  /** Return to a level of the breadcrumb, by default to the previous one. */
+  leave(depth?: number): Promise<void> {
+    return this.#queue.enqueue(() => {
+      const inside = (this.#store.value.state?.path.length ?? 1) - 1;
+      const to = depth ?? inside - 1;
+      return to >= 0 && to < inside ? { type: "leave", depth: to } : null;
+    });
+  }
+
+  /** Bring an op, tensor or scope into view and into the inspector. */
+  async reveal(name: string): Promise<void> {
+    await this.#queue.enqueue(() => ({ type: "reveal", name }));
+    const { status } = this.#store.value;
+    if (status && status.kind !== "notice") return;
+    await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
+  }
+
+  async inspectItem(item: number): Promise<void> {
+    const { scene } = this.#store.value;
+    if (scene && item > 0) return this.inspect(keyOf(scene, item));
+    this.#queue.abortInspection();
+    this.#store.set({ picked: "", details: null });
+  }
+
+  async inspect(key: string): Promise<void> {
+    const signal = this.#queue.abortInspection();
+    this.#store.set({ picked: key });
+    // While a form waits for an op, navigation and search keep that form open.
+    if (!this.#store.value.picking) await this.#queue.send({ type: "inspect", name: key }, signal);
+  }
+
+  /** Request further details of the inspected op: value, documentation, creation. */
+  async examine(name: string): Promise<void> {
+    this.#examining.abort();
+    this.#examining = new AbortController();
+    const answer = await this.#queue.queryOrNull({ type: "examine", name }, this.#examining.signal);
+    if (answer?.type === "examined") this.#queue.accept(answer);
+  }
+
+  /** Find ops, at most `limit`; a new query starts at its first hit. */
+  async search(query: string, limit = HITS): Promise<void> {
+    this.#searching.abort();
+    this.#searching = new AbortController();
+    this.#store.set(query === this.#store.value.query ? {} : { query, hit: -1 });
+    const text = query.trim();
+    if (text === "") this.#store.set({ found: null, hitNames: [] });
+    else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
+  }
+
+  setMode(mode: Mode): void {
+    this.#store.set({ mode });
+  }
+
+  setTool(tool: Tool): void {
+    this.#store.set({ tool, region: null });
+  }
+
+  /** Cancel one thing: a drag or pick, else the region, else the drag mode, else the message. */
+  cancel(): void {
+    const { region, tool, connecting, picking, itemMove } = this.#store.value;
+    if (connecting || picking || itemMove)
+      this.#store.set({ connecting: null, picking: null, itemMove: null });
+    else if (region) this.#store.set({ region: null });
+    else if (tool !== "pan") this.setTool("pan");
+    else this.dismiss();
+  }
+
+  /** Set, extend or reduce the selection by the items in a region. */
+  async selectRegion({ ops, scopes }: RegionItems, { shape, verb }: Region): Promise<void> {
+    if (ops.length + scopes.length === 0) {
+      const why =
+        shape === "box" ? "No op is completely inside the box" : "No op has its center inside the lasso";
+      return this.showStatus({ kind: "notice", text: `${why}; the selection is unchanged.` });
+    }
+    for (let start = 0; start < Math.max(ops.length, scopes.length); start += MOST_NAMES) {
+      const [some, others] = [ops, scopes].map((names) => names.slice(start, start + MOST_NAMES));
+      await this.#select(start > 0 && verb === "set" ? "add" : verb, some, others);
+    }
+  }
+
+  /** Add an op or scope to the selection, or remove it. */
+  toggleSelected(item: number): Promise<void> {
+    const { scene } = this.#store.value;
+    if (!scene || item <= 0) return Promise.resolve();
+    const name = [scene.names[item] ?? ""];
+    return isScope(at(scene.kind, item)) ? this.#select("toggle", [], name) : this.#select("toggle", name);
+  }
+
+  /** Derive a new selection from the current one. */
+  derive(verb: SelectionVerb): Promise<void> {
+    return this.#queue.enqueue(() => {
+      const text = whyNot(verb, this.#store.value.state);
+      if (text === "") return { type: "derive", verb };
+      this.showStatus({ kind: "refused", text });
+      return null;
+    });
+  }
+
+  /** Clear the selection and the boundary. */
+  clearSelection(): Promise<void> {
+    void this.#queue.enqueue(() =>
+      hasSelection(this.#store.value.state) ? { type: "derive", verb: "clear" } : null,
+    );
+    return this.#queue.enqueue(() => {
+      const { inputs, outputs } = this.#boundary();
+      return inputs.length + outputs.length > 0 ? { type: "boundary", inputs: [], outputs: [] } : null;
+    });
+  }
+
+  /** Mark an op as boundary, or unmark it. */
+  mark(item: number, side: Side): Promise<void> {
+    const { scene } = this.#store.value;
+    if (!scene || item <= 0) return Promise.resolve();
+    const name = scene.names[item] ?? "";
+    if (isScope(at(scene.kind, item))) {
+      const way = at(scene.kind, item) === CLOSED ? "open it and click an op" : "click an op";
+      const text = `"${name}" is a scope, but a boundary consists of ops: ${way} inside.`;
+      this.showStatus({ kind: "refused", text });
+      return Promise.resolve();
+    }
+    return this.toggleBoundary(name, side);
+  }
+
+  /** Add an op to a side of the boundary; if the op or a tensor of it is there, remove that. */
+  toggleBoundary(name: string, side: Side): Promise<void> {
+    return this.#queue.enqueue(() => {
+      const { inputs, outputs } = this.#boundary();
+      const old = side === "inputs" ? inputs : outputs;
+      const others = old.filter((known) => opName(known) !== opName(name));
+      const changed = others.length < old.length ? others : [...old, name];
+      return side === "inputs"
+        ? { type: "boundary", inputs: changed, outputs }
+        : { type: "boundary", inputs, outputs: changed };
+    });
+  }
+
+  /** Remove the selected ops from the graph, or without a selection the inspected item. */
+  async removeSelected(): Promise<void> {
+    const { state, picked } = this.#store.value;
+    const text = "Nothing is selected: click an op or a scope first, or draw a box (b).";
+    if (hasSelection(state)) await this.edits.change("remove");
+    else if (picked !== "") await this.edits.change("remove", [picked]);
+    else this.showStatus({ kind: "refused", text });
+  }
+
+  clone(form: CloneForm): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "clone", ...this.#boundary(), ...form }));
+  }
+
+  /** Request the preview of a clone, outside the queue. */
+  async preview(form: CloneForm, signal: AbortSignal): Promise<void> {
+    const answer = await this.#queue.query({ type: "preview", ...this.#boundary(), ...form }, signal);
+    if (answer) this.#queue.accept(answer);
+  }
+
+  dismiss(): void {
+    this.#store.set({ status: null, warned: [], picking: null });
+  }
+
+  showStatus(status: Status): void {
+    this.#store.set({ status });
+  }
+
+  #boundary(): { inputs: string[]; outputs: string[] } {
+    const { state } = this.#store.value;
+    return { inputs: state?.inputs ?? [], outputs: state?.outputs ?? [] };
+  }
+
+  #select(verb: SelectRequest["verb"], ops: string[] = [], scopes: string[] = []): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "select", verb, ops, scopes }));
+  }
+}
+
+/** The name of the op, from the name of an op or tensor. */
+export function opName(name: string): string {
+  return name.replace(/:\d+$/, "");
+}

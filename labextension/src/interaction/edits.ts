@@ -1,0 +1,86 @@
+// Edits: each calls the editor's method of the same name. Also the queries that edit forms need.
+import type { ChangeRequest, Hit, Targeted } from "../protocol/messages";
+import type { RequestQueue } from "../state/request-queue";
+import type { Store } from "../state/store";
+
+export type ChangeVerb = ChangeRequest["verb"];
+/** Arguments by name, as Python expressions; see `quote`. */
+export type Options = Readonly<Record<string, string>>;
+
+const HITS = 20;
+
+/** Text or names as a Python literal. */
+export function quote(value: string | readonly string[]): string {
+  return JSON.stringify(value);
+}
+
+export class Edits {
+  readonly #store: Store;
+  readonly #queue: RequestQueue;
+
+  constructor(store: Store, turns: RequestQueue) {
+    this.#store = store;
+    this.#queue = turns;
+  }
+
+  /** Edit `what`, or the selection if it is empty; resolves to whether the edit was made. */
+  async change(verb: ChangeVerb, what: readonly string[] = [], options: Options = {}): Promise<boolean> {
+    const { state } = this.#store.value;
+    const [keys, values] = [Object.keys(options), Object.values(options)];
+    await this.#queue.enqueue(() => ({ type: "change", verb, what: [...what], keys, values }));
+    const after = this.#store.value;
+    return after.state !== state && after.status?.kind === "notice";
+  }
+
+  /** Apply a suggested fix. */
+  mend(line: string): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "mend", line }));
+  }
+
+  undo(): Promise<void> {
+    return this.#queue.enqueue(() => (this.#store.value.state?.undo ? { type: "undo" } : null));
+  }
+
+  redo(): Promise<void> {
+    return this.#queue.enqueue(() => (this.#store.value.state?.redo ? { type: "redo" } : null));
+  }
+
+  /** Undo or redo until this many edits are in effect. */
+  jump(to: number): Promise<void> {
+    return this.#queue.enqueue(() =>
+      to === this.#store.value.state?.code.length ? null : { type: "jump", to },
+    );
+  }
+
+  /** Show or hide the differences from the original graph. */
+  compare(show = !this.#store.value.state?.comparing): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "compare", show }));
+  }
+
+  /** Run the graph and show the outputs of an op, or of the selected ops. */
+  probe(name = ""): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "probe", name }));
+  }
+
+  /** The possible targets of a tensor; null if refused, which is shown. */
+  async targets(tensor: string, op = ""): Promise<Targeted | null> {
+    const answer = await this.#queue.query({ type: "targets", tensor, op });
+    if (answer?.type === "targeted") return answer;
+    if (answer) this.#queue.accept(answer);
+    return null;
+  }
+
+  /** All edits as a Python script; null if refused, which is shown. */
+  async script(): Promise<string | null> {
+    const answer = await this.#queue.query({ type: "script" });
+    if (answer?.type === "scripted") return answer.text;
+    if (answer) this.#queue.accept(answer);
+    return null;
+  }
+
+  /** Ops with the text in their name or type. */
+  async complete(text: string): Promise<readonly Hit[]> {
+    const answer = await this.#queue.query({ type: "search", text, limit: HITS });
+    return answer?.type === "found" ? answer.hits : [];
+  }
+}

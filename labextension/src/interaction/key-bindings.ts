@@ -1,0 +1,348 @@
+// The table of all keys and gestures. keyboard.ts executes it; panels/controls/help.ts displays it.
+
+import type { HideRequest } from "../protocol/messages";
+import { boxOf, keyOf } from "../protocol/scene";
+import { panBy, zoomedAt } from "../render/camera/camera";
+import type { Screen, Store } from "../state/store";
+import type { Actions } from "./actions";
+import {
+  type Arrow,
+  cameraShowing,
+  enclosingItem,
+  firstChild,
+  type NavigationCursor,
+  stepOf,
+} from "./keyboard-nav";
+import { deliverPick } from "./op-picker";
+import type { Parts } from "./parts";
+import { stepHit } from "./search-steps";
+import { hasSelection, SELECTION_COMMANDS } from "./selection-commands";
+
+export interface KeyContext extends Parts {
+  /** Focus the search field. */
+  find(): void;
+  readonly cursor: NavigationCursor;
+}
+
+export interface Binding {
+  /** "b", "Ctrl+z", "Shift+ArrowUp": modifiers in this order; Ctrl is Cmd on a Mac. The first is the one to show. */
+  readonly keys: readonly string[];
+  readonly what: string;
+  /** Only while the drawing has the focus: elsewhere buttons and lists use these keys. */
+  readonly drawing?: true;
+  /** Needs a kernel: not available in a saved page. */
+  readonly kernel?: true;
+  act(context: KeyContext): unknown;
+}
+
+export interface Group {
+  readonly title: string;
+  readonly bindings: readonly Binding[];
+}
+
+export interface Gesture {
+  readonly how: string;
+  readonly what: string;
+  /** As in Binding. */
+  readonly kernel?: true;
+}
+
+const STEP = 60;
+const ARROWS: readonly Arrow[] = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+
+/** Lower-case letters apply to the current item or the selection, other characters to the whole view. */
+export const GROUPS: readonly Group[] = [
+  {
+    title: "Navigate",
+    bindings: [...ARROWS.map(walkBinding), enterBinding(), leaveBinding(), ...ARROWS.map(panBinding)],
+  },
+  {
+    title: "Open and select",
+    bindings: [
+      {
+        keys: ["Enter"],
+        what: "Open or close a scope, or enter a function",
+        drawing: true,
+        act: (context) =>
+          deliverPick(context.store, pickedItem(context)) ||
+          context.actions.activate(pickedItem(context), context.stage.anchorAt(pickedItem(context))),
+      },
+      {
+        keys: ["Shift+Enter"],
+        what: "Open or close a scope and its contents",
+        drawing: true,
+        act: (context) =>
+          context.actions.toggle(pickedItem(context), context.stage.anchorAt(pickedItem(context)), true),
+      },
+      {
+        keys: [" ", "Ctrl+Enter"],
+        what: "Add to or remove from the selection",
+        drawing: true,
+        act: (context) => context.actions.toggleSelected(pickedItem(context)),
+      },
+      {
+        keys: ["i"],
+        what: "Mark as input",
+        kernel: true,
+        act: (context) => context.actions.mark(pickedItem(context), "inputs"),
+      },
+      {
+        keys: ["o"],
+        what: "Mark as output",
+        kernel: true,
+        act: (context) => context.actions.mark(pickedItem(context), "outputs"),
+      },
+      {
+        keys: ["h"],
+        what: "Hide the selection or the current item",
+        act: (context) => hide(context, "hide"),
+      },
+      { keys: ["H"], what: "Hide everything else", act: (context) => hide(context, "only") },
+      { keys: ["b"], what: "Draw boxes", act: ({ actions }) => actions.setTool("box") },
+      { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
+      {
+        keys: ["Escape"],
+        what: "Cancel (close box, tool or message)",
+        act: ({ actions }) => actions.cancel(),
+      },
+    ],
+  },
+  {
+    title: "Change the selection",
+    bindings: SELECTION_COMMANDS.filter(({ key }) => key).map(({ key, verb, what }) => ({
+      keys: [key],
+      what,
+      act: ({ actions }) => actions.derive(verb),
+    })),
+  },
+  {
+    title: "Edit",
+    bindings: [
+      {
+        keys: ["Delete"],
+        what: "Remove the selection or the current item",
+        kernel: true,
+        act: (h) => h.actions.removeSelected(),
+      },
+      { keys: ["Ctrl+z"], what: "Undo", kernel: true, act: ({ actions }) => actions.edits.undo() },
+      {
+        keys: ["Ctrl+y", "Ctrl+Shift+z"],
+        what: "Redo",
+        kernel: true,
+        act: ({ actions }) => actions.edits.redo(),
+      },
+      {
+        keys: ["c"],
+        what: "Toggle diff colors",
+        kernel: true,
+        act: ({ actions }) => actions.edits.compare(),
+      },
+    ],
+  },
+  {
+    title: "View",
+    bindings: [
+      { keys: ["/"], what: "Find ops", act: ({ find }) => find() },
+      { keys: ["F3", "Ctrl+g"], what: "Go to the next match", act: (context) => stepHit(context, 1) },
+      {
+        keys: ["Shift+F3", "Ctrl+Shift+g"],
+        what: "Go to the previous match",
+        act: (context) => stepHit(context, -1),
+      },
+      { keys: ["A"], what: "Show hidden ops", act: showAll },
+      { keys: ["f"], what: "Show the whole graph", act: ({ stage }) => stage.fit() },
+      { keys: ["+", "="], what: "Zoom in", act: zoomBy(1.4) },
+      { keys: ["-"], what: "Zoom out", act: zoomBy(1 / 1.4) },
+      {
+        keys: ["E"],
+        what: "Open all scopes",
+        act: ({ actions }) => actions.changeView({ type: "unfold", everything: true }),
+      },
+      {
+        keys: ["C"],
+        what: "Close all scopes",
+        act: ({ actions }) => actions.changeView({ type: "unfold", everything: false }),
+      },
+      { keys: ["D"], what: "Toggle direction: down or right", kernel: true, act: flipDirection },
+      { keys: ["U"], what: "Re-layout, or unpin the current item", kernel: true, act: unpin },
+      {
+        keys: ["t"],
+        what: "Show control edges",
+        act: ({ store }) => store.set({ controls: !store.value.controls }),
+      },
+      {
+        keys: ["m"],
+        what: "Show minimap",
+        act: ({ store }) => store.set({ minimap: !store.value.minimap }),
+      },
+      { keys: ["r"], what: "Read the graph again", kernel: true, act: ({ actions }) => actions.refresh() },
+      {
+        keys: ["Backspace", "Alt+ArrowUp"],
+        what: "Leave the function",
+        act: ({ actions }) => actions.leave(),
+      },
+      {
+        keys: ["?"],
+        what: "Show this help",
+        act: ({ store }) => store.set({ helping: !store.value.helping }),
+      },
+    ],
+  },
+];
+
+export const GESTURES: readonly Gesture[] = [
+  { how: "Click", what: "Inspect" },
+  { how: "Double-click", what: "Open or close a scope, or enter a function" },
+  { how: "Shift-click", what: "Mark as input", kernel: true },
+  { how: "Alt-click", what: "Mark as output", kernel: true },
+  { how: "Ctrl-click", what: "Add to or remove from the selection" },
+  { how: "Drag a box", what: "Drag to pin", kernel: true },
+  { how: "Drag the background", what: "Pan the view" },
+  { how: "Shift-drag", what: "Draw a box; Ctrl adds, Alt removes" },
+  { how: "Drag from the dot below an op", what: "Connect its output to another op", kernel: true },
+  { how: "Wheel, pinch", what: "Zoom" },
+];
+
+/** All keys, each once. */
+export const BINDINGS: ReadonlyMap<string, Binding> = new Map(
+  GROUPS.flatMap(({ bindings }) => bindings.flatMap((each) => each.keys.map((key) => [key, each] as const))),
+);
+
+/** The entries that are available: without a kernel, those that do not need one. */
+export function available<T extends { readonly kernel?: true }>(
+  all: readonly T[],
+  { readOnly }: Pick<Parts, "readOnly">,
+): readonly T[] {
+  return readOnly ? all.filter(({ kernel }) => !kernel) : all;
+}
+
+const WORDS: Record<string, string> = {
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  " ": "Space",
+  Escape: "Esc",
+};
+
+/** "Ctrl+Shift+z" → ["Ctrl", "Shift", "Z"], as on the caps of a keyboard. */
+export function keyCaps(chord: string): string[] {
+  const parts = chord === "+" ? ["+"] : chord.split("+");
+  const key = parts.pop() ?? "";
+  const capital = /^[A-Z]$/.test(key) ? ["Shift"] : [];
+  return [...parts, ...capital, WORDS[key] ?? (key.length === 1 ? key.toUpperCase() : key)];
+}
+
+/** The current item, which the inspector shows, or -1. */
+function pickedItem({ store, cursor }: KeyContext): number {
+  const { scene, picked } = store.value;
+  return scene ? cursor.itemOf(scene, picked) : -1;
+}
+
+function walkBinding(arrow: Arrow): Binding {
+  const what = {
+    ArrowUp: "Go to an input",
+    ArrowDown: "Go to a consumer",
+    ArrowLeft: "Go to the item beside it",
+    ArrowRight: "Go to the item beside it",
+  }[arrow];
+  const act = (context: KeyContext) => {
+    const { scene, state } = context.store.value;
+    const item = pickedItem(context);
+    if (!scene || item < 0) return pan(context, arrow);
+    const direction = state?.direction ?? "down";
+    goToItem(context, context.cursor.go(scene, item, stepOf(arrow, direction), direction));
+  };
+  return { keys: [arrow], what, drawing: true, act };
+}
+
+function panBinding(arrow: Arrow): Binding {
+  return {
+    keys: [`Shift+${arrow}`],
+    what: "Pan the view",
+    drawing: true,
+    act: (context) => pan(context, arrow),
+  };
+}
+
+function enterBinding(): Binding {
+  const act = (context: KeyContext) => {
+    const { scene } = context.store.value;
+    const item = scene ? firstChild(scene, Math.max(pickedItem(context), 0)) : -1;
+    if (scene) context.cursor.arrive(scene, item);
+    goToItem(context, item);
+  };
+  return {
+    keys: ["PageDown"],
+    what: "Enter a scope, or go to an op's constants and variables",
+    drawing: true,
+    act,
+  };
+}
+
+function leaveBinding(): Binding {
+  const act = (context: KeyContext) => {
+    const { scene } = context.store.value;
+    goToItem(context, scene ? enclosingItem(scene, pickedItem(context)) : -1);
+  };
+  return { keys: ["PageUp"], what: "Go to the enclosing scope", drawing: true, act };
+}
+
+/** Inspect an item, and bring it into view. */
+function goToItem({ store, stage, actions }: KeyContext, item: number): void {
+  const { scene, camera } = store.value;
+  if (!scene || item <= 0) return;
+  void actions.inspectItem(item);
+  const moved = cameraShowing(boxOf(scene.box, item), camera, stage.viewport);
+  if (moved !== camera) stage.setCamera(moved);
+}
+
+function pan({ store, stage }: KeyContext, arrow: Arrow): void {
+  const step = /Up|Left/.test(arrow) ? STEP : -STEP;
+  const across = /Left|Right/.test(arrow);
+  stage.setCamera(panBy(store.value.camera, across ? step : 0, across ? 0 : step));
+}
+
+function zoomBy(factor: number) {
+  return ({ store, stage }: KeyContext) =>
+    stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
+}
+
+function flipDirection({ store, actions }: KeyContext): unknown {
+  const direction = store.value.state?.direction === "right" ? "down" : "right";
+  return actions.changeView({ type: "turn", direction });
+}
+
+/** Unpin the current item if it is pinned, else all. */
+function unpin(context: KeyContext): unknown {
+  const { scene } = context.store.value;
+  const item = pickedItem(context);
+  const name = scene?.pinned[item] ? keyOf(scene, item) : "";
+  return context.actions.changeView({ type: "unpin", name });
+}
+
+type Verb = Exclude<HideRequest["verb"], "nothing">;
+interface HideContext {
+  readonly store: Store;
+  readonly actions: Pick<Actions, "changeView" | "showStatus">;
+}
+
+const NOTHING = "Nothing is selected or inspected: click an op or a scope, or draw a box (b).";
+/** The keys h and H: hide the selection or the current item, or everything else. */
+export async function hide({ store, actions }: HideContext, verb: Verb): Promise<void> {
+  const names = namesToHide(store.value);
+  if (names === null) actions.showStatus({ kind: "refused", text: NOTHING });
+  else await actions.changeView({ type: "hide", verb, names });
+}
+
+/** The names that a key hides: [] means the selection; null if there is nothing to hide. */
+export function namesToHide({ state, picked }: Pick<Screen, "state" | "picked">): string[] | null {
+  if (hasSelection(state)) return [];
+  return picked === "" ? null : [picked];
+}
+
+/** The key A: show all hidden ops. */
+export function showAll({ store, actions }: HideContext): Promise<void> {
+  const hidden = store.value.state?.hidden ?? 0;
+  return hidden > 0 ? actions.changeView({ type: "hide", verb: "nothing", names: [] }) : Promise.resolve();
+}

@@ -1,0 +1,80 @@
+// Commands that derive a new selection from the current one, and why a command is not available.
+import type { DeriveRequest, State } from "../protocol/messages";
+
+export type SelectionVerb = DeriveRequest["verb"];
+
+export interface SelectionCommand {
+  readonly verb: SelectionVerb;
+  readonly name: string;
+  /** "" when it has none. */
+  readonly key: string;
+  readonly what: string;
+  /** Needs a kernel: not available in a saved page. */
+  readonly kernel?: true;
+}
+
+/** In the order of the buttons. */
+export const SELECTION_COMMANDS: readonly SelectionCommand[] = [
+  { verb: "upstream", name: "Upstream", key: "u", what: "Add all ops that the selected ops depend on" },
+  {
+    verb: "downstream",
+    name: "Downstream",
+    key: "d",
+    what: "Add all ops that depend on the selected ops",
+  },
+  { verb: "scope", name: "Scope", key: "e", what: "Extend the selection to the enclosing name scopes" },
+  { verb: "grow", name: "Grow", key: "g", what: "Add the neighbors of the selected ops" },
+  { verb: "shrink", name: "Shrink", key: "s", what: "Remove the outermost ops from the selection" },
+  {
+    verb: "whole",
+    name: "Whole loops",
+    key: "",
+    what: "Complete each partly selected while loop and conditional",
+    kernel: true,
+  },
+  { verb: "invert", name: "Invert", key: "!", what: "Invert selection" },
+  { verb: "path", name: "Path", key: "p", what: "Select all ops between the two selected ops" },
+  {
+    verb: "shortest",
+    name: "Shortest path",
+    key: "P",
+    what: "Select a shortest path between the two selected ops",
+  },
+  {
+    verb: "boundary",
+    name: "Use as boundary",
+    key: "",
+    what: "Mark the inputs and outputs of the selection",
+    kernel: true,
+  },
+];
+
+const NOTHING = "Nothing is selected: draw a box (b) or a lasso (l), or Ctrl-click an op.";
+
+const ONLY_TENSORS = "Only tensors are selected, but this command needs ops: Ctrl-click an op.";
+
+/** Whether anything is selected; it may be tensors alone, which are no ops. */
+export function hasSelection(state: State | null): boolean {
+  return state !== null && (state.selected_ops > 0 || state.expression !== "");
+}
+
+/** "" if the command is available, else a sentence with the reason. */
+export function whyNot(verb: SelectionVerb, state: State | null): string {
+  const marked = state ? state.inputs.length + state.outputs.length : 0;
+  if (verb === "clear") return hasSelection(state) || marked > 0 ? "" : "Nothing is selected.";
+  if (verb === "invert") return state?.ops ? "" : "There is nothing to select.";
+  return hasSelection(state) ? whyNotOf(verb, state?.selected_ops ?? 0) : NOTHING;
+}
+
+/** The same, of a selection with this many ops. */
+function whyNotOf(verb: SelectionVerb, ops: number): string {
+  if (verb === "upstream" || verb === "downstream") return "";
+  if (ops === 0) return ONLY_TENSORS;
+  if ((verb === "path" || verb === "shortest") && ops !== 2)
+    return `A path needs two selected ops, but ${countText(ops)} selected: Ctrl-click to select two.`;
+  return "";
+}
+
+function countText(ops: number): string {
+  return ops === 1 ? "one is" : `${ops.toLocaleString("en")} are`;
+}

@@ -1,0 +1,88 @@
+// What JupyterLab and Notebook 7 load with every page: commands, file types and settings, but no drawing code.
+import {
+  ILabShell,
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin,
+} from "@jupyterlab/application";
+import { ICommandPalette, ISessionContextDialogs } from "@jupyterlab/apputils";
+import { ILauncher } from "@jupyterlab/launcher";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { ISettingRegistry } from "@jupyterlab/settingregistry";
+import { SETTINGS, SETTINGS_CHANGED } from "../state/preferences";
+import { files } from "./file-plugin";
+import { resetShownNotebooks } from "./kernel-restarts";
+import { withLazyBundle } from "./lazy-loader";
+import { addPanels } from "./panel-commands";
+import { guardSavedWidgets } from "./untrusted-notebooks";
+import { WidgetOwners } from "./widget-owners";
+
+const ID = "tfgraphwidget:plugin";
+
+const plugin: JupyterFrontEndPlugin<void> = {
+  id: ID,
+  description: "Opens TensorFlow graphs of a notebook's kernel beside the notebook.",
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [
+    ILabShell,
+    ILayoutRestorer,
+    ICommandPalette,
+    ILauncher,
+    ISessionContextDialogs,
+    ISettingRegistry,
+  ],
+  activate: (
+    app: JupyterFrontEnd,
+    notebooks: INotebookTracker,
+    labShell: ILabShell | null,
+    restorer: ILayoutRestorer | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    dialogs: ISessionContextDialogs | null,
+    registry: ISettingRegistry | null,
+  ) => {
+    guardSavedWidgets(notebooks);
+    resetShownNotebooks(notebooks);
+    addPanels({ app, notebooks, labShell, restorer, palette, launcher, dialogs });
+    listenToEditors(new WidgetOwners(app, notebooks));
+    if (registry) answerSettings(registry, ID).catch(() => {}); // without them everything is as it was designed
+  },
+};
+
+export default [plugin, files];
+
+// Handles the events with which an editor asks the application to interrupt the kernel or insert a cell.
+
+export function listenToEditors(owners: WidgetOwners): void {
+  document.addEventListener("tfgraphwidget:interrupt", (event) => {
+    const kernel = owners.kernelOf(event.target as Node);
+    if (!kernel) return;
+    event.preventDefault();
+    if (!(event as CustomEvent<{ ask?: boolean } | null>).detail?.ask)
+      void kernel.interrupt().catch(() => {});
+  });
+  document.addEventListener("tfgraphwidget:insert", (event) => {
+    const text: unknown = (event as CustomEvent<{ text?: unknown } | null>).detail?.text;
+    const notebook = owners.notebookOf(event.target as Node);
+    if (!notebook || typeof text !== "string") return;
+    event.preventDefault();
+    const from = event.target as Node;
+    void withLazyBundle(({ insertCell }) => insertCell(notebook, text, from));
+  });
+}
+
+// Answers the settings events of widgets, which do not depend on JupyterLab.
+
+/** Answer what views ask, now and after each change; until the settings are there nothing is filled in. */
+export async function answerSettings(registry: ISettingRegistry, plugin: string): Promise<void> {
+  let known: object = {};
+  document.addEventListener(SETTINGS, (event) => Object.assign((event as CustomEvent).detail, known));
+  const settings = await registry.load(plugin);
+  const read = () => {
+    known = settings.composite;
+    document.dispatchEvent(new CustomEvent(SETTINGS_CHANGED));
+  };
+  settings.changed.connect(read);
+  read();
+}

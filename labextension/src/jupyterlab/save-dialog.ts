@@ -1,0 +1,198 @@
+// The Save as dialog: the formats that the kernel offers for this file, a name, and confirmation to overwrite.
+import { Dialog, showDialog } from "@jupyterlab/apputils";
+import { Widget } from "@lumino/widgets";
+import type { Progress } from "../rpc/client";
+import { type KernelComm, type KernelReply, RefusedError } from "./kernel-comm";
+import { element } from "./pane";
+
+/** As tfgraphwidget/jupyterlab/save_formats.py tells it. */
+interface FileKind {
+  readonly kind: string;
+  readonly label: string;
+  readonly suffix: string;
+  readonly about: string;
+  readonly name: string;
+  readonly refused: string;
+}
+interface SaveChoice {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Called with a line of text and the progress; null when the operation has ended. */
+type ReportProgress = (line: string, working: Progress | null) => void;
+
+/** Returns a sentence about what was saved; "" if the user cancels. */
+export async function saveAs(comm: KernelComm, title: string, tell: ReportProgress): Promise<string> {
+  tell("Asking the kernel …", { what: "", done: 0, total: 0 });
+  const { kinds, folder } = (await comm
+    .request({ type: "kinds" })
+    .finally(() => tell("", null))) as unknown as KernelReply & {
+    kinds: FileKind[];
+    folder: string;
+  };
+  let choice: SaveChoice | undefined;
+  for (let why = ""; ; ) {
+    const body = new Form(kinds, folder, why, choice);
+    const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: "Save" })];
+    const answer = await showDialog({ title: `Save ${title}`, body, buttons, focusNodeSelector: "input" });
+    if (!answer.button.accept || !answer.value) return "";
+    choice = answer.value;
+    try {
+      return await saveOrReplace(comm, choice, tell);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      if (error.kind === "Interrupted") {
+        tell("Canceled; nothing was saved.", null);
+        return "";
+      }
+      why = error.message;
+    }
+  }
+}
+
+/** Save; if the file exists, ask whether to replace it. */
+async function saveOrReplace(comm: KernelComm, choice: SaveChoice, tell: ReportProgress): Promise<string> {
+  try {
+    return await requestSave(comm, { ...choice }, tell);
+  } catch (error) {
+    if (!(error instanceof RefusedError && error.kind === "Exists")) throw error;
+    const buttons = [
+      Dialog.cancelButton({ label: "Choose another name" }),
+      Dialog.warnButton({ label: "Replace" }),
+    ];
+    const { button } = await showDialog({ title: "Replace it?", body: error.message, buttons });
+    if (!button.accept) throw Object.assign(new RefusedError("Choose another name."), { kind: "" });
+    return requestSave(comm, { ...choice, replace: true }, tell);
+  }
+}
+
+/** Ask for it once, and show how far it is. */
+async function requestSave(
+  comm: KernelComm,
+  asked: SaveChoice & { replace?: true },
+  tell: ReportProgress,
+): Promise<string> {
+  const saving = `Saving ${asked.name} …`;
+  tell(saving, { what: "", done: 0, total: 0 });
+  try {
+    const reply = await comm.request({ type: "save", ...asked }, (working) =>
+      tell(`${saving} ${working.what}`, working),
+    );
+    return String(reply["about"]);
+  } finally {
+    tell("", null);
+  }
+}
+
+/** The name of the error with which Jupyter's own save command reports that the user canceled. */
+export const CANCEL_ERROR = "ModalCancelError";
+
+export function cancelError(): Error {
+  return Object.assign(new Error("Cancel"), { name: CANCEL_ERROR });
+}
+
+/** Say that it is too early; rejects. */
+export async function refuseSave(): Promise<never> {
+  const body = "The file is not open yet, so there is nothing to save; see its tab.";
+  await showDialog({ title: "Not saved", body, buttons: [Dialog.okButton()] });
+  throw cancelError();
+}
+
+/** What becomes of edits that are not saved when their document is closed; "" when it is not to be closed. */
+export async function askToClose(count: number, title: string): Promise<"save" | "discard" | ""> {
+  const { button } = await showDialog({
+    title: "Save before closing?",
+    body: `${count === 1 ? "1 edit" : `${count} edits`} of ${title} would be lost.`,
+    buttons: [
+      Dialog.cancelButton(),
+      Dialog.warnButton({ label: "Discard", actions: ["discard"] }),
+      Dialog.okButton({ label: "Save …" }),
+    ],
+  });
+  if (!button.accept) return "";
+  return button.actions.includes("discard") ? "discard" : "save";
+}
+
+/** The body of the dialog: format, name, and a sentence about the format. */
+class Form extends Widget {
+  readonly #kinds: readonly FileKind[];
+  readonly #kind = element("select", "jp-mod-styled") as HTMLSelectElement;
+  readonly #name = element("input", "jp-mod-styled") as HTMLInputElement;
+  readonly #about = element("p", "tgw-save-about");
+  /** The format that the user chose; it decides between formats with the same suffix. */
+  #preferredKind = "";
+
+  constructor(kinds: readonly FileKind[], folder: string, why: string, last?: SaveChoice) {
+    super({ node: element("div", "tgw-save") });
+    this.#kinds = kinds;
+    for (const { kind, label, suffix, refused } of kinds) {
+      const option = element(
+        "option",
+        "",
+        `${label}${suffix === "/" ? "" : ` (${suffix})`}${refused ? `: ${refused}` : ""}`,
+      );
+      Object.assign(option, { value: kind, disabled: refused !== "" });
+      this.#kind.append(option);
+    }
+    this.#name.spellcheck = false;
+    this.#kind.addEventListener("change", () => this.#onKindChange());
+    this.#name.addEventListener("input", () => this.#onNameInput());
+    this.node.append(
+      labeledField("Kind", this.#kind),
+      labeledField("Name", this.#name),
+      this.#about,
+      element("p", "tgw-save-folder", `in ${folder}`),
+    );
+    if (why) {
+      const reason = element("p", "tgw-save-why", why);
+      reason.setAttribute("role", "alert");
+      this.node.append(reason);
+    }
+    this.#kind.value = last?.kind ?? kinds[0]?.kind ?? "";
+    this.#preferredKind = this.#kind.value;
+    this.#name.value = last?.name ?? this.#chosen?.name ?? "";
+    this.#showAbout();
+  }
+
+  getValue(): SaveChoice {
+    return { kind: this.#kind.value, name: this.#name.value };
+  }
+
+  get #chosen(): FileKind | undefined {
+    return this.#kinds.find(({ kind }) => kind === this.#kind.value);
+  }
+
+  /** Keep the stem of the name and replace its suffix by the format's. */
+  #onKindChange(): void {
+    const kind = this.#chosen;
+    if (!kind) return;
+    this.#preferredKind = kind.kind;
+    const known = this.#kinds.find(({ suffix }) => this.#name.value.endsWith(suffix));
+    const stem = known ? this.#name.value.slice(0, -known.suffix.length) : this.#name.value;
+    this.#name.value = stem ? `${stem}${kind.suffix}` : kind.name;
+    this.#showAbout();
+  }
+
+  /** The kind follows a suffix that is typed; a slash may also be a folder's that the file is to be in. */
+  #onNameInput(): void {
+    const name = this.#name.value.toLowerCase();
+    const meant = this.#kinds.filter(
+      ({ suffix, refused }) => suffix !== "/" && !refused && name.endsWith(suffix),
+    );
+    const kind = meant.find((one) => one.kind === this.#preferredKind) ?? meant[0];
+    if (!kind) return;
+    this.#kind.value = kind.kind;
+    this.#showAbout();
+  }
+
+  #showAbout(): void {
+    this.#about.textContent = this.#chosen?.about ?? "";
+  }
+}
+
+function labeledField(text: string, field: HTMLElement): HTMLElement {
+  const label = element("label", "");
+  label.append(element("span", "", text), field);
+  return label;
+}

@@ -1,0 +1,124 @@
+// The inspector's replies for an op or scope. Python twins: tfgraphwidget/widget/inspector.py.
+import type { Examined, Inspected, Tensor } from "../protocol/messages";
+import { at } from "../protocol/scene";
+import type { Graph } from "./graph";
+import { Refusal } from "./refusal";
+
+/** Of consumers, control inputs, tensors at a scope's border: what a panel can show. */
+const MOST = 200;
+
+export function inspect(graph: Graph, name: string): Inspected {
+  const op = graph.op(name);
+  if (op >= 0) return ofOp(graph, op);
+  const node = graph.node(name);
+  if (node < 0) throw new Refusal(`There is no op or scope "${name.slice(0, 60)}" in this page.`);
+  return ofScope(graph, node, name);
+}
+
+/** What TensorFlow says of the op's type; values and where it was made are known to a kernel only. */
+export function examine(graph: Graph, name: string): Examined {
+  const op = graph.op(name);
+  const docs = op < 0 ? undefined : graph.data.page.docs[graph.type(op)];
+  return {
+    type: "examined",
+    name: op < 0 ? name : (graph.names[op] ?? ""),
+    value: null,
+    why: "",
+    images: [],
+    summary: docs?.summary ?? "",
+    about: docs?.about ?? "",
+    arguments: docs?.arguments.map(([sort, arg, text]): [string, string, string] => [sort, arg, text]) ?? [],
+    created: [],
+    signature: signatureOf(graph, name, op),
+  };
+}
+
+/** The signatures of the functions that an op calls; for an argument or result, that of the current function. */
+function signatureOf({ data: { head } }: Graph, name: string, op: number): Examined["signature"] {
+  const called = head.doors.flatMap(([caller, , , , , , lines]) => (caller === op ? lines : []));
+  const isEnd = op < 0 ? name.replace("/", "") === "" : head.ends.includes(op);
+  return [...called, ...(isEnd ? head.signature : [])];
+}
+
+function ofOp(graph: Graph, op: number): Inspected {
+  const name = graph.names[op] ?? "";
+  const inputs = graph
+    .inputs(op)
+    .map((input) => tensor(graph, input.op, input.port, [graph.names[input.op] ?? ""]));
+  const consumers = consumersByPort(graph, op);
+  const outputs = graph.outputs(op).map((_, port) => tensor(graph, op, port, consumers.get(port) ?? []));
+  return {
+    type: "inspected",
+    name,
+    op_type: graph.type(op),
+    device: graph.data.text("op_device", op),
+    ops: 1,
+    variables: at(graph.data.column("op_variable"), op),
+    inputs,
+    outputs,
+    control_inputs: graph
+      .controls(op)
+      .slice(0, MOST)
+      .map((other) => graph.names[other] ?? ""),
+    attributes: graph.attributes(op).map(({ name: each, text }): [string, string] => [each, text]),
+    doors: graph.data.head.doors.flatMap(([caller, label, called, ops]) =>
+      caller === op ? [{ label, function: called, ops }] : [],
+    ),
+    around: [],
+  };
+}
+
+function tensor(graph: Graph, op: number, port: number, peers: string[]): Tensor {
+  const row = graph.outputs(op)[port];
+  const text = (column: string) => (row === undefined ? "unknown" : graph.data.text(column, row));
+  return {
+    name: `${graph.names[op] ?? ""}:${port}`,
+    dtype: text("output_dtype"),
+    shape: text("output_shape"),
+    peers: peers.slice(0, MOST),
+    seen: null,
+  };
+}
+
+/** Output -> the names of the ops that read it, once for each time they do. */
+function consumersByPort(graph: Graph, op: number): Map<number, string[]> {
+  const found = new Map<number, string[]>();
+  for (const reader of graph.consumers(op))
+    for (const input of graph.inputs(reader)) {
+      if (input.op !== op) continue;
+      const names = found.get(input.port) ?? [];
+      found.set(input.port, names);
+      names.push(graph.names[reader] ?? "");
+    }
+  return found;
+}
+
+function ofScope(graph: Graph, node: number, name: string): Inspected {
+  const { data } = graph;
+  const inside = graph.inside(node);
+  const [inputs, outputs] = [new Set<string>(), new Set<string>()];
+  for (let op = 0; op < inside.length; op++)
+    for (const source of graph.inputs(op)) {
+      if (inside[op] === inside[source.op]) continue;
+      (inside[op] === 1 ? inputs : outputs).add(`${graph.names[source.op] ?? ""}:${source.port}`);
+    }
+  const named = (tensors: Set<string>) =>
+    [...tensors].slice(0, MOST).map((each): Tensor => {
+      const peer = each.replace(/:\d+$/, "");
+      return { name: each, dtype: "", shape: "", peers: [peer], seen: null };
+    });
+  return {
+    type: "inspected",
+    name,
+    op_type: "",
+    device: "",
+    ops: at(data.column("node_ops"), node),
+    variables: at(data.column("node_variables"), node),
+    inputs: named(inputs),
+    outputs: named(outputs),
+    control_inputs: [],
+    attributes: [],
+    doors: [],
+    around: [],
+  };
+}

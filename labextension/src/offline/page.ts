@@ -1,0 +1,32 @@
+// Entry of the page that editor.save("view.html") writes: the view of the notebook, with offline-backend.ts in place of
+// a kernel.
+
+import { createView } from "../app";
+import { localChannel, OfflineBackend } from "./offline-backend";
+import style from "./page.css";
+import { unpack } from "./page-data";
+
+async function show(): Promise<void> {
+  const place = document.getElementById("tfgraphwidget");
+  const packed = document.getElementById("tfgraphwidget-data")?.textContent ?? "";
+  if (!place) return;
+  const sheet = document.createElement("style");
+  sheet.textContent = style;
+  document.head.append(sheet);
+  try {
+    const data = await unpack(packed);
+    place.replaceChildren();
+    const view = createView(place, localChannel(new OfflineBackend(data)), {
+      height: window.innerHeight,
+      software: true,
+      readOnly: true,
+      revision: () => 1,
+    });
+    window.addEventListener("resize", () => view.setHeight(window.innerHeight));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    place.textContent = `This page cannot be shown: ${why}`;
+  }
+}
+
+void show();

@@ -1,0 +1,60 @@
+// How the items of a page are painted. Python twin: `paint` in tfgraphwidget/scene/scene.py.
+import { at, BADGE, INPUT_MARK, OPEN, OUTPUT_MARK } from "../protocol/scene";
+import type { Graph } from "./graph";
+import type { Drawing, Fields } from "./scene-builder";
+import { countByNode, type OpMask } from "./selection";
+
+export interface PaintInput {
+  readonly chosen: OpMask;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  /** The number of the way to color, or -1. */
+  readonly way: number;
+}
+
+export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: PaintInput): void {
+  const { data } = graph;
+  const none = new Uint8Array(items.length);
+  const counts = countByNode(graph, painted.chosen);
+  const whole = data.column("node_ops");
+  const coverage = items.map(({ op, node }) => {
+    if (op >= 0) return 2 * at(painted.chosen, op);
+    return at(counts, node) === 0 ? 0 : at(counts, node) === at(whole, node) ? 2 : 1;
+  });
+  const marks = marksOf(graph, painted);
+  to.add("coverage", "u1", coverage);
+  to.add(
+    "mark",
+    "u1",
+    items.map(({ op, node }) => (op >= 0 ? (marks.ops.get(op) ?? 0) : at(marks.nodes, node))),
+  );
+  for (const name of ["fresh", "differs", "probed"]) to.add(name, "u1", none);
+  const read = (what: "tint" | "note") =>
+    items.map(({ kind, row }) => {
+      if (painted.way < 0 || kind === OPEN) return 0;
+      return at(data.column(`${kind === BADGE ? "badge" : "child"}_${what}_${painted.way}`), row);
+    });
+  to.add("tint", "u1", read("tint"));
+  to.addTexts(
+    "note",
+    read("note").map((code) => data.head.texts[code] ?? ""),
+  );
+}
+
+function marksOf(
+  graph: Graph,
+  { inputs, outputs }: PaintInput,
+): { ops: Map<number, number>; nodes: Uint8Array } {
+  const ops = new Map<number, number>();
+  const nodes = new Uint8Array(graph.data.head.nodes.length);
+  const sides = [
+    [inputs, INPUT_MARK],
+    [outputs, OUTPUT_MARK],
+  ] as const;
+  for (const [names, bit] of sides)
+    for (const op of names.map((name) => graph.op(name)).filter((op) => op >= 0)) {
+      ops.set(op, (ops.get(op) ?? 0) | bit);
+      for (const node of [0, ...graph.containers(op)]) nodes[node] = at(nodes, node) | bit;
+    }
+  return { ops, nodes };
+}

@@ -1,0 +1,91 @@
+// Text descriptions of an item, for the outline, the tooltip and screen readers.
+import {
+  at,
+  BADGE,
+  INPUT_MARK,
+  isScope,
+  labelOf,
+  OUTPUT_MARK,
+  type Paint,
+  type Scene,
+  sizeText,
+} from "../../protocol/scene";
+
+/** Items depth first, the root left out; per item how many children it has, and its place among its siblings from 1. */
+export interface Tree {
+  readonly order: Int32Array;
+  readonly children: Uint32Array;
+  readonly position: Uint32Array;
+}
+
+export function treeOf(scene: Scene | null): Tree {
+  const length = scene?.length ?? 0;
+  const [children, position] = [new Uint32Array(length), new Uint32Array(length)];
+  const order = new Int32Array(Math.max(length - 1, 0));
+  if (!scene) return { order, children, position };
+  // Parents come before their children: sizes from the back, then places from the front. Written without at(), since
+  // this runs once, cold, for each drawing.
+  const { parent } = scene;
+  const size = new Uint32Array(length).fill(1);
+  for (let item = length - 1; item > 0; item--) {
+    const up = parent[item] as number;
+    size[up] = (size[up] as number) + (size[item] as number);
+  }
+  // Where the next child of an item goes.
+  const next = new Int32Array(length);
+  for (let item = 1; item < length; item++) {
+    const up = parent[item] as number;
+    const place = next[up] as number;
+    children[up] = position[item] = (children[up] as number) + 1;
+    order[place] = item;
+    next[item] = place + 1;
+    next[up] = place + (size[item] as number);
+  }
+  return { order, children, position };
+}
+
+/** "Conv2D", "while loop · 12 ops", "group of 3 · 36 ops", "constant of relu". */
+export function aboutText(scene: Scene, item: number): string {
+  if (at(scene.kind, item) === BADGE)
+    return `${scene.types[item] ?? ""} of ${labelOf(scene, at(scene.parent, item))}`;
+  const members = at(scene.members, item);
+  const scope = isScope(at(scene.kind, item));
+  return [
+    members > 0 ? `group of ${members.toLocaleString("en")}` : "",
+    at(scene.loop, item) === 1 ? "while loop" : "",
+    scope ? sizeText(at(scene.count, item), at(scene.variables, item)) : (scene.types[item] ?? ""),
+    at(scene.pinned, item) === 1 ? "pinned" : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** What colors and marks say of an item, in words; "" when they say nothing. */
+export function paintText(paint: Paint, item: number): string {
+  const mark = at(paint.mark, item);
+  return [
+    mark & INPUT_MARK ? "input" : "",
+    mark & OUTPUT_MARK ? "output" : "",
+    at(paint.coverage, item) === 1 ? "partly selected" : "",
+    at(paint.fresh, item) === 1 ? "new" : "",
+    ["", "added", "changed"][at(paint.differs, item)] ?? "",
+    ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",
+    paint.notes[item] ?? "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** The full description, for screen readers. */
+export function announcementText(scene: Scene, paint: Paint | null, item: number): string {
+  const around = at(scene.parent, item);
+  return [
+    labelOf(scene, item),
+    aboutText(scene, item),
+    paint && at(paint.coverage, item) === 2 ? "selected" : "",
+    paint ? paintText(paint, item) : "",
+    around > 0 && at(scene.kind, item) !== BADGE ? `in ${labelOf(scene, around)}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}

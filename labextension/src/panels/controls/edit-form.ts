@@ -1,0 +1,193 @@
+// Edit buttons with inline forms below them. Enter applies, Escape closes.
+import { type ChangeVerb, type Options, quote } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
+import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
+import { labeledField, TEXT } from "./form-fields";
+
+export interface Field {
+  readonly key: string;
+  readonly label: string;
+  readonly initial?: string;
+  readonly hint?: string;
+  /** The input is a Python expression; else it is text. */
+  readonly python?: boolean;
+  /** May be left empty. */
+  readonly optional?: boolean;
+  /** Words to choose from. */
+  readonly words?: readonly string[];
+  /** The name of a tensor: proposed while one types, or that of the op that is clicked next. */
+  readonly tensor?: boolean;
+}
+
+/** One edit as a button: `what` it is of, and the fields that must be filled in first. */
+export interface EditCommand {
+  readonly verb: ChangeVerb;
+  readonly name: string;
+  readonly title: string;
+  readonly what: readonly string[];
+  readonly fields?: readonly Field[];
+}
+
+type Values = Readonly<Record<string, string>>;
+/** Milliseconds without a key before names are looked for. */
+const PAUSE = 150;
+
+/** The values of a form as arguments of the edit. */
+export function argumentsOf(fields: readonly Field[], values: Values): Options {
+  const filled = fields.filter(({ key, optional }) => !optional || (values[key] ?? "").trim() !== "");
+  return Object.fromEntries(
+    filled.map(({ key, python }) => [
+      key,
+      python ? (values[key] ?? "").trim() : quote((values[key] ?? "").trim()),
+    ]),
+  );
+}
+
+/** `apply` says whether it was done; then, and after Escape, `close` is called. */
+export function inlineForm(
+  fields: readonly Field[],
+  parts: Parts,
+  apply: (values: Values) => Promise<boolean>,
+  close: () => void,
+): HTMLFormElement {
+  const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
+  const form = element("form", { class: "tgw-inline" });
+  for (const { field, input } of inputs) {
+    form.append(labeledField(field.label, input));
+    if (field.tensor) form.append(...completion(input, parts));
+    else if (field.words) form.append(wordList(input, field.words));
+    if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
+  }
+  form.append(submit);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const values = Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
+    void whileBusy(submit, async () => {
+      if (await apply(values)) close();
+    });
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return form;
+}
+
+function inputOf({ key, initial = "", optional, python }: Field): HTMLInputElement {
+  const input = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    name: key,
+    required: !optional && !python,
+  });
+  input.value = initial;
+  return input;
+}
+
+function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElement {
+  const list = element("datalist", { id: uniqueId() }, ...words.map((value) => element("option", { value })));
+  input.setAttribute("list", list.id);
+  return list;
+}
+
+/** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
+function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
+  const list = wordList(input, []);
+  let timer = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(async () => {
+      const hits = await actions.edits.complete(input.value.replace(/:\d*$/, ""));
+      list.replaceChildren(...hits.map(({ name }) => element("option", { value: `${name}:0` })));
+    }, PAUSE);
+  });
+  const take = (op: string) => {
+    input.value = `${op}:0`;
+    input.focus();
+  };
+  const pick = button(
+    { class: "tgw-text-button tgw-pick", title: "Pick an op" },
+    () => store.set({ picking: { ask: "Click an op to pick it; press Escape to cancel.", take } }),
+    icon(ICONS.target),
+    "Click an op",
+  );
+  return [list, pick];
+}
+
+/** Buttons for edits, and others; below them the form of the one that was clicked. */
+export function editButtons(
+  label: string,
+  verbs: readonly EditCommand[],
+  parts: Parts,
+  ...others: HTMLElement[]
+): HTMLElement {
+  const slot = element("div", { class: "tgw-form-slot" });
+  const group = element("div", { class: "tgw-derive", role: "group", "aria-label": label });
+  const openers: HTMLButtonElement[] = [];
+  const close = () => {
+    releaseFocus(slot);
+    slot.replaceChildren();
+    for (const opener of openers) opener.setAttribute("aria-expanded", "false");
+    parts.store.set({ picking: null });
+  };
+  for (const { verb, name, title, what, fields } of verbs) {
+    const attributes = { class: "tgw-button", title, "data-change": verb };
+    const apply = (values: Values) =>
+      parts.actions.edits.change(verb, what, argumentsOf(fields ?? [], values));
+    if (!fields) {
+      group.append(taskButton(attributes, () => apply({}), name));
+      continue;
+    }
+    const opener = button(
+      { ...attributes, "aria-expanded": "false" },
+      () => {
+        const open = opener.getAttribute("aria-expanded") === "true";
+        close();
+        if (open) return;
+        opener.setAttribute("aria-expanded", "true");
+        showForm(slot, inlineForm(fields, parts, apply, close));
+      },
+      `${name} …`,
+    );
+    openers.push(opener);
+    group.append(opener);
+  }
+  group.append(...others);
+  return element("div", { class: "tgw-verbs" }, group, slot);
+}
+
+/** Put a form there, with the cursor in its first field. */
+export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
+  slot.replaceChildren(form);
+  const first = form.querySelector("input");
+  first?.focus();
+  first?.select();
+}
+
+/** A pencil that opens a form in `slot`, and closes it again. */
+export function pencilButton(
+  title: string,
+  slot: HTMLElement,
+  fields: readonly Field[],
+  parts: Parts,
+  apply: (values: Values) => Promise<boolean>,
+): HTMLButtonElement {
+  const close = () => {
+    releaseFocus(slot);
+    slot.replaceChildren();
+    parts.store.set({ picking: null });
+    control.setAttribute("aria-expanded", "false");
+  };
+  const control = button(
+    { class: "tgw-tool tgw-pencil", title, "aria-label": title, "aria-expanded": "false" },
+    () => {
+      if (slot.children.length > 0) return close();
+      control.setAttribute("aria-expanded", "true");
+      showForm(slot, inlineForm(fields, parts, apply, close));
+    },
+    icon(ICONS.edit),
+  );
+  return control;
+}

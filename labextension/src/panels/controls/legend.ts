@@ -1,0 +1,118 @@
+// The legend in the lower right corner: the choice of coloring, and the meaning of the colors.
+import type { Parts } from "../../interaction/parts";
+import type { Legend } from "../../protocol/messages";
+import { FAMILIES, type Scene } from "../../protocol/scene";
+import { FILLS, RAMP, TINTS } from "../../render/canvas/palette";
+import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
+
+const BY_FAMILY = "op family";
+
+export function createLegend({ store, actions }: Parts): HTMLElement {
+  const id = uniqueId();
+  const select = element("select", { class: "tgw-input", "aria-label": "Color by", title: "Color by" });
+  const body = element("div", { class: "tgw-legend-body", id });
+  const fold = button(
+    { class: "tgw-tool", "aria-label": "Legend", "aria-controls": id, "aria-expanded": "true" },
+    () => {
+      body.hidden = !body.hidden;
+      setAttributes(fold, { "aria-expanded": String(!body.hidden) });
+    },
+    icon(ICONS.chevron),
+  );
+  const head = element("div", { class: "tgw-legend-head" }, select, fold);
+  const root = element("section", { class: "tgw-legend", "aria-label": "Colors", hidden: true }, head, body);
+  select.addEventListener("change", async () => {
+    await actions.changeView({ type: "colour", by: select.value });
+    show(); // a refusal has left it as it was
+  });
+  // Op families are the default coloring, with few colors: the legend is folded at first.
+  fold.click();
+  let [shown, last] = ["", ""];
+  const show = () => {
+    const { state, scene } = store.value;
+    root.hidden = !state || state.colours.length === 0;
+    if (!state) return;
+    const by = state.legend?.by ?? "";
+    const ways = options(state.colours, by);
+    const families = state.legend ? [] : familiesIn(scene);
+    const news = JSON.stringify([ways, state.legend, families]);
+    if (news !== shown) {
+      shown = news;
+      select.replaceChildren(
+        ...ways.map((way) => element("option", { value: way }, `Color by ${way || BY_FAMILY}`)),
+      );
+      body.replaceChildren(
+        ...(state.legend ? legendEntries(state.legend) : [list(BY_FAMILY, families.map(familyEntry))]),
+      );
+    }
+    // A new coloring needs its legend, whether it was chosen here or in Python.
+    if (by && by !== last && body.hidden) fold.click();
+    select.value = last = by;
+  };
+  store.watch(["state", "scene"], show);
+  return root;
+}
+
+/** The colorings to choose from; the current one is always included. */
+export function options(colors: readonly string[], by: string): string[] {
+  return [...new Set(["", ...colors, by])];
+}
+
+/** How many ops, in words. */
+export function opsText(ops: number): string {
+  return `${ops.toLocaleString("en")} op${ops === 1 ? "" : "s"}`;
+}
+
+/** The families that are drawn, in the order of the palette. */
+function familiesIn(scene: Scene | null): (typeof FAMILIES)[number][] {
+  const drawn = new Set(scene?.family);
+  return FAMILIES.filter((_, number) => number > 0 && drawn.has(number));
+}
+
+function familyEntry(name: (typeof FAMILIES)[number]): HTMLElement {
+  const swatch = element("span", { class: "tgw-legend-swatch", "aria-hidden": "true" });
+  setFill(swatch, FILLS[name]);
+  return element("li", {}, swatch, element("span", { class: "tgw-legend-label" }, name));
+}
+
+function list(by: string, entries: readonly HTMLElement[]): HTMLElement {
+  return element("ul", { "aria-label": `Colors by ${by}` }, ...entries);
+}
+
+function legendEntries(legend: Legend): HTMLElement[] {
+  const entries = legend.entries.map(({ label, tint, ops }) => {
+    const swatch = element(
+      "span",
+      { class: "tgw-legend-swatch", "aria-hidden": "true" },
+      tint ? String(tint) : "–",
+    );
+    setFill(swatch, TINTS[tint - 1] ?? ["transparent", "transparent"]);
+    const name = element("span", { class: "tgw-legend-label", title: label }, label);
+    return element("li", {}, swatch, name, element("span", { class: "tgw-legend-ops" }, opsText(ops)));
+  });
+  const children: HTMLElement[] = [];
+  if (entries.length > 0) children.push(list(legend.by, entries));
+  if (legend.high !== "") children.push(...ramp(legend));
+  if (legend.notice !== "") children.push(element("p", { class: "tgw-legend-notice" }, legend.notice));
+  if (children.length === 0)
+    children.push(element("p", { class: "tgw-legend-notice" }, "No op in the view has a value."));
+  return children;
+}
+
+function ramp({ low, high }: Legend): HTMLElement[] {
+  const bar = element("div", {
+    class: "tgw-legend-ramp",
+    role: "img",
+    "aria-label": `From ${low} to ${high}`,
+  });
+  const [light, dark] = RAMP.map((stops) => `linear-gradient(to right, ${stops.join(", ")})`);
+  setFill(bar, [light ?? "", dark ?? ""]);
+  const ends = [low, high].map((text) => element("span", {}, text));
+  return [bar, element("div", { class: "tgw-legend-ends", "aria-hidden": "true" }, ...ends)];
+}
+
+/** A background in a light theme, and in a dark one; legend.css takes one of them. */
+function setFill(target: HTMLElement, [light, dark]: readonly [string, string]): void {
+  target.style.setProperty("--tgw-light", light);
+  target.style.setProperty("--tgw-dark", dark);
+}

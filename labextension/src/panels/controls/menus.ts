@@ -1,0 +1,180 @@
+// Menus: a button with a menu below it. Arrow keys move, Enter and Space choose, Escape closes, a letter finds.
+import type { MenuEntry } from "../../interaction/drag-connect";
+import type { Point } from "../../render/camera/camera";
+import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
+
+export interface MenuItem {
+  readonly text: string;
+  /** The key that does the same, or "". */
+  readonly key?: string;
+  /** Only where the toolbar is too narrow for its button. */
+  readonly narrow?: boolean;
+  readonly hidden?: () => boolean;
+  /** For a toggle: whether it is on. */
+  readonly checked?: () => boolean;
+  readonly act: () => unknown;
+}
+
+export interface MenuSection {
+  readonly title: string;
+  readonly items: readonly MenuItem[];
+}
+
+export function createDropdown(name: string, title: string, parts: readonly MenuSection[]): HTMLElement {
+  const id = uniqueId();
+  const menu = element("div", { class: "tgw-dropdown", id, role: "menu", "aria-label": title, hidden: true });
+  const toggle = () => (menu.hidden ? open(true) : open(false));
+  const opener = button(
+    {
+      class: "tgw-mode tgw-opener",
+      title,
+      "aria-haspopup": "menu",
+      "aria-expanded": "false",
+      "aria-controls": id,
+    },
+    toggle,
+    name,
+    icon(ICONS.chevron),
+  );
+  const open = (shown: boolean) => {
+    if (menu.hidden === !shown) return;
+    const had = menu.contains(document.activeElement);
+    menu.hidden = !shown;
+    opener.setAttribute("aria-expanded", String(shown));
+    if (shown) {
+      menu.replaceChildren(...parts.map((part) => sectionOf(part, () => open(false))));
+      itemsOf(menu)[0]?.focus({ preventScroll: true });
+    } else if (had) opener.focus({ preventScroll: true });
+  };
+  opener.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown") return;
+    event.preventDefault();
+    event.stopPropagation();
+    open(true);
+  });
+  const root = element("div", { class: "tgw-dropper" }, opener, menu);
+  menu.addEventListener("keydown", (event) => handleMenuKey(event, menu, () => open(false)));
+  root.addEventListener("focusout", (event) => {
+    if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) open(false);
+  });
+  return root;
+}
+
+function sectionOf({ title, items }: MenuSection, close: () => void): HTMLElement {
+  const shown = items.filter(({ hidden }) => !hidden?.());
+  return element(
+    "div",
+    {
+      role: "group",
+      "aria-label": title,
+      class: shown.every(({ narrow }) => narrow) ? "tgw-narrow" : "",
+      hidden: shown.length === 0,
+    },
+    element("p", { class: "tgw-label", "aria-hidden": "true" }, title),
+    ...shown.map((item) => dropdownItem(item, close)),
+  );
+}
+
+function dropdownItem({ text, key, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
+  const choose = () => {
+    close();
+    act();
+  };
+  const control = button(
+    {
+      class: narrow ? "tgw-menu-item tgw-narrow" : "tgw-menu-item",
+      role: checked ? "menuitemcheckbox" : "menuitem",
+      tabindex: -1,
+      "aria-keyshortcuts": key,
+    },
+    choose,
+    element("span", {}, text),
+  );
+  if (key) control.append(element("kbd", { "aria-hidden": "true" }, key));
+  if (checked) setAttributes(control, { "aria-checked": String(checked()) });
+  return control;
+}
+
+/** Those that are to be seen. */
+function itemsOf(menu: HTMLElement): HTMLElement[] {
+  return [...menu.querySelectorAll<HTMLElement>(".tgw-menu-item")].filter(
+    (item) => item.offsetParent !== null,
+  );
+}
+
+/** Keys in a menu of .tgw-menu-item. */
+export function handleMenuKey(event: KeyboardEvent, menu: HTMLElement, close: () => void): void {
+  const items = itemsOf(menu);
+  const here = items.indexOf(document.activeElement as HTMLElement);
+  const go = (to: number) => items[(to + items.length) % items.length]?.focus();
+  const keys: Record<string, () => unknown> = {
+    Escape: close,
+    ArrowDown: () => go(here + 1),
+    ArrowUp: () => go(here - 1),
+    Home: () => go(0),
+    End: () => go(-1),
+  };
+  const letter = event.key.length === 1 && event.key !== " " ? event.key.toLowerCase() : "";
+  const ahead = [...items.slice(here + 1), ...items.slice(0, here + 1)];
+  const found = letter ? ahead.find((item) => item.textContent?.toLowerCase().startsWith(letter)) : undefined;
+  const act = keys[event.key] ?? (found && (() => found.focus()));
+  if (act) {
+    act();
+    event.preventDefault();
+  }
+  // Enter, Space and Tab are the browser's; no other key is the drawing's meanwhile.
+  event.stopPropagation();
+}
+
+// A popup menu at a point of the drawing: arrow keys move, Enter chooses, Escape closes.
+
+export interface PopupMenu {
+  readonly root: HTMLElement;
+  show(title: string, entries: readonly MenuEntry[], point: Point): void;
+}
+
+export function createPopupMenu(): PopupMenu {
+  const id = uniqueId();
+  const heading = element("p", { class: "tgw-label", id });
+  const list = element("div", { role: "menu", "aria-labelledby": id });
+  const root = element("div", { class: "tgw-menu", hidden: true }, heading, list);
+  const close = () => {
+    if (root.hidden) return;
+    const had = root.contains(document.activeElement);
+    root.hidden = true;
+    if (had) root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  };
+  root.addEventListener("keydown", (event) => handleMenuKey(event, list, close));
+  root.addEventListener("focusout", (event) => {
+    if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
+  });
+  const show = (title: string, entries: readonly MenuEntry[], { x, y }: Point) => {
+    heading.textContent = title;
+    list.replaceChildren(...entries.map((entry) => popupItem(entry, close)));
+    root.hidden = false;
+    placeMenu(root, x, y);
+    list.querySelector("button")?.focus({ preventScroll: true });
+  };
+  return { root, show };
+}
+
+function popupItem({ text, why, choose }: MenuEntry, close: () => void): HTMLElement {
+  const act = () => {
+    close();
+    choose();
+  };
+  const reason = why ? [element("span", { class: "tgw-reason" }, why)] : [];
+  return button(
+    { role: "menuitem", class: why ? "tgw-menu-item tgw-barred" : "tgw-menu-item" },
+    act,
+    text,
+    ...reason,
+  );
+}
+
+function placeMenu(root: HTMLElement, x: number, y: number): void {
+  const { clientWidth, clientHeight } = root.parentElement ?? root;
+  const left = Math.max(4, Math.min(x, clientWidth - root.offsetWidth - 4));
+  const top = Math.max(4, Math.min(y, clientHeight - root.offsetHeight - 4));
+  root.style.transform = `translate(${left}px, ${top}px)`;
+}

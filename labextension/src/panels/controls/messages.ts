@@ -1,0 +1,158 @@
+// Messages: the status line, warnings, the text of an empty graph, and announcements for screen readers.
+import type { Edits } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
+import type { Offer, State } from "../../protocol/messages";
+import { sizeText } from "../../protocol/scene";
+import type { Screen, Status, Store } from "../../state/store";
+import { button, disable, element, ICONS, icon, releaseFocus, setAttributes, taskButton } from "../dom";
+import { announcementText } from "./descriptions";
+
+const GONE: Status = { kind: "error", text: "The kernel was restarted or shut down: run the cell again." };
+const BUSY = "The kernel is running a cell; waiting for it to finish";
+
+export function createStatus({ store, actions }: Parts): HTMLElement {
+  // Both regions exist from the start: screen readers announce changes only of existing regions.
+  const alert = element("span", { role: "alert", class: "tgw-alert" });
+  const notice = element("span", { role: "status", class: "tgw-notice" });
+  const label = "Dismiss the message";
+  const dismiss = button(
+    { class: "tgw-tool", title: label, "aria-label": label },
+    () => actions.dismiss(),
+    icon(ICONS.close),
+  );
+  const mends = element("span", { class: "tgw-mends", role: "group", "aria-label": "Suggested fixes" });
+  const size = element("span", { class: "tgw-size" });
+  const line = element("footer", { class: "tgw-status" }, alert, notice, mends, dismiss, size);
+  line.insertBefore(createProgress(store), dismiss);
+  let offered: Status["mends"];
+  store.watch(["status", "working", "state", "kernelGone", "picking"], (screen) => {
+    const { kernelGone, picking } = screen;
+    const status = statusOf(screen);
+    const bad = status !== null && status.kind !== "notice";
+    line.setAttribute("data-kind", status?.kind ?? "");
+    alert.textContent = bad ? status.text : "";
+    notice.textContent = bad ? "" : noticeText(screen);
+    dismiss.hidden = kernelGone || !(status ?? picking);
+    if (status?.mends === offered) return;
+    offered = status?.mends;
+    releaseFocus(mends);
+    mends.replaceChildren(...(offered ?? []).map((offer) => fixButton(offer, actions.edits)));
+  });
+  store.watch(["state", "camera"], ({ state, camera }) => {
+    const zoom = `${Math.round(camera.zoom * 100)} %`;
+    size.textContent = state ? `${sizeText(state.ops, state.variables)} · ${zoom}` : "";
+  });
+  return line;
+}
+
+function fixButton({ text, line }: Offer, edits: Edits): HTMLElement {
+  return taskButton({ class: "tgw-button", title: line }, () => edits.mend(line), text);
+}
+
+/** The progress of the kernel, and a Cancel button where an interrupt is possible. */
+function createProgress(store: Store): HTMLElement {
+  const bar = element("progress", { class: "tgw-progress", "aria-label": "Progress" });
+  const stop = button({ class: "tgw-button", title: "Interrupt the kernel" }, () => {
+    disable(stop, true);
+    interrupt(root, false);
+  });
+  stop.append("Cancel");
+  const hint = element("span", { class: "tgw-none" }, "Interrupt the kernel to stop it.");
+  const root = element("span", { class: "tgw-working", hidden: true }, bar, stop, hint);
+  store.watch(["working"], ({ working }) => {
+    // While a cell runs, an interrupt would be the cell's.
+    const works = working !== null && working.what !== "";
+    if (works === root.hidden) {
+      if (root.hidden) disable(stop, false);
+      else releaseFocus(root);
+      root.hidden = !works;
+      stop.hidden = works && !interrupt(root, true);
+      hint.hidden = !stop.hidden;
+    }
+    if (working?.total) setAttributes(bar, { value: working.done, max: working.total });
+    else setAttributes(bar, { value: undefined, max: undefined });
+  });
+  return root;
+}
+
+/** Interrupt the kernel through the application, or (`ask`) only check whether that is possible. */
+function interrupt(from: Element, ask: boolean): boolean {
+  const init = { bubbles: true, cancelable: true, detail: { ask } };
+  return !from.closest(".tfgraphwidget")?.dispatchEvent(new CustomEvent("tfgraphwidget:interrupt", init));
+}
+
+/** The previous status is not shown while a request is in progress. */
+function statusOf({ kernelGone, working, status }: Screen): Status | null {
+  if (kernelGone) return GONE;
+  return working ? null : status;
+}
+
+function noticeText({ status, working, state, picking }: Screen): string {
+  if (working) return `${working.what || BUSY} …`;
+  if (picking) return picking.ask;
+  if (status) return status.text;
+  return state ? "" : "Reading the graph …";
+}
+
+// Warnings: what can only be looked at. They stay until they are put away, and come back when there is a new one.
+
+/** The warnings to show. */
+export function unreadWarnings({ state, dismissed }: Pick<Screen, "state" | "dismissed">): readonly string[] {
+  const warnings = state?.warnings ?? [];
+  return warnings.every((warning) => dismissed.includes(warning)) ? [] : warnings;
+}
+
+export function createWarnings({ store }: Parts): HTMLElement {
+  const list = element("ul", {});
+  const label = "Dismiss the warnings";
+  const dismiss = button(
+    { class: "tgw-tool", title: label, "aria-label": label },
+    () => {
+      const { state, dismissed } = store.value;
+      releaseFocus(bar);
+      store.set({ dismissed: [...new Set([...dismissed, ...(state?.warnings ?? [])])] });
+    },
+    icon(ICONS.close),
+  );
+  // The region exists from the start: screen readers announce changes only of existing regions.
+  const bar = element("div", { class: "tgw-warnings", role: "status" });
+  store.watch(["state", "dismissed"], (screen) => {
+    const warnings = unreadWarnings(screen);
+    if (
+      warnings.length === list.children.length &&
+      warnings.every((w, i) => list.children[i]?.textContent === w)
+    )
+      return;
+    list.replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
+    bar.replaceChildren(...(warnings.length > 0 ? [icon(ICONS.warning), list, dismiss] : []));
+  });
+  return bar;
+}
+
+// The text in the middle of an empty drawing.
+
+export function createEmptyMessage({ store, readOnly = false }: Parts): HTMLElement {
+  const text = element("p", { class: "tgw-empty", role: "status" });
+  store.watch(["state"], ({ state }) => {
+    text.textContent = emptyText(state, readOnly);
+  });
+  return text;
+}
+
+export function emptyText(state: State | null, readOnly = false): string {
+  if (!state || state.ops > 0) return "";
+  if (readOnly) return "There are no ops here.";
+  if (state.path.length > 1) return "This function has no ops.";
+  return "This graph has no ops yet; they appear here as cells add them.";
+}
+
+// Announces the inspected item to screen readers, which cannot read the canvas.
+
+export function createAnnouncer({ store }: Parts): HTMLElement {
+  const root = element("p", { class: "tgw-spoken", role: "status" });
+  store.watch(["picked"], ({ scene, paint, picked }) => {
+    const item = scene?.byKey.get(picked) ?? -1;
+    root.textContent = scene && item > 0 ? announcementText(scene, paint, item) : "";
+  });
+  return root;
+}

@@ -1,0 +1,176 @@
+// The inspector: all facts about the clicked op or scope, with links to the ops that it names.
+import type { Actions } from "../../interaction/actions";
+import type { Parts } from "../../interaction/parts";
+import type { SelectionVerb } from "../../interaction/selection-commands";
+import type { Around, Door, Inspected } from "../../protocol/messages";
+import { sizeText } from "../../protocol/scene";
+import type { Store } from "../../state/store";
+import { commandsFor } from "../controls/edit-commands";
+import { editButtons } from "../controls/edit-form";
+import { section } from "../controls/section";
+import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
+import { hideButtons } from "../selection/hide-ops";
+import { createOpDetails } from "./op-details";
+import { attributesOf, controlsOf, inputsOf, outputsOf } from "./tensors";
+
+export function createInspector(parts: Parts): HTMLElement {
+  const body = element("div", { class: "tgw-inspector" });
+  const examined = createOpDetails(parts);
+  parts.store.watch(["details"], ({ details }) => {
+    body.setAttribute("data-name", details?.name ?? "");
+    releaseFocus(body);
+    body.replaceChildren(...(details ? contents(details, parts, examined) : [emptyHint()]));
+  });
+  return section("Inspector", {}, [], body);
+}
+
+function emptyHint(): HTMLElement {
+  return element("p", { class: "tgw-hint" }, "Click an op or a scope to inspect it.");
+}
+
+function contents(details: Inspected, parts: Parts, examined: HTMLElement): HTMLElement[] {
+  const go = (name: string) => void parts.actions.reveal(name);
+  const isOp = details.op_type !== "";
+  const name = details.name.replace(/\/$/, "") || "the whole graph";
+  const facts = element("dl", { class: "tgw-facts" });
+  if (isOp) addFact(facts, "Type", details.op_type);
+  if (details.device) addFact(facts, "Device", details.device);
+  if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
+  return [
+    element("p", { class: "tgw-name" }, breakableName(name)),
+    facts,
+    ...(isOp && !parts.readOnly ? [markButtons(details.name, parts)] : []),
+    ...functionsAndContexts(details, parts),
+    examined,
+    traceButtons(details.name, parts),
+    hideButtons(details.name, parts),
+    ...(parts.readOnly ? [] : [commandButtons(details, parts)]),
+    ...inputsOf(details, parts, go),
+    ...outputsOf(details, parts, go),
+    ...controlsOf(details, parts, go),
+    ...attributesOf(details, parts),
+  ];
+}
+
+function commandButtons(details: Inspected, parts: Parts): HTMLElement {
+  return editButtons(
+    details.op_type === "" ? "Edit this scope" : "Edit this op",
+    commandsFor(details),
+    parts,
+  );
+}
+
+function addFact(list: HTMLElement, term: string, value: string): void {
+  list.append(element("dt", {}, term), element("dd", {}, breakableName(value)));
+}
+
+/** The same as Shift-click and Alt-click, without a mouse. */
+function markButtons(name: string, { actions }: Parts): HTMLElement {
+  const row = element("div", { class: "tgw-buttons" });
+  row.append(
+    button(
+      { class: "tgw-button", title: "Mark or unmark as input boundary (i)" },
+      () => actions.toggleBoundary(name, "inputs"),
+      icon(ICONS.down),
+      "Input",
+    ),
+    button(
+      { class: "tgw-button", title: "Mark or unmark as output boundary (o)" },
+      () => actions.toggleBoundary(name, "outputs"),
+      icon(ICONS.up),
+      "Output",
+    ),
+  );
+  return row;
+}
+
+// The functions that an op calls, with buttons that enter them, and the loops and conditionals around an op.
+
+export function functionText({ label, function: name, ops }: Door): string {
+  return `Enter ${label ? `${label}: ` : ""}${name} (${sizeText(ops, 0)})`;
+}
+
+export function contextText({ kind, name, ops }: Around): string {
+  return `in ${kind} '${name}' (${sizeText(ops, 0)})`;
+}
+
+export function functionsAndContexts({ name, doors, around }: Inspected, { actions }: Parts): HTMLElement[] {
+  const ways = doors.map((door) =>
+    button(
+      { class: "tgw-button tgw-door", "data-label": door.label, title: functionText(door) },
+      () => actions.enter(name, door.label),
+      icon(ICONS.enter),
+      element("span", {}, functionText(door)),
+    ),
+  );
+  const list = element("ul", { class: "tgw-around" });
+  for (const one of around) list.append(element("li", {}, contextText(one)));
+  return [
+    ...(ways.length > 0 ? [element("div", { class: "tgw-doors" }, ...ways)] : []),
+    ...(around.length > 0 ? [list] : []),
+  ];
+}
+
+// Tracing from the inspected item: select what it depends on, what depends on it, or a path to another op.
+
+interface TraceContext {
+  readonly store: Store;
+  readonly actions: Pick<Actions, "selectRegion" | "derive" | "showStatus">;
+}
+
+/** "Trace: Upstream · Downstream · Path to…"; a path begins at an op, so a scope has no third button. */
+export function traceButtons(name: string, parts: Parts): HTMLElement {
+  const tool = (text: string, title: string, act: () => unknown, ...before: Node[]) =>
+    button({ class: "tgw-button", title, "aria-label": `Trace ${text.toLowerCase()}` }, act, ...before, text);
+  const op = isOp(parts.store, name);
+  const row = element(
+    "div",
+    { class: "tgw-derive tgw-trace", role: "group", "aria-label": "Trace" },
+    element("span", { class: "tgw-label", "aria-hidden": "true" }, "Trace"),
+    tool("Upstream", "Select it and all ops it depends on", () => trace(parts, name, "upstream", !op)),
+    tool("Downstream", "Select it and all ops that depend on it", () =>
+      trace(parts, name, "downstream", !op),
+    ),
+  );
+  if (op) {
+    const title = "Click another op to select all ops on the path";
+    row.append(tool("Path to …", title, () => pickPath(parts, name), icon(ICONS.target)));
+  }
+  return row;
+}
+
+function isOp({ value: { details } }: Store, name: string): boolean {
+  return details?.name === name && details.op_type !== "";
+}
+
+/** Select an op, or a scope's ops, with everything it needs or that needs it. */
+export async function trace(
+  { actions }: TraceContext,
+  name: string,
+  verb: SelectionVerb,
+  isScope = false,
+): Promise<void> {
+  // Both take their turn now: nothing comes between them.
+  void selectOps(actions, isScope ? [] : [name], isScope ? [name] : []);
+  await actions.derive(verb);
+}
+
+/** The op that is clicked next is the other end of a path. */
+export function pickPath({ store, actions }: TraceContext, name: string): void {
+  const ask = `Click the other end of the path from ${name}; press Escape to cancel.`;
+  store.set({ picking: { ask, take: (other) => void selectPath({ store, actions }, name, other) } });
+}
+
+/** Select all ops between two, whichever comes first. */
+export async function selectPath({ actions }: TraceContext, first: string, last: string): Promise<void> {
+  if (first === last) {
+    const text = "A path needs two different ops: click Path to … again, then another op.";
+    return actions.showStatus({ kind: "refused", text });
+  }
+  void selectOps(actions, [first, last], []);
+  await actions.derive("path");
+}
+
+function selectOps(actions: TraceContext["actions"], ops: string[], scopes: string[]): Promise<void> {
+  return actions.selectRegion({ items: [], ops, scopes }, { shape: "box", points: [], verb: "set" });
+}

@@ -1,0 +1,142 @@
+// Inspector: inputs, outputs, control inputs and attributes of an op, with forms that edit them.
+import { opName } from "../../interaction/actions";
+import { quote } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
+import type { Inspected, Tensor } from "../../protocol/messages";
+import { pencilButton } from "../controls/edit-form";
+import { moreEntry, opLink } from "../controls/name-list";
+import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
+import { valueEntry } from "./value-summary";
+
+/** Longer lists are cut: an op may feed thousands. */
+const PEERS = 30;
+
+type Go = (name: string) => void;
+
+export function titledField(title: string, body: HTMLElement, ...tools: HTMLElement[]): HTMLElement {
+  const heading = element("h4", { class: "tgw-label" }, title);
+  const head = tools.length > 0 ? element("div", { class: "tgw-titled" }, heading, ...tools) : heading;
+  return element("div", { class: "tgw-field" }, head, body);
+}
+
+export function inputsOf({ name, op_type: type, inputs }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+  if (inputs.length === 0) return [];
+  const entries = inputs.slice(0, PEERS).map((tensor, k) => {
+    const slot = element("div", { class: "tgw-form-slot" });
+    const fields = [{ key: "to", label: "Read", initial: tensor.name, tensor: true }];
+    const title = `Connect input ${k} to another tensor`;
+    const edit = pencilButton(title, slot, fields, parts, ({ to = "" }) =>
+      parts.actions.edits.change("connect", [to.trim(), name], { k: String(k) }),
+    );
+    return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot);
+  });
+  return [titledField(`Inputs (${inputs.length})`, listOf(entries, inputs.length))];
+}
+
+export function outputsOf({ name, op_type: type, outputs }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+  if (outputs.length === 0) return [];
+  const entries = outputs.slice(0, PEERS).map((tensor) => {
+    const slot = element("div", { class: "tgw-form-slot" });
+    const fields = [{ key: "to", label: "Read", tensor: true }];
+    const edit = pencilButton("Connect its consumers to another tensor", slot, fields, parts, ({ to = "" }) =>
+      parts.actions.edits.change("reroute", [tensor.name], { to: quote(to.trim()) }),
+    );
+    return tensorEntry(tensor, "to", go, tensor.peers.length > 0 && !parts.readOnly ? [edit] : [], slot);
+  });
+  const look = taskButton(
+    { class: "tgw-text-button tgw-look", title: "Run the graph and show the outputs" },
+    () => parts.actions.edits.probe(name),
+    icon(ICONS.play),
+    "Values",
+  );
+  const title = `Outputs (${outputs.length})`;
+  return [
+    titledField(title, listOf(entries, outputs.length), ...(type === "" || parts.readOnly ? [] : [look])),
+  ];
+}
+
+function listOf(entries: HTMLElement[], total: number): HTMLElement {
+  const list = element("ul", { class: "tgw-tensors" }, ...entries);
+  if (total > PEERS) list.append(moreEntry(total - PEERS));
+  return list;
+}
+
+function tensorEntry(
+  tensor: Tensor,
+  word: string,
+  go: Go,
+  tools: readonly HTMLElement[],
+  slot: HTMLElement,
+): HTMLElement {
+  const kind = [tensor.dtype, tensor.shape].filter(Boolean).join(" ");
+  const about = element("span", { class: "tgw-dtype" }, kind);
+  const seen = tensor.seen ? [valueEntry(tensor.seen)] : [];
+  const [first, ...others] = tensor.peers;
+  // An input comes from the op it is named after: once is enough.
+  if (first === opName(tensor.name) && others.length === 0) {
+    const head = element(
+      "div",
+      { class: "tgw-titled" },
+      opLink(first, go, breakableName(tensor.name)),
+      ...tools,
+    );
+    return element("li", {}, head, about, slot, ...seen);
+  }
+  const peers = element("ul", { class: "tgw-list", "aria-label": word });
+  for (const peer of tensor.peers.slice(0, PEERS))
+    peers.append(element("li", {}, opLink(peer, go, breakableName(peer))));
+  if (tensor.peers.length > PEERS) peers.append(moreEntry(tensor.peers.length - PEERS));
+  const name = element("span", { class: "tgw-tensor" }, breakableName(tensor.name));
+  const head = element("div", { class: "tgw-titled" }, name, ...tools);
+  return element("li", {}, head, about, slot, ...seen, peers);
+}
+
+export function controlsOf({ name, control_inputs: names }: Inspected, parts: Parts, go: Go): HTMLElement[] {
+  if (names.length === 0) return [];
+  const list = element("ul", { class: "tgw-list" });
+  for (const waited of names.slice(0, PEERS)) {
+    const title = `Remove control input ${waited}`;
+    const drop = button(
+      { class: "tgw-tool tgw-pencil", title, "aria-label": title },
+      () => parts.actions.edits.change("remove_control_inputs", [name], { ops: quote([waited]) }),
+      icon(ICONS.close),
+    );
+    list.append(
+      element(
+        "li",
+        { class: "tgw-titled" },
+        opLink(waited, go, breakableName(waited)),
+        ...(parts.readOnly ? [] : [drop]),
+      ),
+    );
+  }
+  if (names.length > PEERS) list.append(moreEntry(names.length - PEERS));
+  return [titledField(`Control inputs (${names.length})`, list)];
+}
+
+/**
+ * Attributes with an underscore are internal, a tensor's value is set as a constant, and a shortened value would
+ * be stored as it is shown.
+ */
+export const isSettable = (name: string, value: string): boolean => !/^_|^value:|…$/.test(`${name}:${value}`);
+
+export function attributesOf({ name: op, attributes: pairs }: Inspected, parts: Parts): HTMLElement[] {
+  if (pairs.length === 0) return [];
+  const list = element("dl", { class: "tgw-facts tgw-attributes" });
+  for (const [name, value] of pairs) {
+    const slot = element("div", { class: "tgw-form-slot" });
+    const fields = [{ key: "value", label: name, initial: value, python: true }];
+    const edit = pencilButton(`Set ${name}`, slot, fields, parts, ({ value: text = "" }) =>
+      parts.actions.edits.change("set_attr", [op], { name: quote(name), value: text.trim() }),
+    );
+    const tools = isSettable(name, value) && !parts.readOnly ? [edit] : [];
+    const shown = element(
+      "div",
+      { class: "tgw-titled" },
+      element("span", {}, breakableName(value)),
+      ...tools,
+    );
+    list.append(element("dt", {}, name), element("dd", {}, shown), slot);
+  }
+  return [titledField("Attributes", list)];
+}

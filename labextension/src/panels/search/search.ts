@@ -1,0 +1,222 @@
+// The search field: a combobox with the hits, grouped by scope. Enter steps through them and keeps the focus here.
+import type { Parts } from "../../interaction/parts";
+import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
+import { canHaveMore, FIRST, MOST, placeText, totalText } from "../../state/search-results";
+import { button, element, ICONS, icon, uniqueId } from "../dom";
+import { ActiveHit, createHitList, type HitList } from "./hit-list";
+import { createQueryHelp, type QueryHelp } from "./query-help";
+
+/** Milliseconds without a key before a search is sent. */
+const PAUSE = 120;
+
+export function createSearch(parts: Parts): HTMLElement {
+  return new Search(parts).root;
+}
+
+class Search {
+  readonly root: HTMLElement;
+  readonly #parts: Parts;
+  readonly #input: HTMLInputElement;
+  readonly #popup: HTMLElement;
+  readonly #syntax: QueryHelp;
+  readonly #hits: HitList;
+  readonly #choice: ActiveHit;
+  #timer = 0;
+
+  constructor(parts: Parts) {
+    const id = uniqueId();
+    this.#parts = parts;
+    this.#input = searchField(id);
+    this.#hits = createHitList(id, (place) => this.#go(place));
+    this.#choice = new ActiveHit(this.#input, this.#hits.list);
+    this.#syntax = createQueryHelp(`${id}-syntax`, (text) => this.#ask(text));
+    this.#popup = element(
+      "div",
+      { class: "tgw-popup", hidden: true },
+      this.#syntax.root,
+      this.#hits.list,
+      foot(parts, () => this.#expand(false)),
+    );
+    this.root = element(
+      "div",
+      { class: "tgw-search", role: "search" },
+      icon(ICONS.search, "tgw-search-icon"),
+      this.#input,
+      stepper(parts),
+      this.#syntax.opener,
+      this.#popup,
+    );
+    this.#listen();
+    parts.store.watch(["found"], () => this.#render());
+    parts.store.watch(["hit"], ({ hit }) => this.#choice.reset(hit));
+    let graph = "";
+    parts.store.watch(["state"], ({ state, found, query }) => {
+      // After an edit there may be others, or as many with other names.
+      const now = `${state?.ops} ${state?.code}`;
+      if (found && now !== graph) void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
+      graph = now;
+    });
+  }
+
+  #listen(): void {
+    const { root } = this;
+    this.#input.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = window.setTimeout(() => this.#search(), PAUSE);
+    });
+    this.#input.addEventListener("click", () => this.#expand(true));
+    this.#input.addEventListener("keydown", (event) => this.#press(event));
+    this.#syntax.opener.addEventListener("click", () => {
+      this.#syntax.show(!this.#syntax.isShown());
+      this.#input.focus();
+      this.#expand(true);
+    });
+    // Clicks here keep the focus in the field.
+    this.#popup.addEventListener("mousedown", (event) => event.preventDefault());
+    const { list } = this.#hits;
+    list.addEventListener("scroll", () => {
+      const left = list.scrollHeight - list.clientHeight - list.scrollTop;
+      if (left < 40 && canHaveMore(this.#parts.store.value.found)) void loadMore(this.#parts);
+    });
+    root.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && root.contains(relatedTarget))) this.#expand(false);
+    });
+  }
+
+  #press(event: KeyboardEvent): void {
+    const back = event.shiftKey ? -1 : 1;
+    const act = {
+      ArrowDown: () => this.#arrow(1),
+      ArrowUp: () => this.#arrow(-1),
+      Enter: () => void this.#step(back),
+      F3: () => void this.#step(back),
+      Escape: () => this.#leave(),
+    }[event.key];
+    if (!act) return;
+    act();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #search(): Promise<void> {
+    clearTimeout(this.#timer);
+    return this.#parts.actions.search(this.#input.value, FIRST);
+  }
+
+  #ask(text: string): void {
+    this.#input.value = text;
+    this.#input.focus();
+    void this.#search();
+  }
+
+  #arrow(by: 1 | -1): void {
+    this.#expand(true);
+    this.#choice.move(by);
+  }
+
+  async #step(by: 1 | -1): Promise<void> {
+    // Enter directly after typing refers to the typed query.
+    if (this.#input.value !== this.#parts.store.value.query) await this.#search();
+    const chosen = this.#choice.taken();
+    if (chosen >= 0) return this.#go(chosen);
+    if (this.#parts.store.value.hitNames.length > 0) this.#expand(false);
+    await stepHit(this.#parts, by);
+  }
+
+  /** Close the list and go to the hit. */
+  #go(place: number): void {
+    this.#expand(false);
+    void goToHit(this.#parts, place);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer);
+    this.#input.value = "";
+    this.#syntax.show(false);
+    this.#expand(false);
+    void this.#parts.actions.search("");
+    // Back to the drawing, so that its keys work at once.
+    this.#input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  }
+
+  /** Open the popup if it has content, or close it. */
+  #expand(open: boolean): void {
+    const { found } = this.#parts.store.value;
+    this.#popup.hidden = !open || (found === null && !this.#syntax.isShown());
+    if (this.#popup.hidden) this.#syntax.show(false);
+    this.#input.setAttribute("aria-expanded", String(!this.#popup.hidden && found !== null));
+  }
+
+  #render(): void {
+    const { found, query, hit } = this.#parts.store.value;
+    const again = this.#hits.list.getAttribute("data-query") === query;
+    this.#hits.render(found, query);
+    if (!again) {
+      this.#syntax.show(false);
+      this.#expand(this.root.contains(document.activeElement));
+    }
+    this.#choice.reset(hit);
+  }
+}
+
+function searchField(listId: string): HTMLInputElement {
+  return element("input", {
+    class: "tgw-search-input",
+    type: "search",
+    placeholder: "Find ops: name, type:Conv2D …  ( / )",
+    role: "combobox",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-label": "Find ops",
+    "aria-expanded": "false",
+    "aria-controls": listId,
+    "aria-autocomplete": "list",
+  });
+}
+
+/** "3 of 37", and a button either way. */
+function stepper(parts: Parts): HTMLElement {
+  const place = element("span", { class: "tgw-hit-place", "aria-live": "polite" });
+  const arrow = (title: string, by: 1 | -1, shape: string) =>
+    button({ class: "tgw-tool", title, "aria-label": title }, () => stepHit(parts, by), icon(shape));
+  const group = element(
+    "div",
+    { class: "tgw-stepper", role: "group", "aria-label": "Hits", hidden: true },
+    place,
+    arrow("Previous hit (Shift-Enter, Shift-F3)", -1, "m4 10 4-4 4 4"),
+    arrow("Next hit (Enter, F3)", 1, "m4 6 4 4 4-4"),
+  );
+  parts.store.watch(["found", "hit"], (screen) => {
+    group.hidden = screen.hitNames.length === 0;
+    place.textContent = placeText(screen);
+  });
+  return group;
+}
+
+/** The number of hits, and buttons that use all of them; `done` is called on a click. */
+function foot(parts: Parts, done: () => void): HTMLElement {
+  const total = element("div", { class: "tgw-hits-total", "aria-live": "polite" });
+  const act = (text: string, title: string, use: "select" | "only" | "hide") =>
+    button(
+      { class: "tgw-button", title },
+      () => {
+        done();
+        void useAllHits(parts, use);
+      },
+      text,
+    );
+  const buttons = element(
+    "div",
+    { class: "tgw-derive tgw-hits-buttons", role: "group", "aria-label": "All matches" },
+    act("Select all found", "Select all matches", "select"),
+    act("Show only these", "Hide everything else", "only"),
+    act("Hide these", "Hide all matches", "hide"),
+  );
+  parts.store.watch(["found"], ({ found }) => {
+    total.textContent = totalText(found);
+    total.setAttribute("data-wrong", String(found !== null && found.why !== ""));
+    total.hidden = found === null;
+    buttons.hidden = !found || found.total === 0;
+  });
+  return element("div", { class: "tgw-hits-foot" }, total, buttons);
+}

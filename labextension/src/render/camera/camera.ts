@@ -1,0 +1,122 @@
+// Camera math. A camera is the world point at the viewport's top left, and a zoom; all values are immutable.
+import type { Box } from "../../protocol/scene";
+
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly zoom: number;
+}
+export interface Viewport {
+  readonly width: number;
+  readonly height: number;
+}
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+const MIN_ZOOM = 0.01;
+const MAX_ZOOM = 4;
+/** The first look is not from farther away: names would be no more than specks. */
+export const FARTHEST = 0.35;
+const MARGIN = 24;
+
+const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
+
+export function toScreen(camera: Camera, x: number, y: number): Point {
+  return { x: (x - camera.x) * camera.zoom, y: (y - camera.y) * camera.zoom };
+}
+
+export function toWorld(camera: Camera, x: number, y: number): Point {
+  return { x: x / camera.zoom + camera.x, y: y / camera.zoom + camera.y };
+}
+
+export function panBy(camera: Camera, dx: number, dy: number): Camera {
+  return { ...camera, x: camera.x - dx / camera.zoom, y: camera.y - dy / camera.zoom };
+}
+
+/** The camera with this zoom that shows the world point `world` at the screen point `screen`. */
+export function cameraHolding(world: Point, screen: Point, zoom: number): Camera {
+  const clamped = clamp(zoom, MIN_ZOOM, MAX_ZOOM);
+  return { x: world.x - screen.x / clamped, y: world.y - screen.y / clamped, zoom: clamped };
+}
+
+/** Zoom by a factor; the world point at the screen point stays there. */
+export function zoomedAt(camera: Camera, factor: number, screen: Point): Camera {
+  return cameraHolding(toWorld(camera, screen.x, screen.y), screen, camera.zoom * factor);
+}
+
+/** The whole box, centered, at most at zoom `most`. */
+export function fitBox(box: Box, viewport: Viewport, most = 1.25): Camera {
+  const wide = (viewport.width - 2 * MARGIN) / Math.max(box.width, 1);
+  const high = (viewport.height - 2 * MARGIN) / Math.max(box.height, 1);
+  return centerOn(box, viewport, Math.min(wide, high, most));
+}
+
+/** After the viewport has changed: a box that was shown whole is shown whole again, else the middle stays. */
+export function cameraAfterResize(camera: Camera, box: Box, before: Viewport, after: Viewport): Camera {
+  const [dx, dy] = [after.width - before.width, after.height - before.height];
+  if (before.width === 0 || (dx === 0 && dy === 0)) return camera;
+  const whole = fitBox(box, before);
+  const wasWhole = Math.abs(whole.x - camera.x) + Math.abs(whole.y - camera.y) < 1;
+  return wasWhole ? fitBox(box, after) : panBy(camera, dx / 2, dy / 2);
+}
+
+/** How far the upper part of a drawing goes to both sides, and where in it reading starts. */
+export interface UpperPart {
+  readonly left: number;
+  readonly right: number;
+  readonly start: number;
+}
+
+/**
+ * The first look at a drawing: all of it, but never from too far away: rather its upper part. Where that is wider than
+ * the view, the view is on it to both edges: nothing is blank at one side while the drawing goes on at the other.
+ * `upper` returns the extent of a strip of this height; by default that of the box, with its left side as start.
+ */
+export function openingCamera(box: Box, viewport: Viewport, upper?: (height: number) => UpperPart): Camera {
+  const whole = fitBox(box, viewport);
+  if (whole.zoom >= FARTHEST) return whole;
+  const zoom = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), FARTHEST, 1);
+  const [width, margin] = [viewport.width / zoom, MARGIN / zoom];
+  const all = { left: box.x, right: box.x + box.width, start: box.x };
+  const fits = box.width + 2 * margin <= width + 1;
+  const { left, right, start } = fits ? all : (upper?.(viewport.height / zoom - margin) ?? all);
+  const x =
+    right - left + 2 * margin <= width + 1
+      ? (left + right - width) / 2
+      : clamp(start - width / 2, left - margin, right + margin - width);
+  return { x, y: box.y - margin, zoom };
+}
+
+/** Where to fly to see a box: no zooming when it can be read from where we are, its upper part if it is large. */
+export function cameraTowards(box: Box, viewport: Viewport, camera: Camera): Camera {
+  const zoom = clamp(camera.zoom, 0.8, 1.5);
+  if (box.height * zoom <= viewport.height - 2 * MARGIN && box.width * zoom <= viewport.width - 2 * MARGIN)
+    return centerOn(box, viewport, zoom);
+  return openingCamera(box, viewport);
+}
+
+function centerOn(box: Box, viewport: Viewport, zoom: number): Camera {
+  const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  return cameraHolding(middle, { x: viewport.width / 2, y: viewport.height / 2 }, zoom);
+}
+
+/** On the way from one camera to another, t from 0 to 1: the middle of the view moves evenly. */
+export function interpolateCamera(from: Camera, to: Camera, t: number, viewport: Viewport): Camera {
+  const zoom = from.zoom * (to.zoom / from.zoom) ** t;
+  const middle = { x: viewport.width / 2, y: viewport.height / 2 };
+  const a = toWorld(from, middle.x, middle.y);
+  const b = toWorld(to, middle.x, middle.y);
+  return cameraHolding({ x: a.x + (b.x - a.x) * t, y: a.y + (b.y - a.y) * t }, middle, zoom);
+}
+
+/** The part of the world in view. */
+export function inView(camera: Camera, viewport: Viewport): Box {
+  return {
+    x: camera.x,
+    y: camera.y,
+    width: viewport.width / camera.zoom,
+    height: viewport.height / camera.zoom,
+  };
+}

@@ -1,0 +1,162 @@
+// The camera for a new scene.
+import { at, type Box, boxOf, OPEN, type Scene, showsAnything, visibleItem } from "../../protocol/scene";
+import { HEADER } from "../canvas/far-labels";
+import { isWithin } from "../hit-testing/region";
+import {
+  type Camera,
+  cameraHolding,
+  cameraTowards,
+  fitBox,
+  inView,
+  openingCamera,
+  type Point,
+  toWorld,
+  type UpperPart,
+  type Viewport,
+} from "./camera";
+
+/** A scope and the point of the screen where it shall stay when it is opened or closed. */
+export interface Anchor {
+  readonly key: string;
+  readonly screen: Point;
+}
+
+/** A change to another graph: its last camera, if it was shown before, and whether it is a called function. */
+export interface GraphEntry {
+  readonly camera: Camera | null;
+  readonly inward: boolean;
+}
+
+/** How to show a new scene: held at an anchor, flying to the item `focus`, or, by default, with the camera as it is. */
+export interface Arrival {
+  readonly anchor?: Anchor | undefined;
+  readonly focus?: string;
+  readonly graphEntry?: GraphEntry | undefined;
+  /** Whether the focus is a new copy: its original stays in view. */
+  readonly beside?: boolean;
+}
+
+/** Nominal type of 12 pixels is then still read with ease. */
+const READABLE = 0.6;
+const MARGIN = 24;
+
+export function destination(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
+  const there = requestedCamera(scene, camera, viewport, arrival);
+  // After an undo, nothing may be left where the eye was.
+  const empty = !showsAnything(scene.box, scene.kind, inView(there, viewport));
+  return empty ? fitBox(boxOf(scene.box, 0), viewport) : there;
+}
+
+/** The first look at a scene. */
+export function firstLook(scene: Scene, viewport: Viewport): Camera {
+  const box = boxOf(scene.box, 0);
+  return openingCamera(box, viewport, (height) => upperPart(scene, box, height));
+}
+
+function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
+  const { anchor, focus, graphEntry } = arrival;
+  if (graphEntry?.camera) return graphEntry.camera;
+  const start = graphEntry ? firstLook(scene, viewport) : camera;
+  const focused = focus ? visibleItem(scene, focus) : -1;
+  if (focused > 0) {
+    const box = boxOf(scene.box, focused);
+    return (arrival.beside && showBoth(scene, box, start, viewport)) || cameraTowards(box, viewport, start);
+  }
+  const item = anchor && !graphEntry ? (scene.byKey.get(anchor.key) ?? -1) : -1;
+  if (!anchor || item < 0) return start;
+  const anchored = cameraHolding(
+    anchorPoint(scene, item, anchor, camera, viewport),
+    anchor.screen,
+    camera.zoom,
+  );
+  return at(scene.kind, item) === OPEN ? frameScope(boxOf(scene.box, item), anchored, viewport) : anchored;
+}
+
+/** The camera that shows a box as well as all that is in view now; null when that would be too small to read. */
+function showBoth(scene: Scene, box: Box, camera: Camera, viewport: Viewport): Camera | null {
+  const seen = inView(camera, viewport);
+  if (isWithin(box, seen) && camera.zoom >= READABLE) return camera;
+  const whole = boxOf(scene.box, 0);
+  const wide = fitBox(unionOf(overlapOf(seen, whole), box), viewport, Math.max(camera.zoom, READABLE));
+  return wide.zoom >= READABLE ? wide : null;
+}
+
+/**
+ * The camera, moved as little as shows all of an opened scope. Where that needs another zoom it comes as near as the
+ * scope fits, but not too near; of one that cannot be read as a whole it shows the upper part.
+ */
+export function frameScope(box: Box, camera: Camera, viewport: Viewport): Camera {
+  const whole = fitBox(box, viewport, camera.zoom);
+  if (whole.zoom < Math.min(READABLE, camera.zoom)) {
+    const zoom = Math.min(camera.zoom, 1);
+    const fits = box.width * zoom + 2 * MARGIN <= viewport.width;
+    if (fits || camera.zoom <= READABLE) return panIntoView(box, { ...camera, zoom }, viewport);
+    return openingCamera(box, viewport);
+  }
+  return whole.zoom < camera.zoom - 1e-6 ? whole : panIntoView(box, camera, viewport);
+}
+
+/** Panned as little as brings a box into view; the upper left corner counts more than the lower right one. */
+function panIntoView(box: Box, camera: Camera, viewport: Viewport): Camera {
+  const margin = MARGIN / camera.zoom;
+  const along = (start: number, length: number, from: number, size: number) => {
+    const most = start - margin;
+    const least = start + length + margin - size / camera.zoom;
+    return least > most ? Math.min(Math.max(from, most), least) : Math.min(Math.max(from, least), most);
+  };
+  const x = along(box.x, box.width, camera.x, viewport.width);
+  const high = box.height + 2 * margin > viewport.height / camera.zoom;
+  const y = high ? Math.min(camera.y, box.y - margin) : along(box.y, box.height, camera.y, viewport.height);
+  return { ...camera, x, y };
+}
+
+function unionOf(a: Box, b: Box): Box {
+  const [x, y] = [Math.min(a.x, b.x), Math.min(a.y, b.y)];
+  const right = Math.max(a.x + a.width, b.x + b.width);
+  const bottom = Math.max(a.y + a.height, b.y + b.height);
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+function overlapOf(a: Box, b: Box): Box {
+  const [x, y] = [Math.max(a.x, b.x), Math.max(a.y, b.y)];
+  const right = Math.min(a.x + a.width, b.x + b.width);
+  const bottom = Math.min(a.y + a.height, b.y + b.height);
+  return { x, y, width: Math.max(right - x, 0), height: Math.max(bottom - y, 0) };
+}
+
+/** The point of a scope's new box that belongs where the pointer is: the header's height when it is open. */
+function anchorPoint(
+  scene: Scene,
+  item: number,
+  { screen }: Anchor,
+  camera: Camera,
+  viewport: Viewport,
+): Point {
+  const box = boxOf(scene.box, item);
+  const open = at(scene.kind, item) === OPEN;
+  const middle = open ? HEADER / 2 : box.height / 2;
+  const fits = box.width * camera.zoom < viewport.width;
+  const x = fits ? box.x + box.width / 2 : toWorld(centeredCamera(box, camera.zoom, viewport), screen.x, 0).x;
+  return { x: Math.min(Math.max(x, box.x), box.x + box.width), y: box.y + middle };
+}
+
+function centeredCamera(box: Box, zoom: number, viewport: Viewport): Camera {
+  return cameraHolding({ x: box.x + box.width / 2, y: box.y }, { x: viewport.width / 2, y: 0 }, zoom);
+}
+
+/** The extent of the uppermost `height` of a drawing. It starts at the highest op or closed scope. */
+function upperPart(scene: Scene, whole: Box, height: number): UpperPart {
+  let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let best: Box | undefined;
+  for (let item = 1; item < scene.length; item++) {
+    if (at(scene.kind, item) === OPEN) continue;
+    const box = boxOf(scene.box, item);
+    if (box.y >= whole.y + height) continue;
+    left = Math.min(left, box.x);
+    right = Math.max(right, box.x + box.width);
+    const higher = !best || box.y < best.y || (box.y === best.y && box.x < best.x);
+    if (higher && at(scene.aside, item) === 0) best = box;
+  }
+  if (left > right) return { left: whole.x, right: whole.x + whole.width, start: whole.x };
+  return { left, right, start: best ? best.x + best.width / 2 : left };
+}

@@ -1,0 +1,185 @@
+// Draws edge labels: the shape of a tensor, "×12" on a bundle, a sign on the back edge of a loop. A label is placed on
+// the longest straight piece of its edge, and left out where it would cover something else.
+import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
+import type { SceneIndex } from "../hit-testing/scene-index";
+import { overlap } from "./far-labels";
+import { cachedForScene } from "./incident-edges";
+import type { Pen } from "./pen";
+
+const SIZE = 9.5;
+const HEIGHT = 13;
+/** Free line at both ends of the text together. */
+const ROOM = 16;
+const LEAST_ZOOM = 0.6;
+const LEAST_SIGN = 0.2;
+
+/** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
+export interface EdgeLabel {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+  readonly upright: boolean;
+  readonly box: Box;
+}
+
+export function edgeLabelText(scene: Scene, edge: number): string {
+  const tensors = at(scene.tensors, edge);
+  if (tensors > 1) return `×${tensors}`;
+  return tensors === 1 ? (scene.edgeLabels[edge] ?? "") : "";
+}
+
+/** The longest straight piece of an edge: its ends. */
+export function longestPiece({ routeStart, route }: Scene, edge: number): [number, number, number, number] {
+  let best: [number, number, number, number] = [0, 0, 0, 0];
+  let longest = -1;
+  for (let point = at(routeStart, edge); point + 1 < at(routeStart, edge + 1); point++) {
+    const piece = [0, 1, 2, 3].map((i) => at(route, 2 * point + i)) as typeof best;
+    const length = Math.hypot(piece[2] - piece[0], piece[3] - piece[1]);
+    if (length > longest) [best, longest] = [piece, length];
+  }
+  return best;
+}
+
+/** The place of an edge's text that no box or other edge crosses; null if there is none. */
+export function placeEdgeLabel(
+  scene: Scene,
+  picker: SceneIndex,
+  edge: number,
+  width: (text: string) => number,
+): EdgeLabel | null {
+  const text = edgeLabelText(scene, edge);
+  if (text === "") return null;
+  const [x1, y1, x2, y2] = longestPiece(scene, edge);
+  const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
+  const wide = width(text) * SIZE + 4;
+  const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
+  const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
+  const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
+  const free = (box: Box) => !hitsBox(scene, picker, box) && !hitsLine(scene, picker, edge, box);
+  if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
+    return { text, x, y, upright: false, box: lying };
+  if (across < 1 && down >= wide + ROOM && free(standing))
+    return { text, x, y, upright: true, box: standing };
+  return null;
+}
+
+/** Whether a box meets an op or closed scope, or the border of an open one. */
+function hitsBox(scene: Scene, picker: SceneIndex, box: Box): boolean {
+  return picker.itemsIn(box).some((item) => {
+    if (item === 0) return false;
+    if (at(scene.kind, item) !== OPEN) return true;
+    const [x, y, width, height] = [0, 1, 2, 3].map((i) => at(scene.box, 4 * item + i)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const inside = box.x > x && box.y > y && box.x + box.width < x + width;
+    return !(inside && box.y + box.height < y + height);
+  });
+}
+
+function hitsLine(scene: Scene, picker: SceneIndex, edge: number, box: Box): boolean {
+  return picker.edgesIn(box).some((other) => {
+    if (other === edge) return false;
+    for (let point = at(scene.routeStart, other); point + 1 < at(scene.routeStart, other + 1); point++) {
+      const [x1, y1, x2, y2] = [0, 1, 2, 3].map((i) => at(scene.route, 2 * point + i)) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      const bounds = { x: Math.min(x1, x2), y: Math.min(y1, y2) };
+      const size = { width: Math.abs(x2 - x1), height: Math.abs(y2 - y1) };
+      if (overlap(box, { ...bounds, ...size })) return true;
+    }
+    return false;
+  });
+}
+
+/** Of two that would overlap, the first has its text: whether other texts are in view does not matter. */
+export function* drawEdgeLabels(pen: Pen): Generator<void> {
+  const { frame, ctx, palette, typesetter } = pen;
+  const { scene, camera } = frame;
+  if (frame.edgeAlpha < 1 || frame.boxes !== scene.box) return;
+  drawLoopSigns(pen);
+  if (camera.zoom < LEAST_ZOOM) return;
+  const known = cachedForScene(scene, "inscriptions", () => new Map<number, EdgeLabel | null>());
+  const find = (edge: number) => {
+    const found = known.get(edge);
+    if (found !== undefined) return found;
+    const label = placeEdgeLabel(scene, pen.sceneIndex, edge, (text) => typesetter.width(ctx, text));
+    known.set(edge, label);
+    return label;
+  };
+  ctx.font = `${SIZE * camera.zoom}px ${typesetter.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.textRendering = "geometricPrecision";
+  ctx.lineJoin = "round";
+  let drawn = 0;
+  for (const edge of pen.edges) {
+    const found = find(edge);
+    if (!found) continue;
+    const near = pen.sceneIndex.edgesIn(found.box);
+    if (near.some((other) => other < edge && overlap(find(other)?.box ?? NOWHERE, found.box))) continue;
+    if (++drawn % 50 === 0) yield;
+    ctx.strokeStyle = backgroundOf(pen, edge);
+    ctx.fillStyle = palette.faint;
+    write(pen, found);
+  }
+}
+
+const NOWHERE: Box = { x: Number.NaN, y: Number.NaN, width: 0, height: 0 };
+
+function backgroundOf({ frame: { scene }, palette }: Pen, edge: number): string {
+  const [source, target] = [at(scene.source, edge), at(scene.target, edge)];
+  const inner = at(scene.parent, target) === source ? source : at(scene.parent, source);
+  const levels = at(scene.part, inner) === 1 ? palette.training : palette.levels;
+  return levels[Math.min(at(scene.depth, inner), levels.length - 1)]?.fill ?? palette.background;
+}
+
+function write({ ctx, frame: { camera } }: Pen, { text, x, y, upright }: EdgeLabel): void {
+  ctx.save();
+  ctx.translate((x - camera.x) * camera.zoom, (y - camera.y) * camera.zoom);
+  if (upright) ctx.rotate(-Math.PI / 2);
+  ctx.lineWidth = 4 * camera.zoom;
+  ctx.strokeText(text, 0, 0);
+  ctx.fillText(text, 0, 0);
+  ctx.restore();
+}
+
+/** A loop's way back is to be seen at once, from any distance that shows lines. */
+function drawLoopSigns(pen: Pen): void {
+  const { ctx, frame, palette, edges } = pen;
+  const { scene, camera } = frame;
+  if (camera.zoom < LEAST_SIGN) return;
+  const radius = 8 * Math.min(Math.max(camera.zoom, 0.6), 1.4);
+  for (const edge of edges) {
+    if (at(scene.back, edge) === 0) continue;
+    const [x1, y1, x2, y2] = longestPiece(scene, edge);
+    const x = ((x1 + x2) / 2 - camera.x) * camera.zoom;
+    const y = ((y1 + y2) / 2 - camera.y) * camera.zoom;
+    ctx.beginPath();
+    ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    ctx.fillStyle = palette.background;
+    ctx.fill();
+    ctx.strokeStyle = palette.back;
+    ctx.lineWidth = 1.5;
+    ctx.stroke();
+    drawLoopSign(ctx, x, y, radius * 0.5);
+  }
+}
+
+/** An arrow that goes round: drawn, since few fonts have the sign. */
+export function drawLoopSign(ctx: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
+  ctx.beginPath();
+  ctx.arc(x, y, radius, -0.25 * Math.PI, 1.35 * Math.PI);
+  ctx.stroke();
+  const [tipX, tipY] = [x + radius * Math.cos(-0.25 * Math.PI), y + radius * Math.sin(-0.25 * Math.PI)];
+  ctx.beginPath();
+  ctx.moveTo(tipX - radius * 0.75, tipY - radius * 0.05);
+  ctx.lineTo(tipX + radius * 0.1, tipY + radius * 0.1);
+  ctx.lineTo(tipX + radius * 0.15, tipY - radius * 0.8);
+  ctx.stroke();
+}

@@ -1,0 +1,127 @@
+// Labels of scopes at small zoom, where text of nominal size is not legible. Larger scopes have larger labels, outer
+// scopes take precedence, and no two labels overlap.
+import { at, BADGE, type Box, boxOf, isScope, labelOf, OPEN, type Scene } from "../../protocol/scene";
+
+/** Nominal text smaller than this, in CSS pixels, is replaced by signposts. */
+export const FAR_LABELS_BELOW = 9;
+const SMALLEST = 8.5;
+const LARGEST = 14;
+/** Down to this part of the nominal size the content of a scope is legible: its name stays in its header. */
+const READ_BELOW = 4.5;
+/** Width of a letter at a size of 1, generously: the text itself is measured only when it is drawn. */
+const LETTER = 0.68;
+const INSET = 4;
+/** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
+export const NOMINAL = 12;
+export const HEADER = 22;
+
+/** In world coordinates: the middle of the text, and its size in CSS pixels at the zoom it was made for. */
+export interface FarLabel {
+  readonly x: number;
+  readonly y: number;
+  readonly size: number;
+  readonly text: string;
+}
+
+/** The signposts of a drawing at a zoom, by item. */
+export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel> {
+  const placed = new Map<number, FarLabel>();
+  const taken = new OccupiedCells();
+  const heights = labelHeights(scene);
+  const parents = new Set<number>();
+  const big: number[] = [];
+  for (let item = scene.length - 1; item > 0; item--) {
+    if (!isScope(at(scene.kind, item)) || sizeOf(scene, item, zoom, at(heights, item)) === 0) continue;
+    big.push(item);
+    parents.add(at(scene.parent, item));
+  }
+  big.sort((a, b) => at(scene.depth, a) - at(scene.depth, b) || areaOf(scene, b) - areaOf(scene, a));
+  for (const item of big) {
+    const high = at(heights, item);
+    const size = sizeOf(scene, item, zoom, high);
+    const text = labelOf(scene, item);
+    const wide = text.length * LETTER * size;
+    for (const { x, y } of candidates(scene, item, zoom, wide, size, high, parents.has(item))) {
+      const box = { x: x * zoom - wide / 2, y: y * zoom - size * 0.6, width: wide, height: size * 1.2 };
+      if (!taken.take(box)) continue;
+      placed.set(item, { x, y, size, text });
+      break;
+    }
+  }
+  return placed;
+}
+
+/** The text size that fits into a box above its badges, in CSS pixels; 0 if it would not be legible. */
+function sizeOf(scene: Scene, item: number, zoom: number, room: number): number {
+  const width = at(scene.box, 4 * item + 2) * zoom - 2 * INSET;
+  if (width < 2 * SMALLEST * LETTER) return 0;
+  const header = at(scene.kind, item) === OPEN && NOMINAL * zoom >= READ_BELOW;
+  const high = header ? Math.max(HEADER * zoom * 0.8, SMALLEST) : room * zoom * 0.7;
+  const letters = Math.max(labelOf(scene, item).length, 2);
+  const size = Math.min(LARGEST, width / (letters * LETTER), high);
+  return size >= SMALLEST ? size : 0;
+}
+
+function areaOf({ box }: Scene, item: number): number {
+  return at(box, 4 * item + 2) * at(box, 4 * item + 3);
+}
+
+/** A scope that holds other readable ones is named at its upper edge, any other in its middle. */
+function candidates(
+  scene: Scene,
+  item: number,
+  zoom: number,
+  wide: number,
+  size: number,
+  room: number,
+  outer: boolean,
+) {
+  const { x: left, y: top, width: w, height: h } = boxOf(scene.box, item);
+  const high = top + (size * 0.6 + 2) / zoom;
+  const corner = { x: left + (wide / 2 + INSET) / zoom, y: high };
+  const middle = { x: left + w / 2, y: top + h / 2 };
+  const upper = { x: left + w / 2, y: high };
+  if (at(scene.kind, item) !== OPEN) return [{ x: middle.x, y: top + room / 2 }];
+  if (NOMINAL * zoom >= READ_BELOW) return [corner];
+  const second = { x: corner.x, y: high + (size * 1.25) / zoom };
+  return outer ? [corner, upper, second] : [middle, corner, upper];
+}
+
+/** Rectangles that do not overlap, found again in a coarse grid. */
+export class OccupiedCells {
+  readonly #cells = new Map<number, Box[]>();
+
+  /** Take a rectangle if nothing is there yet. */
+  take(box: Box): boolean {
+    const cells = [...cellsOf(box)];
+    if (cells.some((cell) => this.#cells.get(cell)?.some((other) => overlap(box, other)))) return false;
+    for (const cell of cells) {
+      const there = this.#cells.get(cell);
+      if (there) there.push(box);
+      else this.#cells.set(cell, [box]);
+    }
+    return true;
+  }
+}
+
+function* cellsOf({ x, y, width, height }: Box): Generator<number> {
+  const cell = 64;
+  for (let row = Math.floor(y / cell); row * cell < y + height; row++)
+    for (let column = Math.floor(x / cell); column * cell < x + width; column++) yield column * 2 ** 24 + row;
+}
+
+export function overlap(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/** How high the part of each item's box is that its label has: chips lie below it. World units. */
+export function labelHeights(scene: Scene): Float32Array {
+  const heights = Float32Array.from({ length: scene.length }, (_, item) => at(scene.box, 4 * item + 3));
+  for (let item = 1; item < scene.length; item++) {
+    if (at(scene.kind, item) !== BADGE) continue;
+    const parent = at(scene.parent, item);
+    const above = at(scene.box, 4 * item + 1) - at(scene.box, 4 * parent + 1);
+    heights[parent] = Math.min(at(heights, parent), above);
+  }
+  return heights;
+}

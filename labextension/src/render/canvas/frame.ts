@@ -1,0 +1,42 @@
+// The interface of a renderer, and the state that it draws. canvas-renderer.ts implements it.
+import type { Paint, Scene } from "../../protocol/scene";
+import type { Camera, Viewport } from "../camera/camera";
+import type { Palette } from "./palette";
+
+/** The complete state of one picture. */
+export interface Frame {
+  readonly scene: Scene;
+  readonly paint: Paint;
+  /** Where the boxes are now: the scene's own, or between two scenes while they move. */
+  readonly boxes: Float32Array;
+  /** 0 to 1: the edges of boxes that glide fade in after those have moved. */
+  readonly edgeAlpha: number;
+  /** 1 for the items that are on their way, null when none is; the others lie above them. */
+  readonly glides: Uint8Array | null;
+  readonly camera: Camera;
+  /** Where the camera is going. */
+  readonly goal: Camera;
+  /** Whether a gesture or an animation moves the camera: then speed matters more than detail. */
+  readonly moving: boolean;
+  readonly hover: number;
+  readonly picked: number;
+  /** Whether control edges are drawn. */
+  readonly controls: boolean;
+  /** Items that a refusal names. */
+  readonly warned: ReadonlySet<number>;
+  /** Items that cannot be connected to the dragged tensor. */
+  readonly barred: ReadonlySet<number>;
+  /** Items that are or contain search hits. */
+  readonly hits: ReadonlySet<number>;
+}
+
+export interface Renderer {
+  readonly canvas: HTMLCanvasElement;
+  /** CSS pixels, and device pixels per CSS pixel. */
+  resize(viewport: Viewport, ratio: number): void;
+  setPalette(palette: Palette): void;
+  /** Draws what can be drawn at once; whether that is the picture as it shall be. */
+  draw(frame: Frame): boolean;
+  /** Paint missing parts of the last frame until `deadline` (milliseconds); returns whether there is more to do. */
+  work(deadline: number): boolean;
+}

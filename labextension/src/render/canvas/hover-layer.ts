@@ -1,0 +1,106 @@
+// Draws the layer that changes with the pointer: the hovered and the inspected item, their edges and neighbors, search
+// hits, and the headers of scopes that the left border cuts.
+import { at, OPEN } from "../../protocol/scene";
+import { areaColors, outline } from "./boxes";
+import { drawEdgeLabels } from "./edge-labels";
+import { drawLines, lookOf } from "./edges";
+import { FAR_LABELS_BELOW, HEADER, NOMINAL } from "./far-labels";
+import { edgesAt } from "./incident-edges";
+import { drawHeader } from "./labels";
+import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
+import { type Pen, screenBox } from "./pen";
+
+/** More lines than this are no answer to the question where an item's tensors go. */
+const MOST_LINES = 1500;
+
+export function drawHoverLayer(pen: Pen): void {
+  const { frame, palette } = pen;
+  drawStickyHeaders(pen);
+  drawHits(pen);
+  const still = frame.boxes === frame.scene.box;
+  if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbors(pen, item);
+  if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
+  else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
+  if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
+  const shown = { ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) };
+  drawCountsAndPins(shown);
+  drawBoundaryMarks(shown);
+}
+
+/** A ring around each hit in view; it has a gap, so that no other outline looks like it. */
+function drawHits(pen: Pen): void {
+  const { frame, sceneIndex, viewport } = pen;
+  if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return;
+  const { x, y, zoom } = frame.camera;
+  const view = { x, y, width: viewport.width / zoom, height: viewport.height / zoom };
+  for (const item of sceneIndex.itemsIn(view))
+    if (item > 0 && frame.hits.has(item)) outline(pen, item, pen.palette.found, 2, 4);
+}
+
+/** Lines that come to an item are dashed in one color, those that leave it solid in another; so are their other ends. */
+function drawNeighbors(pen: Pen, item: number): void {
+  const { frame, palette } = pen;
+  const { scene } = frame;
+  const lines = edgesAt(scene, item)
+    .filter((edge) => frame.controls || at(scene.tensors, edge) > 0)
+    .slice(0, MOST_LINES);
+  const comes = (edge: number) => at(scene.target, edge) === item;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.5), 1.2);
+  const before = { ends: scene.source, color: palette.upstream, dash: [9 * scale, 3 * scale] };
+  const after = { ends: scene.target, color: palette.selected, dash: [] };
+  drawSide(pen, item, lines.filter(comes), before);
+  drawSide(
+    pen,
+    item,
+    lines.filter((edge) => !comes(edge)),
+    after,
+  );
+}
+
+interface Side {
+  readonly ends: Int32Array;
+  readonly color: string;
+  readonly dash: readonly number[];
+}
+
+function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, color, dash }: Side): void {
+  const { ctx } = pen;
+  for (const edge of lines) {
+    const look = lookOf(pen, edge);
+    drawLines(pen, [edge], { ...look, color, dash, alpha: 1, width: look.width + 1 });
+  }
+  // Draw the edge labels again, above the edges.
+  for (const _ of drawEdgeLabels({ ...pen, edges: lines }));
+  ctx.setLineDash(dash as number[]);
+  const items = [...new Set(lines.map((edge) => at(ends, edge)))].filter((other) =>
+    isBeside(pen, item, other),
+  );
+  for (const other of items) outline(pen, other, color, 1.75, 1.5);
+  ctx.setLineDash([]);
+  drawBoundaryMarks({ ...pen, items }); // again, or the lines would lie over them
+}
+
+/** Whether an item is another box, not one around or inside. */
+function isBeside({ frame: { scene } }: Pen, item: number, other: number): boolean {
+  return other > 0 && at(scene.parent, item) !== other && at(scene.parent, other) !== item;
+}
+
+/** An open scope's name stays in view while any of the scope does. */
+function drawStickyHeaders(pen: Pen): void {
+  const { frame, sceneIndex, ctx, typesetter, viewport } = pen;
+  const { scene, camera, boxes } = frame;
+  if (NOMINAL * camera.zoom < FAR_LABELS_BELOW || boxes !== scene.box) return;
+  const border = { x: camera.x, y: camera.y, width: 0, height: viewport.height / camera.zoom };
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.textRendering = "geometricPrecision";
+  for (const item of sceneIndex.itemsIn(border)) {
+    if (item === 0 || at(scene.kind, item) !== OPEN) continue;
+    const box = screenBox(pen, item);
+    if (box.x > -2 || box.x + box.width < 60) continue;
+    ctx.fillStyle = areaColors(pen, item).fill;
+    ctx.fillRect(0, box.y + 2, Math.min(box.x + box.width - 8, 400), HEADER * camera.zoom - 6);
+    ctx.font = `600 ${NOMINAL * camera.zoom}px ${typesetter.font}`;
+    drawHeader(pen, item, true);
+  }
+}

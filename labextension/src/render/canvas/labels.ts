@@ -1,0 +1,166 @@
+// Draws labels: one line in an op, two in a closed scope, a header in an open one, shortened with an ellipsis to fit.
+// At small zoom far-labels.ts replaces them.
+import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, sizeText } from "../../protocol/scene";
+import { areaColors, boxColors } from "./boxes";
+import { FAR_LABELS_BELOW, type FarLabel, HEADER, labelHeights, NOMINAL, placeFarLabels } from "./far-labels";
+import { cachedForScene } from "./incident-edges";
+import { chunksOf, type Pen, screenBox } from "./pen";
+
+const SMALL = 10;
+const CHIP = 11;
+const PADDING = 6;
+/** Smaller text, in CSS pixels, is not drawn. */
+const LEGIBLE = 4.5;
+const BATCH = 150;
+
+export function* drawLabels(pen: Pen): Generator<void> {
+  const { ctx, frame } = pen;
+  const zoom = frame.camera.zoom;
+  ctx.textRendering = "geometricPrecision";
+  ctx.textBaseline = "middle";
+  const posts = NOMINAL * zoom < FAR_LABELS_BELOW ? farLabelsOf(pen) : null;
+  if (NOMINAL * zoom >= LEGIBLE) yield* drawNominal(pen, posts);
+  if (posts) yield* drawFarLabels(pen, posts);
+}
+
+function* drawNominal(pen: Pen, posts: ReadonlyMap<number, FarLabel> | null): Generator<void> {
+  const { ctx, frame, typesetter } = pen;
+  const zoom = frame.camera.zoom;
+  const free = pen.items.filter((item) => !posts?.has(item));
+  const ofKind = (kind: number) => free.filter((item) => at(frame.scene.kind, item) === kind);
+  ctx.textAlign = "center";
+  for (const kind of [OP, CLOSED, BADGE]) {
+    ctx.font = `${(kind === BADGE ? CHIP : NOMINAL) * zoom}px ${typesetter.font}`;
+    yield* inPieces(ofKind(kind), (item) => drawName(pen, item));
+  }
+  ctx.font = `${SMALL * zoom}px ${typesetter.font}`;
+  if (SMALL * zoom >= LEGIBLE) yield* inPieces(free, (item) => drawSecond(pen, item));
+  ctx.textAlign = "left";
+  ctx.font = `600 ${NOMINAL * zoom}px ${typesetter.font}`;
+  yield* inPieces(ofKind(OPEN), (item) => item > 0 && drawHeader(pen, item));
+}
+
+function* inPieces(items: readonly number[], draw: (item: number) => unknown): Generator<void> {
+  for (const piece of chunksOf(items, BATCH)) {
+    for (const item of piece) draw(item);
+    yield;
+  }
+}
+
+/** The part of a box above its chips, in CSS pixels. */
+export function labelBox(pen: Pen, item: number): Box {
+  const box = screenBox(pen, item);
+  const height = at(cachedForScene(pen.frame.scene, "labelHeights", labelHeights), item);
+  const whole = at(pen.frame.scene.box, 4 * item + 3);
+  return { ...box, height: whole > 0 ? (box.height * height) / whole : box.height };
+}
+
+/** The small text below the name: the note of a coloring, else the size of a closed scope. */
+function secondOf({ frame: { scene, paint } }: Pen, item: number): string {
+  const kind = at(scene.kind, item);
+  if (kind === OPEN || kind === BADGE) return "";
+  const note = paint.notes[item];
+  if (note) return note;
+  return kind === CLOSED ? sizeText(at(scene.count, item), at(scene.variables, item)) : "";
+}
+
+function drawName(pen: Pen, item: number): void {
+  const { ctx, frame, typesetter } = pen;
+  const { scene, camera } = frame;
+  const chip = at(scene.kind, item) === BADGE;
+  const box = labelBox(pen, item);
+  const padding = chip ? 4 : PADDING;
+  const room = box.width / camera.zoom - 2 * padding;
+  const loop = at(scene.loop, item) === 1 ? "⟲ " : "";
+  const text = typesetter.fit(ctx, `${loop}${labelOf(scene, item)}`, room, chip ? CHIP : NOMINAL);
+  const colors = boxColors(pen, item);
+  const two = secondOf(pen, item) !== "" && SMALL * camera.zoom >= LEGIBLE;
+  ctx.fillStyle = colors.text;
+  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
+}
+
+/** How far up the first of two lines is; an op is lower than a scope. */
+function shiftOf(box: Box, zoom: number): number {
+  return Math.min(6.5 * zoom, box.height * 0.21);
+}
+
+function drawSecond(pen: Pen, item: number): void {
+  const full = secondOf(pen, item);
+  if (full === "") return;
+  const { ctx, typesetter, frame } = pen;
+  const { scene, paint, camera } = frame;
+  const box = labelBox(pen, item);
+  const width = box.width / camera.zoom - 2 * PADDING + 4;
+  const fitting = typesetter.fit(ctx, full, width, SMALL);
+  // A number cut in two would be a wrong one: rather leave the variables out.
+  const shorter = paint.notes[item] ? fitting : sizeText(at(scene.count, item), 0);
+  const text = fitting === full ? full : typesetter.fit(ctx, shorter, width, SMALL);
+  ctx.fillStyle = boxColors(pen, item).faint;
+  ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, camera.zoom) * 1.25);
+}
+
+/** The text of an open scope's header. */
+export function headerText({ frame: { scene } }: Pen, item: number): string {
+  const members = at(scene.members, item);
+  const part = at(scene.part, item) === 1 && at(scene.part, at(scene.parent, item)) === 0;
+  const label = labelOf(scene, item);
+  return [
+    "▾",
+    at(scene.loop, item) === 1 ? "⟲" : "",
+    label,
+    members > 1 && !label.includes("×") ? `×${members}` : "",
+    part && !label.includes("training") ? "· training" : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** Its text is at the left border; `sticky` at the view's where that cuts the scope. */
+export function drawHeader(pen: Pen, item: number, sticky = false): void {
+  const { ctx, frame, palette, typesetter } = pen;
+  const zoom = frame.camera.zoom;
+  const box = screenBox(pen, item);
+  const left = sticky ? Math.max(box.x, Math.min(0, box.x + box.width - 80)) : box.x;
+  const room = (box.x + box.width - left) / zoom - 2 * PADDING;
+  // Text is measured in plain letters, and these are bold.
+  const text = typesetter.fit(ctx, headerText(pen, item), room * 0.92, NOMINAL);
+  const colors = areaColors(pen, item);
+  const middle = box.y + (HEADER * zoom) / 2;
+  // A rim of the area's own color keeps lines that pass below from running through the letters.
+  ctx.lineWidth = 4 * zoom;
+  ctx.lineJoin = "round";
+  ctx.strokeStyle = colors.fill;
+  ctx.strokeText(text, left + PADDING * zoom, middle);
+  ctx.fillStyle = at(frame.paint.coverage, item) === 2 ? palette.selected : colors.text;
+  ctx.fillText(text, left + PADDING * zoom, middle);
+}
+
+/** The signposts at this zoom: for a drawing at rest, since they are placed with regard to one another. */
+function farLabelsOf({ frame }: Pen): ReadonlyMap<number, FarLabel> | null {
+  const { scene, camera, boxes } = frame;
+  if (boxes !== scene.box) return null;
+  return cachedForScene(scene, `signposts ${camera.zoom}`, () => placeFarLabels(scene, camera.zoom));
+}
+
+function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generator<void> {
+  const { ctx, frame, typesetter, palette } = pen;
+  const { scene, camera, paint } = frame;
+  ctx.textAlign = "center";
+  ctx.lineJoin = "round";
+  for (const item of pen.items) {
+    const post = posts.get(item);
+    if (!post) continue;
+    const open = at(scene.kind, item) === OPEN;
+    const colors = open ? areaColors(pen, item) : boxColors(pen, item);
+    const [x, y] = [(post.x - camera.x) * camera.zoom, (post.y - camera.y) * camera.zoom];
+    ctx.font = `${open ? "600 " : ""}${post.size}px ${typesetter.font}`;
+    if (open) {
+      ctx.lineWidth = 3.5;
+      ctx.strokeStyle = colors.fill;
+      ctx.strokeText(post.text, x, y);
+    }
+    ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colors.text;
+    ctx.fillText(post.text, x, y);
+  }
+  yield;
+}

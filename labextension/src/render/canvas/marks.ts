@@ -1,0 +1,237 @@
+// Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
+import { at, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK } from "../../protocol/scene";
+import { boxColors, outline, radiusOf } from "./boxes";
+import type { BoxColors } from "./palette";
+import { addBox, expandBox, type Pen, screenBox } from "./pen";
+
+interface Sign {
+  readonly sign: string;
+  readonly color: string;
+}
+
+/** At a smaller zoom, signs would hide the boxes. */
+const LEAST_SIGN = 0.3;
+
+export function drawOutlines(pen: Pen): void {
+  const { frame, palette } = pen;
+  for (const item of pen.items) {
+    if (at(frame.paint.fresh, item) === 1 && item > 0) drawGlow(pen, item, palette.fresh);
+    if (frame.warned.has(item) && item > 0) outline(pen, item, palette.warned, 2.5, 4);
+  }
+}
+
+/** Strokes that fade outwards; the canvas's own shadows are too slow in software. */
+function drawGlow(pen: Pen, item: number, color: string): void {
+  const { ctx } = pen;
+  for (const [gap, alpha] of [
+    [4, 0.15],
+    [2.5, 0.3],
+    [1, 0.8],
+  ] as const) {
+    ctx.globalAlpha = alpha;
+    outline(pen, item, color, 1.75, gap);
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** "▼ in" on the upper border of input boundaries, "▲ out" on the lower border of output boundaries. */
+export function drawBoundaryMarks(pen: Pen): void {
+  const { frame, palette } = pen;
+  for (const item of pen.items) {
+    const mark = at(frame.paint.mark, item);
+    if (mark === 0 || at(frame.scene.kind, item) === OPEN) continue;
+    if (mark & INPUT_MARK) drawBoundaryMark(pen, item, "in", palette.inputMark);
+    if (mark & OUTPUT_MARK) drawBoundaryMark(pen, item, "out", palette.outputMark);
+  }
+}
+
+function drawBoundaryMark(pen: Pen, item: number, text: "in" | "out", color: string): void {
+  const { ctx, palette, frame } = pen;
+  // Badges stay legible when the boxes are not.
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.75), 1.4);
+  const box = screenBox(pen, item);
+  ctx.font = `600 ${10.5 * scale}px ${palette.font}`;
+  const width = ctx.measureText(text).width + 24 * scale;
+  const height = 16 * scale;
+  // Outside: a box that is colored by something is full of its two lines.
+  const middle = text === "in" ? box.y - 7 * scale : box.y + box.height + 7 * scale;
+  const x = box.x + Math.min(8 * scale, box.width / 2);
+  const y = middle - height / 2;
+  ctx.beginPath();
+  ctx.roundRect(x, y, width, height, height / 2);
+  ctx.fillStyle = color;
+  ctx.fill();
+  ctx.strokeStyle = palette.background;
+  ctx.lineWidth = 1.5;
+  ctx.stroke();
+  ctx.fillStyle = palette.onMark;
+  addTriangle(ctx, x + 10 * scale, middle, 3.5 * scale, text === "in" ? 1 : -1);
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.fillText(text, x + 16 * scale, middle + 0.5);
+}
+
+/** On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!"). */
+export function drawSigns(pen: Pen): void {
+  const { frame, palette } = pen;
+  if (frame.camera.zoom < LEAST_SIGN) return;
+  const differs = [null, { sign: "+", color: palette.added }, { sign: "~", color: palette.changed }];
+  const probed = [null, { sign: "✓", color: palette.inputMark }, { sign: "!", color: palette.warned }];
+  for (const item of pen.items) {
+    if (item === 0 || at(frame.scene.kind, item) === OPEN) continue;
+    drawSign(pen, item, 0, differs[at(frame.paint.differs, item)]);
+    drawSign(pen, item, 1, probed[at(frame.paint.probed, item)]);
+  }
+}
+
+/** A letter in a circle; `side` is 0 on the left, 1 on the right. */
+function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined): void {
+  if (!said) return;
+  const { ctx, palette, frame } = pen;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.6), 1.4);
+  const box = screenBox(pen, item);
+  const x = box.x + side * box.width;
+  const y = box.y + box.height / 2;
+  ctx.beginPath();
+  ctx.arc(x, y, 7 * scale, 0, 2 * Math.PI);
+  ctx.fillStyle = said.color;
+  ctx.fill();
+  ctx.strokeStyle = palette.background;
+  ctx.lineWidth = 1.5;
+  ctx.stroke();
+  ctx.font = `700 ${10.5 * scale}px ${palette.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  ctx.fillStyle = palette.onMark;
+  ctx.fillText(said.sign, x, y + 0.5);
+}
+
+function addTriangle(ctx: CanvasRenderingContext2D, x: number, y: number, half: number, down: 1 | -1): void {
+  ctx.beginPath();
+  ctx.moveTo(x - half, y - 0.8 * half * down);
+  ctx.lineTo(x + half, y - 0.8 * half * down);
+  ctx.lineTo(x, y + 0.9 * half * down);
+  ctx.closePath();
+  ctx.fill();
+}
+
+// Ops that call a function have a second frame, and an arrow on their upper right corner;
+// closed scopes that hold such ops have a small, quiet arrow.
+
+const GAP = 3;
+const SIZE = 15;
+
+export function drawFunctionMarks(pen: Pen): void {
+  const { frame, ctx } = pen;
+  const zoom = frame.camera.zoom;
+  if (zoom < 0.2) return;
+  for (const item of pen.items) {
+    const door = at(frame.scene.door, item);
+    if (door === 0) continue;
+    const { border, text, fill, faint } = boxColors(pen, item);
+    if (door === 2) {
+      if (zoom >= 0.35 && at(frame.scene.kind, item) === CLOSED)
+        drawArrow(pen, item, { fill, border, text: faint }, 0.72);
+      continue;
+    }
+    ctx.beginPath();
+    addBox(pen, expandBox(screenBox(pen, item), -GAP * zoom - 0.5), Math.max(radiusOf(pen, item) - 1, 0));
+    ctx.strokeStyle = border;
+    ctx.lineWidth = 1;
+    ctx.stroke();
+    if (zoom >= 0.35) drawArrow(pen, item, { fill, border, text });
+  }
+}
+
+function drawArrow(pen: Pen, item: number, colors: Omit<BoxColors, "faint">, size = 1): void {
+  const { ctx, frame } = pen;
+  const scale = Math.min(frame.camera.zoom, 1.4) * size;
+  const box = screenBox(pen, item);
+  const half = (SIZE / 2) * scale;
+  const x = box.x + box.width - 2 * scale;
+  // The upper corner of a closed scope may have a number.
+  const y = size === 1 ? box.y + 1 * scale : box.y + box.height - 2 * scale;
+  ctx.beginPath();
+  ctx.arc(x, y, half, 0, 2 * Math.PI);
+  ctx.fillStyle = colors.fill;
+  ctx.fill();
+  ctx.strokeStyle = colors.border;
+  ctx.lineWidth = 1;
+  ctx.stroke();
+  addArrow(ctx, x, y, 3 * scale);
+  ctx.strokeStyle = colors.text;
+  ctx.lineWidth = Math.max(1, 1.4 * scale);
+  ctx.lineCap = "round";
+  ctx.lineJoin = "round";
+  ctx.stroke();
+  ctx.lineCap = "butt";
+}
+
+/** An arrow down to the left, into the box. */
+function addArrow(ctx: CanvasRenderingContext2D, x: number, y: number, half: number): void {
+  ctx.beginPath();
+  ctx.moveTo(x + half, y - half);
+  ctx.lineTo(x - half, y + half);
+  ctx.moveTo(x - half, y - 0.6 * half);
+  ctx.lineTo(x - half, y + half);
+  ctx.lineTo(x + 0.6 * half, y + half);
+}
+
+// Small signs on boxes: the number of siblings in a group, a pin on boxes that the user moved.
+
+const LEAST_ZOOM = 0.25;
+
+export function drawCountsAndPins(pen: Pen): void {
+  const { frame } = pen;
+  if (frame.camera.zoom < LEAST_ZOOM) return;
+  for (const item of pen.items) {
+    if (item === 0) continue;
+    if (at(frame.scene.members, item) > 1 && at(frame.scene.kind, item) === CLOSED) drawNumber(pen, item);
+    if (at(frame.scene.pinned, item) === 1) drawPin(pen, item);
+  }
+}
+
+/** "×8" on the upper right corner. */
+function drawNumber(pen: Pen, item: number): void {
+  const { ctx, frame, palette } = pen;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.6), 1.3);
+  const box = screenBox(pen, item);
+  const text = `×${at(frame.scene.members, item)}`;
+  const colors = boxColors(pen, item);
+  ctx.font = `600 ${10.5 * scale}px ${palette.font}`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  const width = (pen.typesetter.width(ctx, text) * 10.5 + 13) * scale;
+  const height = 15 * scale;
+  const x = box.x + box.width - width + 7 * scale;
+  const y = box.y - height / 2;
+  ctx.beginPath();
+  ctx.roundRect(x, y, width, height, height / 2);
+  ctx.fillStyle = palette.background;
+  ctx.fill();
+  ctx.strokeStyle = colors.border;
+  ctx.lineWidth = 1.25;
+  ctx.stroke();
+  ctx.fillStyle = palette.text;
+  ctx.fillText(text, x + width / 2, y + height / 2 + 0.5);
+}
+
+/** A pin in the upper left corner. */
+function drawPin(pen: Pen, item: number): void {
+  const { ctx, frame, palette } = pen;
+  const scale = Math.min(Math.max(frame.camera.zoom, 0.5), 1.3);
+  const box = screenBox(pen, item);
+  const [x, y] = [box.x + 5 * scale, box.y - 1 * scale];
+  ctx.strokeStyle = palette.text;
+  ctx.lineWidth = 1.25 * scale;
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(x, y + 7 * scale);
+  ctx.stroke();
+  ctx.beginPath();
+  ctx.arc(x, y, 3.5 * scale, 0, 2 * Math.PI);
+  ctx.fillStyle = palette.selected;
+  ctx.fill();
+  ctx.strokeStyle = palette.background;
+  ctx.stroke();
+}

@@ -1,0 +1,49 @@
+// Translates mouse and touch events on the canvas into gestures: hover, click, double click, zoom; see drag.ts.
+import type { Store } from "../../state/store";
+import { type Point, zoomedAt } from "../camera/camera";
+import type { Stage } from "../stage";
+import { type DragListener, listenToDrags, pointOf } from "./drag";
+
+export interface Gestures extends DragListener {
+  click(item: number, event: MouseEvent): void;
+  doubleClick(item: number, point: Point): void;
+}
+
+export function listenToPointer(stage: Stage, store: Store, gestures: Gestures): void {
+  const { canvas } = stage;
+  listenToWheel(stage, store);
+  const moved = listenToDrags(stage, store, gestures);
+  canvas.addEventListener("click", (event) => {
+    // The second click of a double click would undo what the first one did; with Ctrl there is no double click.
+    if (!moved() && (event.detail < 2 || hasControl(event)))
+      gestures.click(stage.itemAt(pointOf(event)), event);
+  });
+  canvas.addEventListener("dblclick", (event) => {
+    event.stopPropagation();
+    if (!moved() && !hasControl(event)) gestures.doubleClick(stage.itemAt(pointOf(event)), pointOf(event));
+  });
+  canvas.addEventListener("pointerleave", (event) => gestures.hover(-1, pointOf(event)));
+}
+
+/** Ctrl, or Cmd on a Mac. */
+export function hasControl(event: Pick<MouseEvent, "ctrlKey" | "metaKey">): boolean {
+  return event.ctrlKey || event.metaKey;
+}
+
+function listenToWheel(stage: Stage, store: Store): void {
+  const perLine = 16;
+  const perPage = 400;
+  stage.canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      const unit = [1, perLine, perPage][event.deltaMode] ?? 1;
+      // A pinch on a touchpad arrives as a wheel with Ctrl and small steps.
+      const speed = event.ctrlKey ? 0.01 : 0.0018;
+      const factor = Math.exp(-Math.min(Math.max(event.deltaY * unit, -240), 240) * speed);
+      stage.setCamera(zoomedAt(store.value.camera, factor, pointOf(event)));
+    },
+    { passive: false },
+  );
+}

@@ -1,0 +1,100 @@
+// Applies replies of the kernel to the store and the stage.
+import type { Drawn, Inspected, Painted, Refused } from "../protocol/messages";
+import { decodePaint, decodeScene, type Scene } from "../protocol/scene";
+import type { Arrival } from "../render/camera/destination";
+import { type Answer, assertNever } from "../rpc/model-channel";
+import { graphChange, graphKey } from "./navigation";
+import { foundChange } from "./search-results";
+import type { Screen, Status, Store } from "./store";
+
+/** The part of the stage that shows a new scene. */
+export interface SceneTarget {
+  show(scene: Scene, change: Partial<Screen>, arrival: Arrival): void;
+}
+
+export class ReplyHandler {
+  readonly #store: Store;
+  readonly #stage: SceneTarget;
+  readonly #reopen: () => void;
+
+  /** `reopen` requests the whole drawing. */
+  constructor(store: Store, stage: SceneTarget, reopen: () => void) {
+    this.#store = store;
+    this.#stage = stage;
+    this.#reopen = reopen;
+  }
+
+  /** `isAsked`: whether the user caused the request, and so has read the previous refusal. */
+  handle(answer: Answer, arrival: Arrival, isAsked = true): void {
+    switch (answer.type) {
+      case "drawn":
+        this.#draw(answer, arrival, isAsked);
+        break;
+      case "painted":
+        this.#paint(answer);
+        break;
+      case "inspected":
+        // An equal reply does not replace the elements, so that a user who reads them is not disturbed.
+        if (!isSameInspection(answer, this.#store.value.details)) this.#store.set({ details: answer });
+        break;
+      case "examined":
+        this.#store.set({ examined: answer });
+        break;
+      case "found":
+        this.#store.set(foundChange(answer, this.#store.value));
+        break;
+      case "previewed":
+        this.#store.set({ preview: answer, ...(answer.refusal ? { warned: answer.warned } : {}) });
+        break;
+      case "refused":
+        this.#store.set({ status: refusalStatus(answer), warned: answer.ops });
+        break;
+      case "foreseen":
+      case "targeted":
+      case "scripted":
+      case "pictured":
+      case "there":
+        break; // the caller handles these
+      default:
+        assertNever(answer);
+    }
+  }
+
+  #draw(answer: Drawn & { buffer: DataView }, arrival: Arrival, isAsked: boolean): void {
+    const scene = decodeScene(answer.fields, answer.buffer);
+    const paint = decodePaint(answer.fields, answer.buffer, scene.length);
+    const room = graphChange(this.#store.value, answer.state);
+    const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
+    const notice = isToRead ? {} : noticeChange(answer.state.notice);
+    const change = { paint, state: answer.state, ...room?.change, ...notice };
+    this.#stage.show(scene, change, { ...arrival, focus: answer.focus, graphEntry: room?.entrance });
+  }
+
+  #paint(answer: Painted & { buffer: DataView }): void {
+    const { scene, state } = this.#store.value;
+    const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
+    if (scene?.length === length && scene && graphKey(state) === graphKey(answer.state)) {
+      const paint = decodePaint(answer.fields, answer.buffer, scene.length);
+      this.#store.set({ state: answer.state, ...noticeChange(answer.state.notice), paint, drawn: false });
+    } else {
+      // Another view has opened a scope or entered a function meanwhile: this paint belongs to a drawing that is not here.
+      this.#store.set(noticeChange(answer.state.notice));
+      this.#reopen();
+    }
+  }
+}
+
+/** Whether two replies are equal, except for the id and the empty buffer. */
+function isSameInspection(a: Inspected, b: Inspected | null): boolean {
+  const text = (said: Inspected | null) =>
+    JSON.stringify(said, (key, value) => (key === "id" || key === "buffer" ? undefined : value));
+  return text(a) === text(b);
+}
+
+function refusalStatus({ why, mends }: Refused): Status {
+  return { kind: "refused", text: why, ...(mends.length > 0 ? { mends } : {}) };
+}
+
+function noticeChange(notice: string): Pick<Screen, "status" | "warned"> {
+  return { status: notice ? { kind: "notice", text: notice } : null, warned: [] };
+}

@@ -1,0 +1,166 @@
+// Sends requests that change something one after another, so that each starts from the state after the previous one.
+import type { Request, State } from "../protocol/messages";
+import type { Arrival } from "../render/camera/destination";
+import { KernelGone, type Progress } from "../rpc/client";
+import type { Answer, Channel } from "../rpc/model-channel";
+import { ReplyHandler, type SceneTarget } from "./reply-handler";
+import type { Store } from "./store";
+
+/** What to do with a reply, or with an error. */
+interface Handlers {
+  accept(answer: Answer): void;
+  fail(error: unknown): void;
+}
+
+/** Milliseconds until the progress is shown; and until it is shown that the kernel has not begun. */
+const SLOW = 300;
+const BUSY = 1000;
+
+export class RequestQueue {
+  readonly #store: Store;
+  readonly #channel: Channel;
+  readonly #replies: ReplyHandler;
+  readonly #closed = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+  #inspecting = new AbortController();
+
+  /** `reopen` requests the whole drawing. */
+  constructor(store: Store, channel: Channel, stage: SceneTarget, reopen: () => void) {
+    this.#store = store;
+    this.#channel = channel;
+    this.#replies = new ReplyHandler(store, stage, reopen);
+  }
+
+  /** Abort all pending requests. */
+  close(): void {
+    this.#closed.abort();
+    this.#inspecting.abort();
+  }
+
+  /** Send the message that `request` returns, after the replies to all earlier ones; nothing if it returns null. */
+  enqueue(request: () => Request | null, arrival: Arrival = {}): Promise<void> {
+    this.#last = this.#last.then(async () => {
+      const message = this.#closed.signal.aborted ? null : request();
+      if (!message) return;
+      const { scene, state } = this.#store.value;
+      await this.send(message, this.#closed.signal, arrival);
+      // "reveal" inspects its own op next; after a run the inspected op has new values.
+      const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
+      if (drawn) this.#store.set({ picked: renamedKey(this.#store.value.picked, message, state) });
+      if (drawn || message.type === "probe") void this.#refreshInspector();
+    });
+    return this.#last;
+  }
+
+  send(message: Request, signal: AbortSignal, arrival: Arrival = {}): Promise<void> {
+    return this.#request(message, signal, {
+      // "open" may be sent without a user action, to catch up.
+      accept: (answer) => this.#replies.handle(answer, arrival, message.type !== "open"),
+      fail: (error) => this.#store.set({ status: { kind: "error", text: textOf(error) } }),
+    });
+  }
+
+  /** Request outside the queue, and return the reply; null once the view is closed. */
+  async query(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
+    if (this.#closed.signal.aborted) return null;
+    return this.#channel.request(message, { signal }).catch((error) => {
+      if (error instanceof KernelGone) return null;
+      throw error;
+    });
+  }
+
+  /** Like `query`, but null also if the request fails or is aborted: optional details. */
+  async queryOrNull(message: Request, signal: AbortSignal): Promise<Answer | null> {
+    try {
+      const answer = await this.#channel.request(message, { signal });
+      return signal.aborted ? null : answer;
+    } catch {
+      return null;
+    }
+  }
+
+  accept(answer: Answer): void {
+    this.#replies.handle(answer, {});
+  }
+
+  /** Abort the last inspection; returns the signal for the next. */
+  abortInspection(): AbortSignal {
+    this.#inspecting.abort();
+    this.#inspecting = new AbortController();
+    return this.#inspecting.signal;
+  }
+
+  /** Inspect the current item again: it may have changed, or been removed, which is not an error. */
+  async #refreshInspector(): Promise<void> {
+    const signal = this.abortInspection();
+    const { picked, picking } = this.#store.value;
+    if (picked === "" || picking) return;
+    const gone = () => this.#store.set({ picked: "", details: null });
+    await this.#request({ type: "inspect", name: picked }, signal, {
+      accept: (answer) => (answer.type === "inspected" ? this.#replies.handle(answer, {}) : gone()),
+      fail: gone,
+    });
+  }
+
+  async #request(message: Request, signal: AbortSignal, { accept, fail }: Handlers): Promise<void> {
+    this.#store.set({ pending: this.#store.value.pending + 1 });
+    const heard = this.#trackProgress();
+    try {
+      accept(await this.#channel.request(message, { signal, onProgress: heard.told }));
+    } catch (error) {
+      // Aborted for a newer request: ignore it. That the kernel is gone is shown in one place.
+      if (!signal.aborted && !(error instanceof KernelGone)) fail(error);
+    } finally {
+      heard.end();
+      const pending = this.#store.value.pending - 1;
+      this.#store.set(pending > 0 ? { pending } : { pending, working: null });
+    }
+  }
+
+  /** Show the progress of a request that takes long. */
+  #trackProgress(): { told(progress: Progress): void; end(): void } {
+    let latest: Progress | null = null;
+    let late = false;
+    const show = () => late && latest && this.#store.set({ working: latest });
+    const onProgress = (progress: Progress) => {
+      latest = progress;
+      show();
+    };
+    const timers = [
+      setTimeout(() => {
+        late = true;
+        show();
+      }, SLOW),
+      setTimeout(() => latest ?? onProgress({ what: "", done: 0, total: 0 }), BUSY),
+    ];
+    return { told: onProgress, end: () => timers.forEach(clearTimeout) };
+  }
+}
+
+/** The key of an op or scope after a rename, or after undo or redo of one. */
+export function renamedKey(
+  key: string,
+  message: Request,
+  state: Pick<State, "undo" | "redo"> | null = null,
+): string {
+  const [old, now] = namesInRename(message, state).map((name) => name.replace(/\/$/, ""));
+  if (!old || !now || (key !== old && !key.startsWith(`${old}/`))) return key;
+  return `${now}${key.slice(old.length)}`;
+}
+
+/** The old and the new name, if the request is a rename; else []. */
+function namesInRename(message: Request, state: Pick<State, "undo" | "redo"> | null): string[] {
+  if (message.type === "undo") return namesInLine(state?.undo).reverse();
+  if (message.type === "redo") return namesInLine(state?.redo);
+  if (message.type !== "change" || message.verb !== "rename") return [];
+  const text = message.values[message.keys.indexOf("new")] ?? "";
+  return [message.what[0] ?? "", text.replace(/^"|"$/g, "")];
+}
+
+function namesInLine(line = ""): string[] {
+  return /^editor\.rename\(\w+="([^"]+)", \w+="([^"]+)"/.exec(line)?.slice(1) ?? [];
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

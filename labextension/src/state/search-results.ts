@@ -1,0 +1,61 @@
+// Search results, grouped by scope.
+import type { Found, Hit } from "../protocol/messages";
+import type { Screen } from "./store";
+
+/** Number of hits requested while typing; and at the end of the list. */
+export const FIRST = 200;
+export const MOST = 1000;
+
+export interface Scope {
+  /** "" is the top level. */
+  readonly name: string;
+  readonly hits: readonly Hit[];
+}
+
+/** The hits by the scope around them; the scope of the nearest hit first. */
+export function scopesOf(hits: readonly Hit[]): Scope[] {
+  const scopes = new Map<string, Hit[]>();
+  for (const hit of hits) {
+    const name = scopeOf(hit.name);
+    const known = scopes.get(name);
+    if (known) known.push(hit);
+    else scopes.set(name, [hit]);
+  }
+  return [...scopes].map(([name, held]) => ({ name, hits: held }));
+}
+
+function scopeOf(name: string): string {
+  return name.slice(0, Math.max(name.lastIndexOf("/"), 0));
+}
+
+/** The change of the store for a reply: the current hit stays current at its new position. */
+export function foundChange(found: Found, before: Screen): Pick<Screen, "found" | "hitNames" | "hit"> {
+  const hitNames = scopesOf(found.hits).flatMap(({ hits }) => hits.map(({ name }) => name));
+  const here = before.hitNames[before.hit];
+  return { found, hitNames, hit: here === undefined ? -1 : hitNames.indexOf(here) };
+}
+
+/** Whether there are more hits than were requested. */
+export function canHaveMore(found: Found | null): boolean {
+  return found !== null && found.hits.length < Math.min(found.total, MOST);
+}
+
+/** "37 found in 5 scopes", or the error in the query. */
+export function totalText(found: Found | null): string {
+  if (!found) return "";
+  const { why, total, scopes, hits } = found;
+  if (total === 0) return why || "No matches";
+  const where = scopes === 1 ? "one scope" : `${formatCount(scopes)} scopes`;
+  const shown = hits.length < total ? `, the first ${formatCount(hits.length)} shown` : "";
+  return [`${formatCount(total)} found in ${where}${shown}`, why].filter(Boolean).join(". ");
+}
+
+/** "3 of 37"; before the first step the number of hits. */
+export function placeText({ found, hit }: Screen): string {
+  if (!found) return "";
+  return hit < 0 ? formatCount(found.total) : `${formatCount(hit + 1)} of ${formatCount(found.total)}`;
+}
+
+function formatCount(number: number): string {
+  return number.toLocaleString("en");
+}

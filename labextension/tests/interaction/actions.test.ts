@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import type { Answer } from "../../src/rpc/model-channel";
+import { drawn, painted, plainForm } from "../example-graph";
+import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
+
+describe("boundary", () => {
+  test("marking an op sends the whole boundary", async () => {
+    const { actions, sent, store } = await opened(painted({ inputs: ["input"] }, [0, 0, 1, 2, 2]));
+    await actions.mark(INPUT, "inputs");
+    expect(sent).toEqual([{ type: "boundary", inputs: ["input"], outputs: [] }]);
+    expect(store.value.state?.inputs).toEqual(["input"]);
+    expect([...(store.value.paint?.coverage ?? [])]).toEqual([0, 0, 1, 2, 2]);
+  });
+
+  test("two quick marks build on one another", async () => {
+    const { actions, sent } = await opened(
+      painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]),
+      painted({ inputs: ["input"], outputs: ["net"] }, [0, 0, 1, 2, 2]),
+    );
+    await Promise.all([actions.mark(INPUT, "inputs"), actions.mark(OP_IN_SCOPE, "outputs")]);
+    expect(sent[1]).toEqual({ type: "boundary", inputs: ["input"], outputs: ["net"] });
+  });
+
+  test("marking an op again unmarks it, also when Python named one of its tensors", async () => {
+    const { actions, sent } = await opened(
+      painted({ inputs: ["input:0"] }, [0, 0, 0, 0, 0]),
+      painted({}, [0, 0, 0, 0, 0]),
+    );
+    await actions.mark(INPUT, "inputs");
+    await actions.mark(INPUT, "inputs");
+    expect(sent[1]).toEqual({ type: "boundary", inputs: [], outputs: [] });
+  });
+
+  test.each([OPEN_SCOPE, CLOSED_SCOPE])(
+    "a scope (item %i) is refused here, with the way out",
+    async (item) => {
+      const { actions, sent, store } = await opened();
+      await actions.mark(item, "inputs");
+      expect(sent).toEqual([]);
+      expect(store.value.status).toMatchObject({
+        kind: "refused",
+        text: expect.stringContaining("click an op"),
+      });
+    },
+  );
+
+  test("a refusal keeps the boundary and names the ops", async () => {
+    const { actions, store } = await opened(
+      painted({ inputs: ["input"] }, [0, 0, 0, 0, 0]),
+      refused("There is no path.", ["input", "net"]),
+    );
+    await actions.mark(INPUT, "inputs");
+    await actions.mark(OP_IN_SCOPE, "outputs");
+    expect(store.value.status).toEqual({ kind: "refused", text: "There is no path." });
+    expect(store.value.warned).toEqual(["input", "net"]);
+    expect(store.value.state).toMatchObject({ inputs: ["input"], outputs: [] });
+  });
+});
+
+describe("edits", () => {
+  test("cloning sends the boundary and the form", async () => {
+    const { actions, sent, store } = await opened(
+      painted({ inputs: ["input"], outputs: ["net"] }, [0, 0, 1, 2, 2]),
+      drawn({ revision: 3, notice: "Cloned 5 ops." }, "copy"),
+    );
+    await actions.mark(INPUT, "inputs");
+    const form = { ...plainForm, others: ["net/w"] };
+    await actions.clone(form);
+    expect(sent[1]).toEqual({ type: "clone", inputs: ["input"], outputs: ["net"], ...form });
+    expect(store.value.status).toEqual({ kind: "notice", text: "Cloned 5 ops." });
+  });
+
+  test("there is nothing to undo before the first edit", async () => {
+    const { actions, sent } = await opened();
+    await actions.edits.undo();
+    expect(sent).toEqual([]);
+  });
+
+  test("a scope is toggled by its name, an op not at all", async () => {
+    const { actions, sent } = await opened(drawn());
+    await actions.toggle(CLOSED_SCOPE);
+    await actions.toggle(INPUT);
+    expect(sent).toEqual([{ type: "toggle", scope: "net/dense", deep: false, seen: "" }]);
+  });
+
+  test("an edit that failed does not stop the next", async () => {
+    const { actions, store } = await opened(
+      new Error("The kernel has not answered."),
+      drawn({ revision: 9 }),
+    );
+    await actions.toggle(CLOSED_SCOPE);
+    expect(store.value.status?.kind).toBe("error");
+    await actions.toggle(CLOSED_SCOPE);
+    expect(store.value).toMatchObject({ status: null, pending: 0, state: { revision: 9 } });
+  });
+});
+
+describe("following the kernel", () => {
+  test("a newer revision is fetched, one that a reply has carried is not", async () => {
+    const { actions, sent } = await opened(drawn({ revision: 2 }));
+    await actions.catchUp(() => 1);
+    expect(sent).toEqual([]);
+    await actions.catchUp(() => 2);
+    expect(sent).toEqual([{ type: "open" }]);
+  });
+
+  test("what was refused is said until the person does something, though the view catches up", async () => {
+    const no = "Cancelled; nothing has changed.";
+    const { actions, store } = await opened(refused(no), drawn({ revision: 5 }), drawn({ revision: 6 }));
+    await actions.toggle(CLOSED_SCOPE);
+    await actions.catchUp(() => 5);
+    expect(store.value).toMatchObject({ status: { kind: "refused", text: no }, state: { revision: 5 } });
+    await actions.toggle(CLOSED_SCOPE);
+    expect(store.value).toMatchObject({ status: null, state: { revision: 6 } });
+  });
+
+  test("an error that is over is not said any more once the view has caught up", async () => {
+    const { actions, store } = await opened(
+      new Error("The kernel has not answered."),
+      drawn({ revision: 5 }),
+    );
+    await actions.toggle(CLOSED_SCOPE);
+    await actions.catchUp(() => 5);
+    expect(store.value).toMatchObject({ status: null, state: { revision: 5 } });
+  });
+
+  test("a selection for another drawing makes the view ask for the drawing", async () => {
+    const { actions, sent, store } = await opened(
+      painted({ inputs: ["input"] }, [0, 0]),
+      drawn({ revision: 5 }),
+    );
+    await actions.mark(INPUT, "inputs");
+    await actions.catchUp(() => 0);
+    expect(sent.at(-1)).toEqual({ type: "open" });
+    expect(store.value.state?.revision).toBe(5);
+  });
+});
+
+describe("looking", () => {
+  test("a scope is inspected with a slash, so that an op of its name is not meant", async () => {
+    const { actions, sent, store } = await opened();
+    await actions.inspectItem(CLOSED_SCOPE);
+    expect(sent).toEqual([{ type: "inspect", name: "net/dense/" }]);
+    expect(store.value.picked).toBe("net/dense/");
+  });
+
+  test("revealing a tensor inspects its op", async () => {
+    const { actions, sent } = await opened(drawn({}, "net"));
+    await actions.reveal("net:0");
+    expect(sent.map(({ type }) => type)).toEqual(["reveal", "inspect"]);
+    expect(sent[1]).toMatchObject({ name: "net" });
+  });
+
+  test("an emptied search field sends nothing and closes the list", async () => {
+    const found: Answer = { type: "found", hits: [], total: 0, why: "", scopes: 0, buffer: NOTHING };
+    const { actions, sent, store } = await opened(found);
+    await actions.search(" conv ");
+    expect(sent).toEqual([{ type: "search", text: "conv", limit: 50 }]);
+    await actions.search(" ");
+    expect(sent).toHaveLength(1);
+    expect(store.value.found).toBeNull();
+  });
+});

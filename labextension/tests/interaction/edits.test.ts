@@ -1,0 +1,255 @@
+import { describe, expect, test, vi } from "vitest";
+import { DragConnect, type MenuEntry, onlySlot } from "../../src/interaction/drag-connect";
+import { commandsFor, constantOf } from "../../src/panels/controls/edit-commands";
+import { argumentsOf } from "../../src/panels/controls/edit-form";
+import { isSettable } from "../../src/panels/inspector/tensors";
+import { brokenText, rangeText } from "../../src/panels/inspector/value-summary";
+import type { Inspected, Seen, Targeted } from "../../src/protocol/messages";
+import type { Answer } from "../../src/rpc/model-channel";
+import { drawn, painted } from "../example-graph";
+import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, opened, refused } from "../kernel";
+
+const HERE = { x: 10, y: 20 };
+
+describe("edits", () => {
+  test("a change sends names, and its arguments as Python", async () => {
+    const { actions, sent } = await opened(drawn({ revision: 2, notice: "1 op changed." }));
+    const done = await actions.edits.change("reroute", ["a:0"], { to: '"b:0"', only: '["c"]' });
+    expect(sent).toEqual([
+      { type: "change", verb: "reroute", what: ["a:0"], keys: ["to", "only"], values: ['"b:0"', '["c"]'] },
+    ]);
+    expect(done).toBe(true);
+  });
+
+  test("a refusal keeps its ways out for the buttons, and the change was not done", async () => {
+    const mends = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
+    const { actions, store, sent } = await opened(
+      { ...refused("No."), mends } as Answer,
+      drawn({ notice: "Done." }),
+    );
+    expect(await actions.edits.change("connect", ["a:0", "b"])).toBe(false);
+    expect(store.value.status).toEqual({ kind: "refused", text: "No.", mends });
+    await actions.edits.mend("editor.connect(…)");
+    expect(sent[1]).toEqual({ type: "mend", line: "editor.connect(…)" });
+    expect(store.value.status).toEqual({ kind: "notice", text: "Done." });
+  });
+
+  test("a jump to where one is sends nothing", async () => {
+    const { actions, sent } = await opened();
+    await actions.edits.jump(0);
+    await actions.edits.jump(2);
+    expect(sent).toEqual([{ type: "jump", to: 2 }]);
+  });
+
+  test("comparing is turned on, and off again", async () => {
+    const { actions, sent } = await opened(painted({ comparing: true }, [0, 0, 0, 0, 0]));
+    await actions.edits.compare();
+    await actions.edits.compare();
+    expect(sent).toEqual([
+      { type: "compare", show: true },
+      { type: "compare", show: false },
+    ]);
+  });
+
+  test("Delete removes the selection, else what is looked at, else says what to do", async () => {
+    const { actions, store, sent } = await opened(drawn(), drawn({ selected_ops: 2 }));
+    await actions.removeSelected();
+    expect(store.value.status?.kind).toBe("refused");
+    store.set({ picked: "net/dense/" });
+    await actions.removeSelected();
+    expect(sent[0]).toMatchObject({ verb: "remove", what: ["net/dense/"] });
+  });
+});
+
+describe("forms", () => {
+  test("text is quoted, Python is not, and what may be empty is left out", () => {
+    const fields = [
+      { key: "new", label: "Name" },
+      { key: "value", label: "Value", python: true },
+      { key: "dtype", label: "Dtype", optional: true },
+    ];
+    expect(argumentsOf(fields, { new: ' a"b ', value: "[1, 2]", dtype: " " })).toEqual({
+      new: '"a\\"b"',
+      value: "[1, 2]",
+    });
+  });
+
+  test.each([
+    ["int32 (2,) [1, 2]", "[1, 2]"],
+    ["float32 () 0.5", "0.5"],
+    ["float32 (1000, 3)", ""],
+  ])("the value of a constant %j", (text, value) => expect(constantOf(text)).toBe(value));
+
+  const op = (change: Partial<Inspected>): Inspected => ({
+    name: "a/b",
+    op_type: "Relu",
+    device: "",
+    ops: 1,
+    variables: 0,
+    inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], seen: null }],
+    outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], seen: null }],
+    control_inputs: [],
+    attributes: [],
+    doors: [],
+    around: [],
+    type: "inspected",
+    ...change,
+  });
+  const names = (details: Inspected) => commandsFor(details).map(({ verb }) => verb);
+
+  test("an op gets the edits that make sense for it", () => {
+    expect(names(op({}))).toEqual([
+      "bypass",
+      "remove",
+      "detach",
+      "place",
+      "rename",
+      "insert",
+      "add_control_inputs",
+    ]);
+    expect(names(op({ op_type: "NoOp", inputs: [], outputs: [] }))).not.toContain("bypass");
+    const placeholder = op({ op_type: "Placeholder", inputs: [] });
+    expect(names(placeholder)).toEqual(expect.arrayContaining(["replace_input", "set_constant"]));
+    expect(commandsFor(placeholder).find(({ verb }) => verb === "replace_input")?.fields?.[0]?.initial).toBe(
+      "(None, 3)",
+    );
+  });
+
+  test("a scope is edited by its name with a slash, and renamed without", () => {
+    const verbs = commandsFor(op({ name: "net/", op_type: "" }));
+    expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
+    expect(verbs.at(-1)?.fields?.[0]?.initial).toBe("net");
+  });
+});
+
+test.each([
+  ["strides", "[1, 2]", true],
+  ["value", "float32 (2,) [1.0, 2.0]", false],
+  ["_class", "['loc:@a']", false],
+  ["shared_name", "'aaaa…", false],
+  ["shared_name", "'ends so …'", true],
+  ["value_index", "0", true],
+])("whether %s of %s can be set", (name, value, is) => expect(isSettable(name, value)).toBe(is));
+
+describe("values", () => {
+  const seen: Seen = {
+    dtype: "float32",
+    shape: "(2, 3)",
+    value: "",
+    low: "-1",
+    mean: "0.5",
+    std: "1",
+    high: "2",
+    nans: 0,
+    infs: 0,
+    bars: [],
+  };
+  test.each([
+    [seen, "(2, 3) · -1 … 2, mean 0.5, std 1"],
+    [{ ...seen, low: "6", high: "6" }, "(2, 3) · all 6"],
+    [{ ...seen, low: "6", high: "6", nans: 1 }, "(2, 3) · all others 6"],
+    [{ ...seen, low: "" }, "(2, 3)"],
+  ])("%#", (what, text) => expect(rangeText(what)).toBe(text));
+
+  test("what is not finite is counted", () => {
+    expect(brokenText({ ...seen, nans: 1200, infs: 1 })).toBe("1,200 NaN, 1 infinite");
+  });
+});
+
+describe("dragging from a port", () => {
+  const told = (change: Partial<Targeted>): Targeted => ({
+    type: "targeted",
+    tensor: "input:0",
+    outputs: ["input:0"],
+    op: "",
+    refused: [],
+    slots: [],
+    ...change,
+  });
+
+  /** Aiming above `item` of the made-up graph, with a kernel that answers from a list. */
+  async function aimed(item: number, ...answers: Targeted[]) {
+    const { store, actions } = await opened();
+    const change = vi.fn(async () => true);
+    const targets = vi.fn(async () => answers.shift() ?? null);
+    const menus: (readonly MenuEntry[])[] = [];
+    const dragConnect = new DragConnect({
+      store,
+      stage: { itemAt: () => item },
+      edits: { targets, change },
+      say: (status) => actions.showStatus(status),
+      menu: (_, entries) => menus.push(entries),
+    });
+    return { store, dragConnect, change, targets, menus };
+  }
+
+  test("the ops that cannot read the tensor are known by their reasons", async () => {
+    const { store, dragConnect } = await aimed(OP_IN_SCOPE, told({ refused: [["net", "It is float64."]] }));
+    await dragConnect.begin("input", HERE);
+    expect(dragConnect.whyNot(OP_IN_SCOPE)).toBe("It is float64.");
+    expect(dragConnect.whyNot(INPUT)).toBe("");
+    dragConnect.move({ x: 1, y: 2 });
+    expect(store.value.connecting).toMatchObject({ tensor: "input:0", point: { x: 1, y: 2 } });
+  });
+
+  test("let go over an op, it reads the tensor at its only input that can", async () => {
+    const slots = [
+      { tensor: "a:0", why: "It is int32." },
+      { tensor: "b:0", why: "" },
+    ];
+    const { store, dragConnect, change } = await aimed(OP_IN_SCOPE, told({}), told({ op: "net", slots }));
+    await dragConnect.begin("input", HERE);
+    await dragConnect.drop(HERE);
+    expect(change).toHaveBeenCalledWith("connect", ["input:0", "net"], { k: "1" });
+    expect(store.value.connecting).toBeNull();
+  });
+
+  test("of several inputs the person chooses one", async () => {
+    const slots = ["a:0", "b:0"].map((tensor) => ({ tensor, why: "" }));
+    const { dragConnect, change, menus } = await aimed(OP_IN_SCOPE, told({}), told({ op: "net", slots }));
+    await dragConnect.begin("input", HERE);
+    await dragConnect.drop(HERE);
+    expect(change).not.toHaveBeenCalled();
+    expect(menus[0]?.map(({ text }) => text)).toEqual(["Input 0, replaces a:0", "Input 1, replaces b:0"]);
+    menus[0]?.[1]?.choose();
+    expect(change).toHaveBeenCalledWith("connect", ["input:0", "net"], { k: "1" });
+  });
+
+  test("of several outputs the person chooses one first", async () => {
+    const { store, dragConnect, targets, menus } = await aimed(
+      INPUT,
+      told({ tensor: "", outputs: ["net:0", "net:1"] }),
+      told({ tensor: "net:1" }),
+    );
+    await dragConnect.begin("net", HERE);
+    expect(store.value.connecting).toBeNull();
+    menus[0]?.[1]?.choose();
+    expect(targets).toHaveBeenLastCalledWith("net:1");
+  });
+
+  test.each([
+    [CLOSED_SCOPE, /closed scope: open it/],
+    [0, null],
+    [INPUT, null],
+  ])("let go over item %i nothing changes", async (item, text) => {
+    const { store, dragConnect, change } = await aimed(item, told({}));
+    await dragConnect.begin("input", HERE);
+    await dragConnect.drop(HERE);
+    expect(change).not.toHaveBeenCalled();
+    if (text) expect(store.value.status?.text).toMatch(text);
+    else expect(store.value.status).toBeNull();
+  });
+
+  test("one input is taken though it cannot read the tensor: the kernel says why, and what would do", () => {
+    expect(onlySlot([{ tensor: "a:0", why: "It is int32." }])).toBe(0);
+    expect(onlySlot([])).toBe(-1);
+  });
+
+  test("an answer that comes after Escape changes nothing", async () => {
+    const { store, dragConnect } = await aimed(INPUT, told({}));
+    const begun = dragConnect.begin("input", HERE);
+    dragConnect.cancel();
+    await begun;
+    expect(store.value.connecting).toBeNull();
+  });
+});

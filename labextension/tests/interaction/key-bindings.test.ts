@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import type { Actions } from "../../src/interaction/actions";
+import { BINDINGS, GROUPS, keyCaps } from "../../src/interaction/key-bindings";
+import { actionFor, type KeyPress } from "../../src/interaction/keyboard";
+import { NavigationCursor } from "../../src/interaction/keyboard-nav";
+import { SELECTION_COMMANDS } from "../../src/interaction/selection-commands";
+import { decodeScene } from "../../src/protocol/scene";
+import type { Stage } from "../../src/render/stage";
+import { type Screen, Store } from "../../src/state/store";
+import { packed, sceneArrays, state } from "../example-graph";
+import { opened } from "../kernel";
+
+const INPUT = 1;
+const NET = 2;
+const NO_KEYS = { ctrlKey: false, metaKey: false, altKey: false, shiftKey: false };
+
+/** Hands that write down what is asked of them. */
+function watched(change: Partial<Screen> = {}, readOnly = false) {
+  const asked: unknown[][] = [];
+  const recorder: object = new Proxy(
+    {},
+    {
+      get: (_, name) => {
+        if (name === "edits") return recorder;
+        if (name === "viewport") return { width: 800, height: 600 };
+        return name === "middle" ? { x: 0, y: 0 } : (...all: unknown[]) => void asked.push([name, ...all]);
+      },
+    },
+  );
+  const store = new Store();
+  const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  store.set({ scene: decodeScene(fields, buffer), state: state(), picked: "input", ...change });
+  const before = store.value;
+  const hands = {
+    store,
+    actions: recorder as Actions,
+    stage: recorder as Stage,
+    find: () => void asked.push(["find"]),
+    cursor: new NavigationCursor(),
+    readOnly,
+  };
+  const press = (key: string, held: Partial<KeyPress> = {}, drawing = true) => {
+    actionFor({ ...NO_KEYS, ...held, key }, hands, drawing)?.();
+    return asked.splice(0);
+  };
+  return { press, store, changed: () => store.value !== before };
+}
+
+/** "Ctrl+Shift+z" as a keyboard would send it. */
+function pressedOf(chord: string): [string, Partial<KeyPress>] {
+  const parts = chord === "+" ? [chord] : chord.split("+");
+  const key = parts.pop() ?? "";
+  const held = (name: string) => parts.includes(name);
+  return [
+    key,
+    { ctrlKey: held("Ctrl"), altKey: held("Alt"), shiftKey: held("Shift") || /^[A-Z?!]$/.test(key) },
+  ];
+}
+
+describe("keys", () => {
+  test("without a kernel, keys that need one mean nothing", () => {
+    const needed = GROUPS.flatMap(({ bindings }) => bindings.filter(({ kernel }) => kernel));
+    expect(needed.map(({ keys }) => keys[0])).toEqual([
+      ...["i", "o", "Delete", "Ctrl+z", "Ctrl+y", "c", "D", "U", "r"],
+    ]);
+    for (const chord of needed.flatMap(({ keys }) => keys)) {
+      const page = watched({}, true);
+      expect(page.press(...pressedOf(chord))).toEqual([]);
+      expect(page.changed()).toBe(false);
+    }
+    expect(watched({}, true).press("u")).toEqual([["derive", "upstream"]]);
+  });
+
+  test.each([...BINDINGS.keys()])("%s in the table acts", (chord) => {
+    const acts = ["", "net/", "net/dense/"].some((picked) => {
+      const found = { hitNames: ["input", "net", "net/dense"], hit: 1 };
+      const { press, changed } = watched({ picked, state: state({ hidden: 1 }), ...found });
+      return press(...pressedOf(chord)).length > 0 || changed();
+    });
+    expect(acts).toBe(true);
+  });
+
+  test.each([
+    ["b", "setTool", "box"],
+    ["l", "setTool", "lasso"],
+    ["u", "derive", "upstream"],
+    ["d", "derive", "downstream"],
+    ["e", "derive", "scope"],
+    ["g", "derive", "grow"],
+    ["s", "derive", "shrink"],
+    ["p", "derive", "path"],
+    ["P", "derive", "shortest"],
+    ["!", "derive", "invert"],
+    ["i", "mark", INPUT, "inputs"],
+    ["o", "mark", INPUT, "outputs"],
+    ["h", "changeView", { type: "hide", verb: "hide", names: ["input"] }],
+    ["H", "changeView", { type: "hide", verb: "only", names: ["input"] }],
+    ["E", "changeView", { type: "unfold", everything: true }],
+    ["C", "changeView", { type: "unfold", everything: false }],
+    ["D", "changeView", { type: "turn", direction: "right" }],
+    ["U", "changeView", { type: "unpin", name: "" }],
+    ["/", "find"],
+    ["r", "refresh"],
+    ["Backspace", "leave"],
+    ["Delete", "removeSelected"],
+    ["c", "compare"],
+    ["Escape", "cancel"],
+    ["f", "fit"],
+  ])("%s", (key, ...expected) => {
+    expect(watched().press(key, {}, false)).toEqual([expected]);
+  });
+
+  test("t, m and ? switch what is on the screen", () => {
+    const { press, store } = watched();
+    for (const key of ["t", "m", "?"]) press(key);
+    expect(store.value).toMatchObject({ controls: false, minimap: false, helping: true });
+    press("t");
+    expect(store.value.controls).toBe(true);
+  });
+
+  test("with Ctrl or Cmd, undo and redo, and no letter of ours", () => {
+    const { press } = watched();
+    expect(press("z", { ctrlKey: true })).toEqual([["undo"]]);
+    expect(press("Z", { metaKey: true, shiftKey: true })).toEqual([["redo"]]);
+    expect(press("y", { ctrlKey: true })).toEqual([["redo"]]);
+    for (const key of ["s", "r", "p", "l", "Backspace"]) expect(press(key, { ctrlKey: true })).toEqual([]);
+  });
+
+  test("Alt-Up leaves the room; no other key with Alt is ours", () => {
+    const { press } = watched();
+    expect(press("ArrowUp", { altKey: true })).toEqual([["leave"]]);
+    expect(press("u", { altKey: true })).toEqual([]);
+  });
+
+  test("what is no key of ours means nothing", () => {
+    const { press } = watched();
+    for (const key of ["x", "constructor", "Tab", "q"]) expect(press(key)).toEqual([]);
+  });
+
+  test("on the drawing Enter goes through or into, with Shift all the way; Space and Ctrl-Enter select", () => {
+    const { press } = watched();
+    expect(press("Enter").at(-1)).toEqual(["activate", INPUT, undefined]);
+    expect(press("Enter", { shiftKey: true }).at(-1)).toEqual(["toggle", INPUT, undefined, true]);
+    expect(press(" ")).toEqual([["toggleSelected", INPUT]]);
+    expect(press("Enter", { ctrlKey: true })).toEqual([["toggleSelected", INPUT]]);
+  });
+
+  test("a button keeps its own Enter, Space and arrows", () => {
+    const { press } = watched();
+    for (const key of ["Enter", " ", "ArrowDown", "PageDown"]) expect(press(key, {}, false)).toEqual([]);
+  });
+
+  test("arrows walk once something is picked, and pan before; with Shift they always pan", () => {
+    expect(watched().press("ArrowDown")[0]).toEqual(["inspectItem", NET]);
+    const panned = [["setCamera", { x: 0, y: 60, zoom: 1 }]];
+    expect(watched({ picked: "" }).press("ArrowDown")).toEqual(panned);
+    expect(watched().press("ArrowDown", { shiftKey: true })).toEqual(panned);
+  });
+
+  test("no two things have the same key", () => {
+    const keys = GROUPS.flatMap(({ bindings }) => bindings.flatMap(({ keys: some }) => some));
+    expect(BINDINGS.size).toBe(keys.length);
+    for (const { key, verb } of SELECTION_COMMANDS.filter((each) => each.key))
+      expect(watched().press(key), key).toEqual([["derive", verb]]);
+  });
+
+  test("keys as on their caps", () => {
+    expect(keyCaps("Ctrl+Shift+z")).toEqual(["Ctrl", "Shift", "Z"]);
+    expect(keyCaps("E")).toEqual(["Shift", "E"]);
+    expect(keyCaps("Shift+ArrowDown")).toEqual(["Shift", "↓"]);
+    expect(keyCaps("+")).toEqual(["+"]);
+    expect(keyCaps(" ")).toEqual(["Space"]);
+  });
+});
+
+describe("Escape takes back one thing at a time", () => {
+  test("the box that is drawn, the tool, the message", async () => {
+    const { actions, store } = await opened();
+    store.set({ tool: "lasso", status: { kind: "notice", text: "x" } });
+    store.set({ region: { shape: "lasso", points: [], verb: "set" } });
+    actions.cancel();
+    expect(store.value).toMatchObject({ region: null, tool: "lasso" });
+    actions.cancel();
+    expect(store.value).toMatchObject({ tool: "pan", status: { text: "x" } });
+    actions.cancel();
+    expect(store.value.status).toBeNull();
+  });
+
+  test("another tool gives up the box that is drawn", async () => {
+    const { actions, store } = await opened();
+    store.set({ region: { shape: "box", points: [], verb: "set" } });
+    actions.setTool("lasso");
+    expect(store.value).toMatchObject({ region: null, tool: "lasso" });
+  });
+});

@@ -1,0 +1,399 @@
+// The pages that Python wrote (tests/test_export_pages.py), put together with any scopes open.
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { compose } from "../../src/offline/compose";
+import { Graph } from "../../src/offline/graph";
+import { type ComposedContainer, LayoutTables } from "../../src/offline/layout-tables";
+import { OfflineBackend } from "../../src/offline/offline-backend";
+import { Contents, type Data } from "../../src/offline/page-data";
+import { matchesShape, patternOf } from "../../src/offline/query";
+import { findOps, searchReply } from "../../src/offline/search";
+import type { Request } from "../../src/protocol/messages";
+import { at, boxOf, decodePaint, decodeScene, OPEN } from "../../src/protocol/scene";
+
+interface Golden {
+  readonly name: string;
+  readonly data: string;
+  readonly names: string[];
+  readonly labels: string[];
+  readonly box: number[][];
+  readonly route: number[][];
+  readonly route_start: number[];
+  /** What a kernel finds; null for what is no query. */
+  readonly asked: Readonly<Record<string, number[] | null>>;
+  readonly [array: string]: unknown;
+}
+
+const GOLDEN: Golden[] = JSON.parse(
+  readFileSync(new URL("../../../tests/golden/pages.json", import.meta.url), "utf8"),
+);
+
+function contentsOf({ data }: Golden): Contents {
+  const bytes = gunzipSync(Buffer.from(data, "base64"));
+  return new Contents(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer);
+}
+
+/** Of the room that one stands in. */
+function dataOf(golden: Golden): Data {
+  const contents = contentsOf(golden);
+  return contents.room(contents.head.way.at(-1)?.[1] ?? 0);
+}
+
+function houseOf(golden: Golden): OfflineBackend {
+  return new OfflineBackend(contentsOf(golden));
+}
+
+function answer(room: OfflineBackend, request: Request) {
+  const reply = room.handle(request);
+  if (reply.type !== "drawn") throw new Error(`${request.type} was answered by ${reply.type}`);
+  return { ...reply, scene: decodeScene(reply.fields, reply.buffer) };
+}
+
+/** The same numbers each time. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+const SLACK = 0.6;
+
+function overlap(a: Box, b: Box): boolean {
+  const apart = (p: number, length: number, q: number, other: number) =>
+    p + length <= q + SLACK || q + other <= p + SLACK;
+  return !apart(a.x, a.width, b.x, b.width) && !apart(a.y, a.height, b.y, b.height);
+}
+
+/** What is wrong with an inside and with all that are open in it. */
+function wrong(inside: ComposedContainer, path: string): string[] {
+  const children = inside.children.filter(({ gone }) => !gone);
+  const [width, height] = [inside.width - inside.left, inside.height - inside.top];
+  const outside = children.filter(
+    (box) =>
+      box.x < -SLACK ||
+      box.y < -SLACK ||
+      box.x + box.width > width + SLACK ||
+      box.y + box.height > height + SLACK,
+  );
+  const lapping = children.flatMap((a, k) => children.slice(0, k).filter((b) => overlap(a, b)));
+  const crossed = inside.lines.flatMap(({ route }) =>
+    route.slice(1).flatMap((end, k) => {
+      const [x, y] = route[k] ?? end;
+      const piece = {
+        x: Math.min(x, end[0]) - SLACK,
+        y: Math.min(y, end[1]) - SLACK,
+        width: Math.abs(x - end[0]) + 2 * SLACK,
+        height: Math.abs(y - end[1]) + 2 * SLACK,
+      };
+      const slanted = Math.abs(x - end[0]) > SLACK && Math.abs(y - end[1]) > SLACK;
+      const through = children.filter((box) =>
+        overlap({ ...box, x: box.x + 1, width: box.width - 2 }, piece),
+      );
+      return slanted ? ["slanted"] : through.filter((box) => !touches(box, [x, y], end)).map(() => "through");
+    }),
+  );
+  return [
+    ...outside.map(() => `${path}: outside of its container`),
+    ...lapping.map(() => `${path}: two boxes overlap`),
+    ...crossed.map((what) => `${path}: a line is ${what}`),
+    ...children.flatMap(({ open, node }) => (open ? wrong(open, `${path}/${node}`) : [])),
+  ];
+}
+
+/** Whether a piece of a line only ends at the upper or lower border of a box. */
+function touches(box: Box, ...ends: (readonly [number, number])[]): boolean {
+  const ys = ends.map(([, y]) => y);
+  return Math.max(...ys) <= box.y + 2 * SLACK || Math.min(...ys) >= box.y + box.height - 2 * SLACK;
+}
+
+describe.each(GOLDEN)("the page of $name", (golden) => {
+  test("is first drawn just as in the editor", () => {
+    const { scene } = answer(houseOf(golden), { type: "open" });
+    expect(scene.names).toEqual(golden.names);
+    expect(scene.labels).toEqual(golden.labels);
+    for (const field of [
+      "kind",
+      "parent",
+      "family",
+      "aside",
+      "count",
+      "source",
+      "target",
+      "tensors",
+      "loop",
+    ] as const)
+      expect([field, ...scene[field]]).toEqual([field, ...(golden[field] as number[])]);
+    const far = (a: ArrayLike<number>, b: readonly number[]) =>
+      Math.max(0, ...b.map((value, k) => Math.abs(value - at(a, k))));
+    expect(far(scene.box, golden.box.flat())).toBeLessThan(1);
+    expect([...scene.routeStart]).toEqual(golden.route_start);
+    expect(far(scene.route, golden.route.flat())).toBeLessThan(1);
+  });
+
+  test("has no box on another and no line through one, whatever is open", () => {
+    const data = dataOf(golden);
+    const pieces = new LayoutTables(data);
+    const nodes = data.head.nodes.length;
+    for (let seed = 0; seed < 60; seed++) {
+      const next = random(seed);
+      const share = next();
+      const opened = Uint8Array.from({ length: nodes }, () => (seed < 2 ? seed : next() < share ? 1 : 0));
+      expect([seed, ...wrong(compose(pieces, 0, opened), "")]).toEqual([seed]);
+    }
+  });
+
+  test("opens what is asked for, and closed again it is as before", () => {
+    const room = houseOf(golden);
+    const before = answer(room, { type: "open" });
+    const { names, kind, box } = before.scene;
+    const item = names.findIndex((_, k) => kind[k] === 1);
+    const scope = names[item] ?? "";
+    const opened = answer(room, { type: "toggle", scope, deep: false, seen: "" });
+    const there = opened.scene.byKey.get(`${scope}/`) ?? -1;
+    expect(opened.scene.kind[there]).toBe(OPEN);
+    expect([...opened.scene.parent].filter((parent) => parent === there).length).toBeGreaterThan(0);
+    expect(opened.scene.length).toBeGreaterThan(names.length);
+    const closed = answer(room, { type: "toggle", scope, deep: false, seen: "" });
+    expect([...closed.scene.box]).toEqual([...box]);
+  });
+
+  test("draws every op once, or as badges, when everything is open", () => {
+    const data = dataOf(golden);
+    const { scene } = answer(houseOf(golden), { type: "unfold", everything: true });
+    const boxes = scene.names.filter((_, item) => scene.kind[item] === 0);
+    expect(new Set(boxes).size).toBe(boxes.length);
+    const drawn = new Set(scene.names);
+    const graph = new Graph(data);
+    const missing = [...data.head.names.keys()].filter((op) => !drawn.has(data.head.names[op] ?? ""));
+    // Constants and variables may stand behind a badge with others, or behind that of what reads them.
+    const kinds = new Set(missing.map((op) => graph.type(op)));
+    expect(
+      [...kinds].filter((kind) => !/^(Const|Identity|VarHandleOp|VariableV2|ReadVariableOp)$/.test(kind)),
+    ).toEqual([]);
+  });
+
+  test("finds what a kernel finds, in the same order", () => {
+    const graph = new Graph(dataOf(golden));
+    for (const [query, wanted] of Object.entries(golden.asked)) {
+      const { hits, why } = searchReply(graph, query, 1000);
+      const ops = hits.map(({ name }) => graph.op(name));
+      expect([query, why === "" ? ops : null]).toEqual([query, wanted]);
+    }
+  });
+
+  test("brings an op into view, and refuses a name that is not there", () => {
+    const data = dataOf(golden);
+    const room = houseOf(golden);
+    const deep = data.head.names.findIndex((name) => name.split("/").length > 2);
+    const name = data.head.names[deep] ?? "";
+    const shown = answer(room, { type: "reveal", name });
+    expect(shown.focus).toBe(name);
+    expect(room.handle({ type: "reveal", name: "nowhere/at/all" })).toMatchObject({ type: "refused" });
+  });
+
+  test("says one sentence to whoever wants to change it", () => {
+    const room = houseOf(golden);
+    for (const request of [
+      { type: "undo" },
+      { type: "turn", direction: "right" },
+      { type: "refresh" },
+    ] as Request[])
+      expect(room.handle(request)).toMatchObject({
+        type: "refused",
+        why: "This page has no kernel; open the graph with tgw.edit(…) to change it.",
+      });
+  });
+});
+
+describe("the functions of a page", () => {
+  const golden = GOLDEN.at(-1) as Golden;
+  const data = dataOf(golden);
+  const [first, second] = data.head.doors.map(([op]) => data.head.names[op] ?? "");
+  const enter = (house: OfflineBackend, op = "", label = "") => answer(house, { type: "enter", op, label });
+
+  test("are entered and left, each with what was open and chosen in it", () => {
+    const house = houseOf(golden);
+    const outside = answer(house, { type: "open" });
+    const door = outside.scene.byKey.get(first ?? "") ?? -1;
+    expect(outside.scene.door[door]).toBe(1);
+    const inside = enter(house, first);
+    expect(inside.state.path).toEqual([...outside.state.path, first]);
+    expect(inside.state.ops).not.toBe(outside.state.ops);
+    house.handle({ type: "select", verb: "set", ops: ["while"], scopes: [] });
+    const body = enter(house, "while", "cond");
+    expect(body.state.path).toEqual([...outside.state.path, first, "while:cond"]);
+    expect(body.state.selected_ops).toBe(0);
+    const back = answer(house, { type: "leave", depth: 1 });
+    expect([back.state.path.length, back.state.selected_ops]).toEqual([2, 1]);
+    const out = answer(house, { type: "leave", depth: 0 });
+    expect(out.scene.names).toEqual(outside.scene.names);
+    expect(enter(house, second).state.selected_ops).toBe(0);
+  });
+
+  test("keep one way to color", () => {
+    const house = houseOf(golden);
+    house.handle({ type: "colour", by: "type" });
+    expect(enter(house, first).state.legend?.by).toBe("type");
+    house.handle({ type: "colour", by: "" });
+    expect(answer(house, { type: "leave", depth: 0 }).state.legend).toBe(null);
+  });
+
+  test("are told of where they are called, and in themselves", () => {
+    const house = houseOf(golden);
+    const call = house.handle({ type: "inspect", name: first ?? "" });
+    expect(call).toMatchObject({ doors: [{ label: "f", ops: expect.any(Number) }] });
+    const told = house.handle({ type: "examine", name: first ?? "" });
+    expect(told).toMatchObject({ signature: [["argument", "x", "float32 (None, 3)"], {}, {}] });
+    enter(house, first);
+    expect(house.handle({ type: "examine", name: "x" })).toMatchObject({
+      signature: [["argument", "x", {}], {}, {}],
+    });
+    expect(house.handle({ type: "examine", name: "while" })).toMatchObject({
+      signature: expect.arrayContaining([["cond result", expect.any(String), "bool"]]),
+    });
+  });
+
+  test("a door that is none, or that leads to nothing, is refused", () => {
+    const house = houseOf(golden);
+    for (const [op, label] of [
+      ["x", ""],
+      ["nowhere", ""],
+      [first ?? "", "nothing"],
+    ] as const)
+      expect(house.handle({ type: "enter", op, label })).toMatchObject({
+        type: "refused",
+        why: expect.stringContaining("calls no function"),
+      });
+  });
+});
+
+describe("what a page finds and tells", () => {
+  const golden = GOLDEN[0] as Golden;
+  const data = dataOf(golden);
+  const graph = new Graph(data);
+  const names = (query: string) => findOps(graph, query).ops.map((op) => graph.names[op]);
+
+  test("words, patterns and keys mean what they mean to a kernel", () => {
+    expect(names("type:MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
+    expect(names("matmul -two")).toContain("net/one/MatMul");
+    expect(names("/^net.one.MatMul$/")).toEqual(["net/one/MatMul"]);
+    expect(names("scope:one type:MatMul")).toEqual(["net/one/MatMul"]);
+    expect(names("is:input")).toEqual(["x"]);
+    expect(names("net/*/MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
+    expect(names("dtype:resource").length).toBe(names("is:variable").length);
+    expect(names("device:nowhere")).toEqual([]);
+    expect(names("attr:transpose_a=False type:MatMul")).toEqual(["net/one/MatMul", "net/two/MatMul"]);
+  });
+
+  test("a query that makes no sense is answered by a sentence", () => {
+    expect(searchReply(graph, "nokey:x", 10)).toMatchObject({
+      total: 0,
+      why: expect.stringContaining("no key"),
+    });
+    expect(searchReply(graph, "/(/", 10)).toMatchObject({
+      total: 0,
+      why: expect.stringContaining("regular expression"),
+    });
+    expect(searchReply(graph, "is:nothing", 10)).toMatchObject({
+      total: 0,
+      why: expect.stringContaining("trainable"),
+    });
+    expect(searchReply(graph, "/(\\w+)+!/", 10)).toMatchObject({
+      total: 0,
+      why: expect.stringContaining("repeats a repetition"),
+    });
+  });
+
+  test("shapes fit patterns as in the kernel", () => {
+    expect(matchesShape("(None, 7, 7, 64)", patternOf("?x...x64"))).toBe(true);
+    expect(matchesShape("(2, 3)", patternOf("[*, 4]"))).toBe(false);
+    expect(matchesShape("unknown", patternOf("..."))).toBe(false);
+    expect(matchesShape("()", patternOf("scalar"))).toBe(true);
+  });
+
+  test("an op is told with its tensors, their readers and its documentation", () => {
+    const room = houseOf(golden);
+    const op = room.handle({ type: "inspect", name: "net/one/MatMul" });
+    if (op.type !== "inspected") throw new Error(op.type);
+    expect(op.op_type).toBe("MatMul");
+    expect(op.inputs.map(({ name }) => name)[0]).toBe("x:0");
+    expect(op.outputs[0]?.peers).toEqual(["net/one/add"]);
+    expect(op.attributes.map(([name]) => name)).toContain("transpose_a");
+    const more = room.handle({ type: "examine", name: "net/one/MatMul" });
+    expect(more).toMatchObject({ type: "examined", summary: expect.stringContaining("atri") });
+    const scope = room.handle({ type: "inspect", name: "net/one/" });
+    expect(scope).toMatchObject({ type: "inspected", op_type: "" });
+  });
+
+  test("a selection grows along the edges and is painted", () => {
+    const room = houseOf(golden);
+    const scene = answer(room, { type: "unfold", everything: true }).scene;
+    room.handle({ type: "select", verb: "set", ops: ["net/one/MatMul"], scopes: [] });
+    const reply = room.handle({ type: "derive", verb: "downstream" });
+    if (reply.type !== "painted") throw new Error(reply.type);
+    const paint = decodePaint(reply.fields, reply.buffer, scene.length);
+    expect(paint.coverage[scene.byKey.get("net/two/MatMul") ?? -1]).toBe(2);
+    expect(paint.coverage[scene.byKey.get("x") ?? -1]).toBe(0);
+    expect(paint.coverage[scene.byKey.get("net/") ?? -1]).toBe(1);
+    expect(boxOf(scene.box, 0).width).toBeGreaterThan(0);
+  });
+});
+
+describe("what is hidden in a page", () => {
+  const golden = GOLDEN[0] as Golden;
+  const ends = ({ scene }: ReturnType<typeof answer>) =>
+    [...scene.source].map((source, k) => `${scene.names[source]}>${scene.names[at(scene.target, k)]}`);
+
+  test("is not drawn, nor are its lines, until it is shown again", () => {
+    const house = houseOf(golden);
+    const all = answer(house, { type: "unfold", everything: true });
+    const without = answer(house, { type: "hide", verb: "hide", names: ["net/two/MatMul"] });
+    expect(without.state.hidden).toBe(1);
+    expect(without.scene.names).not.toContain("net/two/MatMul");
+    expect(without.scene.length).toBeLessThan(all.scene.length);
+    expect(ends(without).filter((line) => line.includes("net/two/MatMul"))).toEqual([]);
+    // Nothing else reads it, so what drew the way to it in the scopes around is gone too.
+    expect(ends(all)).toContain("net/one>net/two");
+    expect(ends(without)).not.toContain("net/one>net/two");
+    const again = answer(house, { type: "hide", verb: "nothing", names: [] });
+    expect(again.scene.names).toEqual(all.scene.names);
+    expect(ends(again)).toEqual(ends(all));
+  });
+
+  test("is all else when only a scope is to be shown", () => {
+    const house = houseOf(golden);
+    answer(house, { type: "unfold", everything: true });
+    const { scene, state } = answer(house, { type: "hide", verb: "only", names: ["net/one/"] });
+    expect(scene.names.every((name) => name === "" || name === "net" || name.startsWith("net/one"))).toBe(
+      true,
+    );
+    expect(state.hidden).toBe(
+      state.ops - dataOf(golden).head.names.filter((n) => n.startsWith("net/one/")).length,
+    );
+    const shown = answer(house, { type: "reveal", name: "net/two/MatMul" });
+    expect(shown.scene.names).toContain("net/two/MatMul");
+  });
+
+  test("can be the selection, or what was found", () => {
+    const house = houseOf(golden);
+    answer(house, { type: "unfold", everything: true });
+    house.handle({ type: "select", verb: "set", ops: ["x"], scopes: [] });
+    expect(answer(house, { type: "hide", verb: "hide", names: [] }).scene.names).not.toContain("x");
+    const found = answer(house, { type: "gather", text: "type:MatMul", use: "only" });
+    expect(found.scene.names.filter((name) => name.endsWith("MatMul"))).toEqual([
+      "net/one/MatMul",
+      "net/two/MatMul",
+    ]);
+    expect(found.state.hidden).toBe(found.state.ops - 2);
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { aboutText, announcementText, paintText, treeOf } from "../../src/panels/controls/descriptions";
+import { BADGE, decodePaint, decodeScene, OPEN, type Scene } from "../../src/protocol/scene";
+import { packed, paintArrays, sceneArrays } from "../example-graph";
+
+const [INPUT, NET, DENSE, OP] = [1, 2, 3, 4];
+
+function scene(change: Partial<Scene> = {}): Scene {
+  const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  return { ...decodeScene(fields, buffer), ...change };
+}
+
+describe("the outline's order", () => {
+  test("is depth first, with each item's place among its siblings", () => {
+    const { order, children, position } = treeOf(scene());
+    expect([...order]).toEqual([INPUT, NET, DENSE, OP]);
+    expect([...children]).toEqual([2, 0, 2, 0, 0]);
+    expect([...position]).toEqual([0, 1, 2, 1, 2]);
+  });
+
+  test("puts what an early scope holds before its later siblings", () => {
+    const parent = Int32Array.from([-1, 0, 0, 1, 1, 2, 3]);
+    expect([...treeOf(scene({ length: 7, parent })).order]).toEqual([1, 3, 6, 4, 2, 5]);
+    expect([...treeOf(null).order]).toEqual([]);
+  });
+
+  test("of 100,000 items takes no time worth speaking of", () => {
+    const length = 100_000;
+    const parent = Int32Array.from({ length }, (_, item) => (item === 0 ? -1 : Math.floor((item - 1) / 12)));
+    const large = scene({ length, parent });
+    const times = Array.from({ length: 5 }, () => {
+      const start = performance.now();
+      treeOf(large);
+      return performance.now() - start;
+    });
+    expect(Math.min(...times)).toBeLessThan(50);
+    expect(new Set(treeOf(large).order).size).toBe(length - 1);
+  });
+});
+
+describe("what is told of an item", () => {
+  test("type or size, group, loop, pin, whose badge", () => {
+    expect(aboutText(scene(), INPUT)).toBe("Placeholder");
+    expect(aboutText(scene(), DENSE)).toBe("4 ops · 2 variables");
+    const members = Uint32Array.from([0, 0, 0, 3, 0]);
+    const [loop, pinned] = [Uint8Array.from([0, 0, 1, 0, 0]), Uint8Array.from([0, 0, 1, 0, 0])];
+    expect(aboutText(scene({ members }), DENSE)).toBe("group of 3 · 4 ops · 2 variables");
+    expect(aboutText(scene({ loop, pinned }), NET)).toBe("while loop · 5 ops · 2 variables · pinned");
+    const badge = scene({
+      kind: Uint8Array.from([OPEN, 0, OPEN, 0, BADGE]),
+      parent: Int32Array.from([-1, 0, 0, 2, 3]),
+    });
+    expect(aboutText(badge, OP)).toBe("Identity of dense");
+  });
+
+  test("marks and colors, of which none is a sign of its own", () => {
+    const arrays = { ...paintArrays([0, 1, 0, 2, 0]), mark: Uint8Array.from([0, 1, 0, 2, 3]) };
+    const { fields, buffer } = packed({ ...arrays, differs: Uint8Array.from([0, 0, 0, 2, 1]) });
+    const paint = { ...decodePaint(fields, buffer, 5), notes: ["", "1.2 GFLOP", "", "", ""] };
+    expect(paintText(paint, INPUT)).toBe("input, partly selected, 1.2 GFLOP");
+    expect(paintText(paint, NET)).toBe("");
+    expect(paintText(paint, OP)).toBe("input, output, added");
+    expect(announcementText(scene(), paint, DENSE)).toBe(
+      "dense, 4 ops · 2 variables, selected, output, changed, in net",
+    );
+  });
+});

@@ -1,0 +1,210 @@
+// What the inspector shows follows the graph.
+import { describe, expect, test, vi } from "vitest";
+import { isAbout, rgba, scaleOf } from "../../src/panels/inspector/op-details";
+import type { Examined, Inspected, Request } from "../../src/protocol/messages";
+import type { Answer } from "../../src/rpc/model-channel";
+import { renamedKey } from "../../src/state/request-queue";
+import { drawn, painted } from "../example-graph";
+import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, opened, refused } from "../kernel";
+
+function inspected(name: string, change: Partial<Inspected> = {}): Answer {
+  return {
+    type: "inspected",
+    name,
+    op_type: "Placeholder",
+    device: "",
+    ops: 1,
+    variables: 0,
+    inputs: [],
+    outputs: [],
+    control_inputs: [],
+    attributes: [],
+    doors: [],
+    around: [],
+    ...change,
+    buffer: NOTHING,
+  };
+}
+
+/** Looking at the input, with these answers to come. */
+async function looking(...answers: (Answer | Error)[]) {
+  const all = await opened(inspected("input"), ...answers);
+  await all.actions.inspectItem(INPUT);
+  all.sent.length = 0;
+  return all;
+}
+
+test("after a new drawing it is asked again, once", async () => {
+  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], seen: null }];
+  const { actions, sent, store } = await looking(
+    drawn({ revision: 2 }),
+    inspected("input", { outputs: peers }),
+  );
+  await actions.refresh();
+  await vi.waitFor(() => expect(store.value.details?.outputs).toEqual(peers));
+  expect(store.value.pending).toBe(0);
+  expect(sent).toEqual([{ type: "refresh" }, { type: "inspect", name: "input" }]);
+});
+
+test("what says the same again is left in peace", async () => {
+  const { actions, sent, store } = await looking(drawn({ revision: 2 }), inspected("input"));
+  const before = store.value.details;
+  await actions.toggle(CLOSED_SCOPE);
+  await vi.waitFor(() => expect(store.value.pending).toBe(0));
+  expect(sent).toHaveLength(2);
+  expect(store.value.details).toBe(before);
+});
+
+test.each([
+  ["refuses", refused("There is no op 'input'.", ["input"])],
+  ["fails", new Error("The kernel has not answered.")],
+])("an op that is gone clears it, and the kernel's news stay: it %s", async (_, answer) => {
+  const { actions, store } = await looking(drawn({ undo: "", notice: "Undone: copy" }), answer);
+  await actions.refresh();
+  await vi.waitFor(() => expect(store.value.details).toBeNull());
+  expect(store.value).toMatchObject({
+    picked: "",
+    status: { kind: "notice", text: "Undone: copy" },
+    warned: [],
+  });
+});
+
+test("a change of selection asks nothing", async () => {
+  const { actions, sent } = await looking(painted({ selected_ops: 1 }, [0, 2, 0, 0, 0]));
+  await actions.toggleSelected(INPUT);
+  expect(sent.map(({ type }) => type)).toEqual(["select"]);
+});
+
+test("with nothing in it nothing is asked", async () => {
+  const { actions, sent } = await opened(drawn());
+  await actions.refresh();
+  expect(sent).toEqual([{ type: "refresh" }]);
+});
+
+test("in another room it is empty, and an answer on its way does not fill it", async () => {
+  const { actions, sent, store } = await looking(drawn({ path: ["graph", "body"] }));
+  await actions.activate(OP_IN_SCOPE);
+  expect(sent.map(({ type }) => type)).toEqual(["enter"]);
+  expect(store.value).toMatchObject({ picked: "", details: null });
+});
+
+test("who reveals an op looks at that one, not first again at the last", async () => {
+  const { actions, sent, store } = await looking(drawn({}, "net"), inspected("net"));
+  await actions.reveal("net");
+  expect(sent.map((request) => ("name" in request ? request.name : ""))).toEqual(["net", "net"]);
+  expect(store.value.details?.name).toBe("net");
+});
+
+function examined(name: string, change: Partial<Examined> = {}): Answer {
+  return {
+    type: "examined",
+    name,
+    value: null,
+    why: "",
+    images: [],
+    summary: "",
+    about: "",
+    arguments: [],
+    created: [],
+    signature: [],
+    ...change,
+    buffer: NOTHING,
+  };
+}
+
+describe("what there is to say beyond the wiring", () => {
+  test("is asked beside all turns, and no refusal of it is shown", async () => {
+    const { actions, sent, store } = await looking(
+      examined("input", { summary: "A placeholder." }),
+      refused("No."),
+    );
+    await actions.examine("input");
+    expect(store.value.examined?.summary).toBe("A placeholder.");
+    await actions.examine("input");
+    expect(store.value).toMatchObject({ status: null, pending: 0, examined: { summary: "A placeholder." } });
+    expect(sent).toEqual([
+      { type: "examine", name: "input" },
+      { type: "examine", name: "input" },
+    ]);
+  });
+
+  test("is not waited for once another op is looked at", async () => {
+    const { actions, store } = await looking(examined("input"), examined("net"));
+    const first = actions.examine("input");
+    const second = actions.examine("net");
+    await Promise.all([first, second]);
+    expect(store.value.examined?.name).toBe("net");
+  });
+
+  test("a kernel that fails says nothing", async () => {
+    const { actions, store } = await looking(new Error("The kernel has not answered."));
+    await actions.examine("input");
+    expect(store.value).toMatchObject({ status: null, examined: null });
+  });
+
+  test("is shown with the op that it is about only", () => {
+    const about = (name: string) => ({ ...examined(name), type: "examined" }) as Examined;
+    const details = { ...inspected("input"), type: "inspected" } as Inspected;
+    expect(isAbout(about("input"), details)).toBe(true);
+    expect(isAbout(about("net"), details)).toBe(false);
+    expect(isAbout(about("net"), null)).toBe(false);
+    expect(isAbout(null, details)).toBe(false);
+  });
+});
+
+describe("previews", () => {
+  test("each gray value is a pixel, opaque", () => {
+    expect([...rgba(btoa("\x00\x80\xff"), 3)]).toEqual([
+      0, 0, 0, 255, 128, 128, 128, 255, 255, 255, 255, 255,
+    ]);
+  });
+
+  test("small ones are drawn larger, by whole pixels", () => {
+    expect(scaleOf({ width: 3, height: 3 })).toBe(32);
+    expect(scaleOf({ width: 7, height: 5 })).toBe(13);
+    expect(scaleOf({ width: 3, height: 3 }, 16)).toBe(18);
+    expect(scaleOf({ width: 64, height: 1 })).toBe(2);
+    expect(scaleOf({ width: 0, height: 0 })).toBe(96);
+  });
+});
+
+describe("after a rename", () => {
+  const rename = (what: string, to: string): Request => ({
+    type: "change",
+    verb: "rename",
+    what: [what],
+    keys: ["new"],
+    values: [JSON.stringify(to)],
+  });
+
+  test("the inspector stays with the op", async () => {
+    const { actions, sent, store } = await looking(drawn({ notice: "1 op changed." }), inspected("x"));
+    await actions.edits.change("rename", ["input"], { new: '"x"' });
+    await vi.waitFor(() => expect(store.value.details?.name).toBe("x"));
+    expect(store.value.picked).toBe("x");
+    expect(sent.at(-1)).toEqual({ type: "inspect", name: "x" });
+  });
+
+  test("a refused one leaves it where it was", async () => {
+    const { actions, store } = await looking(refused("'x' is taken."));
+    await actions.edits.change("rename", ["input"], { new: '"x"' });
+    expect(store.value).toMatchObject({ picked: "input", details: { name: "input" } });
+  });
+
+  test.each([
+    ["net/", rename("net/", "web"), "web/"],
+    ["net/", rename("net", "web/"), "web/"],
+    ["net/w", rename("net/", "web"), "web/w"],
+    ["network", rename("net", "web"), "network"],
+    ["net", rename("net", "other/net"), "other/net"],
+    ["net", { type: "undo" } as Request, "net"],
+  ])("%s", (key, message, expected) => expect(renamedKey(key, message)).toBe(expected));
+
+  test("taken back or done again, it has the old name or the new one", () => {
+    const line = 'editor.rename(old="net/", new="web")';
+    const other = 'editor.remove(what="net/w")';
+    expect(renamedKey("web/w", { type: "undo" }, { undo: line, redo: "" })).toBe("net/w");
+    expect(renamedKey("net/w", { type: "redo" }, { undo: other, redo: line })).toBe("web/w");
+    expect(renamedKey("net/w", { type: "undo" }, { undo: other, redo: line })).toBe("net/w");
+  });
+});

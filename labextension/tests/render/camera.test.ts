@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import {
+  cameraAfterResize,
+  cameraHolding,
+  cameraTowards,
+  FARTHEST,
+  fitBox,
+  interpolateCamera,
+  inView,
+  openingCamera,
+  panBy,
+  toScreen,
+  toWorld,
+  zoomedAt,
+} from "../../src/render/camera/camera";
+
+const viewport = { width: 800, height: 600 };
+const camera = { x: 100, y: -40, zoom: 0.5 };
+
+describe("camera", () => {
+  test("world and screen are inverse", () => {
+    const { x, y } = toScreen(camera, 321, 123);
+    expect(toWorld(camera, x, y)).toEqual({ x: 321, y: 123 });
+  });
+
+  test("zooming keeps what is under the pointer", () => {
+    const pointer = { x: 230, y: 410 };
+    const before = toWorld(camera, pointer.x, pointer.y);
+    const zoomed = zoomedAt(camera, 1.7, pointer);
+    const after = toWorld(zoomed, pointer.x, pointer.y);
+    expect(zoomed.zoom).toBeCloseTo(0.85);
+    expect(after.x).toBeCloseTo(before.x);
+    expect(after.y).toBeCloseTo(before.y);
+  });
+
+  test("zooming ends at its limits, with the pointer still in place", () => {
+    const far = zoomedAt(camera, 1e9, { x: 10, y: 10 });
+    expect(far.zoom).toBe(4);
+    expect(toWorld(far, 10, 10)).toEqual(toWorld(camera, 10, 10));
+  });
+
+  test("panning moves what is in view along with the hand", () => {
+    expect(toScreen(panBy(camera, 30, -20), 200, 200)).toEqual({ x: 80, y: 100 });
+  });
+
+  test("fitting shows the whole box in the middle", () => {
+    const fit = fitBox({ x: 0, y: 0, width: 4000, height: 1000 }, viewport);
+    const view = inView(fit, viewport);
+    expect(view.x).toBeLessThan(0);
+    expect(view.x + view.width).toBeGreaterThan(4000);
+    expect(toScreen(fit, 2000, 500).x).toBeCloseTo(400);
+    expect(toScreen(fit, 2000, 500).y).toBeCloseTo(300);
+  });
+
+  test("the first look at a tall drawing is its readable upper part", () => {
+    const first = openingCamera({ x: 0, y: 0, width: 700, height: 9000 }, viewport);
+    expect(first.zoom).toBe(1);
+    expect(toScreen(first, 350, 0).y).toBe(24);
+  });
+
+  test("the first look at a larger drawing is all of it, as long as that is not too far away", () => {
+    const box = { x: 0, y: 0, width: 2000, height: 1400 };
+    expect(openingCamera(box, viewport)).toEqual(fitBox(box, viewport));
+    expect(fitBox(box, viewport).zoom).toBeGreaterThan(FARTHEST);
+  });
+
+  test("the first look at a huge drawing is its upper left corner, with a margin, not from far away", () => {
+    const first = openingCamera({ x: 300, y: 70, width: 50_000, height: 50_000 }, viewport);
+    expect(first.zoom).toBe(FARTHEST);
+    const corner = toScreen(first, 300, 70);
+    expect(corner.x).toBeCloseTo(24);
+    expect(corner.y).toBeCloseTo(24);
+  });
+
+  test.each([
+    ["at the left edge", 100],
+    ["near it", 700],
+    ["in the middle", 5000],
+    ["at the right edge", 9900],
+  ])("no side is blank while the drawing goes on at the other: reading starts %s", (_, start) => {
+    const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
+    const first = openingCamera(box, viewport, () => ({ left: 80, right: 9950, start }));
+    const margin = 24 / first.zoom + 1e-6;
+    const seen = inView(first, viewport);
+    expect(seen.x).toBeGreaterThanOrEqual(80 - margin);
+    expect(seen.x + seen.width).toBeLessThanOrEqual(9950 + margin);
+    expect(start).toBeGreaterThan(seen.x);
+    expect(start).toBeLessThan(seen.x + seen.width);
+  });
+
+  test("an upper part that is narrower than the view is in its middle", () => {
+    const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
+    const first = openingCamera(box, viewport, () => ({ left: 4000, right: 4600, start: 4100 }));
+    expect(toScreen(first, 4300, 0)).toEqual({ x: expect.closeTo(400), y: expect.closeTo(24) });
+  });
+
+  test("flying to a small box brings it to the middle at a readable zoom", () => {
+    const there = cameraTowards({ x: 5000, y: 5000, width: 100, height: 30 }, viewport, {
+      x: 0,
+      y: 0,
+      zoom: 0.05,
+    });
+    expect(there.zoom).toBeGreaterThan(0.5);
+    expect(toScreen(there, 5050, 5015)).toEqual({ x: 400, y: 300 });
+  });
+
+  test("a move starts and ends where it should and keeps an anchored point still", () => {
+    const from = { x: 0, y: 0, zoom: 0.8 };
+    const to = cameraHolding({ x: 500, y: 300 }, { x: 100, y: 50 }, 0.8);
+    expect(interpolateCamera(from, to, 0, viewport).x).toBeCloseTo(from.x);
+    expect(interpolateCamera(from, to, 1, viewport).y).toBeCloseTo(to.y);
+    const half = interpolateCamera(from, to, 0.5, viewport);
+    expect(half.x).toBeCloseTo((from.x + to.x) / 2);
+  });
+
+  test("a window that grows shows the whole again, or keeps the middle", () => {
+    const box = { x: 0, y: 0, width: 1000, height: 500 };
+    const after = { width: 1200, height: 700 };
+    expect(cameraAfterResize(fitBox(box, viewport), box, viewport, after)).toEqual(fitBox(box, after));
+    const middle = toWorld(camera, viewport.width / 2, viewport.height / 2);
+    const moved = cameraAfterResize(camera, box, viewport, after);
+    expect(toWorld(moved, after.width / 2, after.height / 2)).toEqual(middle);
+    expect(cameraAfterResize(camera, box, viewport, viewport)).toBe(camera);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { fitBox, inView } from "../../src/render/camera/camera";
+import { cameraAt, fitOf, frameOf, isUseful } from "../../src/render/minimap";
+
+const whole = { x: -100, y: 50, width: 4000, height: 2000 };
+const viewport = { width: 900, height: 600 };
+const camera = { x: 900, y: 350, zoom: 0.9 };
+
+describe("the minimap", () => {
+  test("holds the whole drawing within its bounds", () => {
+    for (const box of [whole, { ...whole, width: 40 }, { ...whole, height: 90_000 }]) {
+      const fit = fitOf(box);
+      expect(fit.width).toBeLessThanOrEqual(180);
+      expect(fit.height).toBeLessThanOrEqual(120);
+      expect((box.x + box.width - fit.x) * fit.scale).toBeLessThanOrEqual(fit.width);
+      expect((box.y + box.height - fit.y) * fit.scale).toBeLessThanOrEqual(fit.height);
+    }
+  });
+
+  test("a click brings what is below it to the middle of the view", () => {
+    const fit = fitOf(whole);
+    const frame = frameOf(fit, camera, viewport);
+    const middle = { x: frame.x + frame.width / 2, y: frame.y + frame.height / 2 };
+    const there = cameraAt(fit, middle, camera, viewport);
+    expect(there.x).toBeCloseTo(camera.x);
+    expect(there.y).toBeCloseTo(camera.y);
+    expect(cameraAt(fit, { x: 0, y: 0 }, camera, viewport).x).toBeLessThan(whole.x);
+  });
+
+  test("the frame is cut where the view goes beyond the drawing", () => {
+    const fit = fitOf(whole);
+    const frame = frameOf(fit, { x: 3500, y: -900, zoom: 0.5 }, viewport);
+    expect(frame.y).toBe(0);
+    expect(frame.x + frame.width).toBe(fit.width);
+  });
+
+  test("is there only when something is out of view and there is room", () => {
+    expect(isUseful(whole, camera, viewport)).toBe(true);
+    expect(isUseful(whole, fitBox(whole, viewport), viewport)).toBe(false);
+    expect(isUseful(whole, camera, { width: 400, height: 600 })).toBe(false);
+    expect(inView(camera, viewport).width).toBe(1000);
+  });
+});

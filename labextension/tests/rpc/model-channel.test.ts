@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { KernelGone } from "../../src/rpc/client";
+import { openChannel, type WidgetModel } from "../../src/rpc/model-channel";
+
+type Receive = (message: unknown, buffers: DataView[]) => void;
+
+/** A model that keeps what was sent and lets the test answer. */
+class FakeModel implements WidgetModel {
+  readonly sent: { id: number; type: string }[] = [];
+  readonly #listeners = new Set<Receive>();
+  readonly #told: NonNullable<Parameters<WidgetModel["send"]>[1]>[] = [];
+  closed = false;
+
+  send(content: unknown, callbacks?: Parameters<WidgetModel["send"]>[1]): void {
+    if (this.closed) throw new Error("Cannot send");
+    this.sent.push(content as { id: number; type: string });
+    if (callbacks) this.#told.push(callbacks);
+  }
+
+  /** What the kernel says of the message that was sent as the n-th. */
+  says(execution_state: "busy" | "idle", nth = 0): void {
+    this.#told[nth]?.iopub.status({ content: { execution_state } });
+  }
+
+  on(_: "msg:custom", callback: Receive): void {
+    this.#listeners.add(callback);
+  }
+
+  off(_: "msg:custom", callback: Receive): void {
+    this.#listeners.delete(callback);
+  }
+
+  answer(message: unknown, buffers: DataView[] = []): void {
+    for (const listener of this.#listeners) listener(message, buffers);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+}
+
+const refused = { type: "refused", why: "no", ops: [] };
+
+describe("channel", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("each answer goes to the request with its id, whatever the order", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const first = channel.request({ type: "undo" });
+    const second = channel.request({ type: "redo" });
+    const [a, b] = model.sent;
+    model.answer({ ...refused, id: b?.id, why: "second" });
+    model.answer({ ...refused, id: a?.id, why: "first" });
+    expect(await first).toMatchObject({ why: "first" });
+    expect(await second).toMatchObject({ why: "second" });
+  });
+
+  test("the binary buffer comes with the answer", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" });
+    const buffer = new DataView(new ArrayBuffer(12));
+    model.answer({ ...refused, id: model.sent[0]?.id }, [buffer]);
+    expect((await answer).buffer).toBe(buffer);
+  });
+
+  test("messages for others, and what is no message, are ignored", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" });
+    for (const stray of [null, "text", {}, { id: "7", type: "refused" }, { ...refused, id: -1 }])
+      model.answer(stray);
+    model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
+    expect(await answer).toMatchObject({ why: "mine" });
+  });
+
+  test("two channels do not use the same ids", () => {
+    const ids = [new FakeModel(), new FakeModel()].map((model) => {
+      void openChannel(model).request({ type: "open" });
+      return model.sent[0]?.id;
+    });
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test("silence ends in a sentence", async () => {
+    const model = new FakeModel();
+    const answer = openChannel(model).request({ type: "open" }, { timeout: 5000 });
+    const failed = expect(answer).rejects.toThrow('not answered "open" for 5 s');
+    await vi.advanceTimersByTimeAsync(5001);
+    await failed;
+  });
+
+  test("a request can be given up, before or after it was sent", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const control = new AbortController();
+    const answer = channel.request({ type: "open" }, { signal: control.signal });
+    control.abort();
+    await expect(answer).rejects.toThrow("given up");
+    await expect(channel.request({ type: "open" }, { signal: control.signal })).rejects.toThrow("given up");
+    expect(model.sent).toHaveLength(1);
+  });
+
+  test("closing leaves no listener and nobody waiting", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answer = channel.request({ type: "open" });
+    channel.close();
+    await expect(answer).rejects.toThrow("closed");
+    expect(model.listeners).toBe(0);
+  });
+
+  test("the kernel says when it begins, and how far it is; only its reply is an answer", async () => {
+    const model = new FakeModel();
+    const told = vi.fn();
+    const answer = openChannel(model).request({ type: "open" }, { onProgress: told, timeout: 5000 });
+    model.says("busy");
+    const id = model.sent[0]?.id;
+    model.answer({ type: "working", id, what: "Drawing", done: 1, total: 3 });
+    expect(told.mock.calls.map(([progress]) => progress.what)).toEqual(["Working", "Drawing"]);
+    await vi.advanceTimersByTimeAsync(20_000); // a kernel that works is waited for
+    model.answer({ ...refused, id, why: "mine" });
+    model.says("idle");
+    expect(await answer).toMatchObject({ why: "mine" });
+  });
+
+  test("a kernel that is done and has not replied has no editor any more, until it answers again", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const heard: boolean[] = [];
+    channel.watch((gone) => heard.push(gone));
+    const answer = channel.request({ type: "open" });
+    const failed = expect(answer).rejects.toThrow(KernelGone);
+    model.says("busy");
+    model.says("idle");
+    expect(heard).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1001);
+    await failed;
+    expect(heard).toEqual([true]);
+    const check = channel.check();
+    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    await check;
+    expect(heard).toEqual([true, false]);
+  });
+
+  test("a comm that takes no messages was closed with its kernel", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const first = channel.request({ type: "open" });
+    model.closed = true;
+    const both = [first, channel.request({ type: "undo" })].map((each) =>
+      expect(each).rejects.toThrow(KernelGone),
+    );
+    await Promise.all(both);
+  });
+
+  test("a busy kernel is not a lost one, but a request that never came there is", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answer = channel.request({ type: "undo" });
+    const failed = expect(answer).rejects.toThrow("may not have reached");
+    await vi.advanceTimersByTimeAsync(10_001);
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "ping"]);
+    await vi.advanceTimersByTimeAsync(20_000); // the cell goes on
+    model.answer({ type: "there", revision: 3, id: model.sent[1]?.id });
+    await vi.advanceTimersByTimeAsync(1001);
+    await failed;
+  });
+
+  test("a kernel that stays busy is asked whether it is there by one ping at a time", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const answers = [channel.request({ type: "undo" }), channel.request({ type: "redo" })];
+    await vi.advanceTimersByTimeAsync(35_000);
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping"]);
+    await vi.advanceTimersByTimeAsync(20_000); // that one may have been lost itself
+    expect(model.sent.map(({ type }) => type)).toEqual(["undo", "redo", "ping", "ping"]);
+    for (const { id, type } of model.sent) model.answer({ ...refused, id, why: type });
+    expect(await Promise.all(answers)).toMatchObject([{ why: "undo" }, { why: "redo" }]);
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(model.sent).toHaveLength(4);
+  });
+
+  test("who has stopped watching hears no more", async () => {
+    const model = new FakeModel();
+    const channel = openChannel(model);
+    const heard: string[] = [];
+    const unwatch = channel.watch((gone) => heard.push(`closed view: ${gone}`));
+    channel.watch((gone) => heard.push(`other view: ${gone}`));
+    unwatch();
+    model.closed = true;
+    await expect(channel.request({ type: "undo" })).rejects.toThrow(KernelGone);
+    expect(heard).toEqual(["other view: true"]);
+  });
+});
