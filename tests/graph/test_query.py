@@ -14,7 +14,7 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import query, selectors
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -230,7 +230,7 @@ def test_a_finding_is_a_selection_that_prints_as_its_query(mlp: tf.Graph) -> Non
 ENDLESS = "^(a|aa)+$"
 
 
-def test_no_expression_takes_longer_than_its_patience_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     index = names_of(*["a" * 60 + "/x"] * 1 + [f"op_{i}" for i in range(50)])
     monkeypatch.setattr(query, "_SECONDS", 0.1)
     monkeypatch.setattr(selectors, "_SECONDS", 0.1)
@@ -249,11 +249,11 @@ def test_no_expression_takes_longer_than_its_patience_in_any_thread(monkeypatch:
 
 
 def test_time_is_looked_at_between_names_too() -> None:
-    patience = Patience(0.05)
-    found = patience.kept(range(10_000), lambda _: sum(range(5_000)) > 0)
-    assert patience.ran_out
+    timeout = RegexTimeout(0.05)
+    found = timeout.filter(range(10_000), lambda _: sum(range(5_000)) > 0)
+    assert timeout.has_expired
     assert 0 < len(found) < 10_000
-    assert patience.kept(range(3), lambda _: True) == []
+    assert timeout.filter(range(3), lambda _: True) == []
 
 
 @pytest.mark.parametrize("pattern", ["(?:(?:(?:a{50}){50}){50}){50}", "(?:" * 30 + "a" + "){1,9}" * 30])

@@ -19,7 +19,7 @@ from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
 from tfgraphwidget.graph.query_terms import KEYS, WORD, Fitting, Term
-from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.graph.selection import Selection, remade
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
@@ -49,18 +49,18 @@ def found(index: GraphIndex, text: str) -> Answer:
     """
     try:
         terms = parse(text)
-        ops, patience = _fitting(index, terms)
+        ops, timeout = _fitting(index, terms)
     except GraphEditError as error:
         return Answer([], str(error))
     why = "The search was cut after a second, so there may be more; write a simpler regular expression."
-    return Answer(_ranked(index, ops, terms), why if patience.ran_out else "")
+    return Answer(_ranked(index, ops, terms), why if timeout.has_expired else "")
 
 
 @remade
 def find(index: GraphIndex, text: str) -> Selection:
     """The ops that fit a query. Raises GraphEditError when it makes no sense, or takes too long."""
-    ops, patience = _fitting(index, parse(text))
-    if patience.ran_out:
+    ops, timeout = _fitting(index, parse(text))
+    if timeout.has_expired:
         raise GraphEditError(
             f"{text[:60]!r} takes longer than a second; write a simpler regular expression, "
             "or editor.matching(pattern), which may take a minute."
@@ -144,14 +144,14 @@ def _kind(value: str) -> str:
     return "glob" if "*" in value else "plain"
 
 
-def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, Patience]:
+def _fitting(index: GraphIndex, terms: tuple[Term, ...]) -> tuple[Ids, RegexTimeout]:
     """The ops that fit all terms, in graph order: what is told at once first, shapes of what is left last."""
-    patience = Patience(_SECONDS)
+    timeout = RegexTimeout(_SECONDS)
     ops: Ids = np.arange(len(index) if terms else 0, dtype=np.int32)
     for term in sorted(terms, key=lambda term: KEYS.get(term.key, WORD).cost):
-        fits = Fitting(index, ops, patience).mask(term)
-        ops = ops[:0] if term.negated and patience.ran_out else ops[fits ^ term.negated]
-    return ops, patience
+        fits = Fitting(index, ops, timeout).mask(term)
+        ops = ops[:0] if term.negated and timeout.has_expired else ops[fits ^ term.negated]
+    return ops, timeout
 
 
 def _ranked(index: GraphIndex, ops: Ids, terms: tuple[Term, ...]) -> list[int]:

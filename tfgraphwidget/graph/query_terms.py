@@ -14,7 +14,7 @@ from tfgraphwidget.graph import op_predicates
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
-from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
 from tfgraphwidget.naming import did_you_mean
 
@@ -55,11 +55,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitting:
-    """Which of some ops fit a term; regular expressions take of one `patience`."""
+    """Which of some ops fit a term; regular expressions take of one `timeout`."""
 
     index: GraphIndex
     ops: Ids
-    patience: Patience
+    timeout: RegexTimeout
 
     def mask(self, term: Term) -> Mask:
         """One bool for each op of `ops`, `negated` aside. Raises GraphEditError for a value that makes no sense."""
@@ -68,14 +68,14 @@ class Fitting:
 
     def _word(self, term: Term) -> Mask:
         kinds, code = self.index.kinds
-        holds = holds_of(term, self.patience)
+        holds = holds_of(term, self.timeout)
         types = np.array([bool(holds(kind)) for kind in kinds], dtype=bool)
         return self._name(term) | types[code[self.ops]] if len(kinds) else self._name(term)
 
     def _name(self, term: Term) -> Mask:
-        names, holds = self.index.names, holds_of(term, self.patience)
+        names, holds = self.index.names, holds_of(term, self.timeout)
         if term.kind == "regex":
-            return self._of(self.patience.kept(self.ops.tolist(), lambda i: holds(names[i])))
+            return self._of(self.timeout.filter(self.ops.tolist(), lambda i: holds(names[i])))
         if term.kind == "plain":  # without a call per name: there may be 100,000
             low = term.value.casefold()
             return np.array([low in names[i].casefold() for i in self.ops.tolist()], dtype=bool)
@@ -106,11 +106,11 @@ class Fitting:
 
     def _attr(self, term: Term) -> Mask:
         name, sign, value = term.value.partition("=")
-        holds = (lambda _: True) if not sign else op_predicates.value_holds(_matching(value, term, self.patience))
+        holds = (lambda _: True) if not sign else op_predicates.value_holds(_matching(value, term, self.timeout))
         attributes = op_predicates.Attributes(self.index, name)
         some = self.ops[attributes.may_have[self.ops]].tolist()
         if value[:1] == "/":
-            return self._of(self.patience.kept(some, lambda i: attributes.holds(i, holds)))
+            return self._of(self.timeout.filter(some, lambda i: attributes.holds(i, holds)))
         return self._of([i for i in some if attributes.holds(i, holds)])
 
     def _device(self, term: Term) -> Mask:
@@ -143,10 +143,10 @@ class Fitting:
         """
         some = list(values)
         if term.kind == "regex":
-            return set(self.patience.kept(some, holds_of(term, self.patience)))
+            return set(self.timeout.filter(some, holds_of(term, self.timeout)))
         low = term.value.casefold()
         if term.kind == "glob":
-            return set(filter(holds_of(term, self.patience), some))
+            return set(filter(holds_of(term, self.timeout), some))
         parts = {value: folded for value in some if low in (folded := value.casefold())}
         exact = {v for v, folded in parts.items() if folded == low or (tails and folded.endswith(f"/{low}"))}
         return exact or set(parts)
@@ -155,10 +155,10 @@ class Fitting:
         return np.isin(self.ops, np.array(found, dtype=np.int32))
 
 
-def holds_of(term: Term, patience: Patience) -> Holds:
+def holds_of(term: Term, timeout: RegexTimeout) -> Holds:
     """Whether a text fits a term's value. Raises GraphEditError for what is no regular expression."""
     if term.kind == "regex":
-        search = patience.search(term.value)
+        search = timeout.search(term.value)
         return lambda text: len(text) <= _LONGEST_NAME and search(text)
     low = term.value.casefold()
     if term.kind == "glob":
@@ -168,15 +168,15 @@ def holds_of(term: Term, patience: Patience) -> Holds:
     return lambda text: low in text.casefold()
 
 
-def _matching(value: str, term: Term, patience: Patience) -> Holds:
+def _matching(value: str, term: Term, timeout: RegexTimeout) -> Holds:
     """Whether the text of an attribute is a value that was typed."""
     bare = value[1:-1]
     if len(value) > 2 and value[0] == value[-1] == "/":
-        return holds_of(term._replace(value=bare, kind="regex"), patience)
+        return holds_of(term._replace(value=bare, kind="regex"), timeout)
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     wanted = op_predicates.normal(bare if is_quoted else value)
     if "*" in wanted and not is_quoted:
-        return holds_of(term._replace(value=wanted, kind="glob"), patience)
+        return holds_of(term._replace(value=wanted, kind="glob"), timeout)
     return lambda text: text == wanted
 
 

@@ -1,8 +1,8 @@
-r"""Patience: how long a person waits for a regular expression.
+r"""Searches names by a user's regular expression, within a time limit.
 
-A pattern such as `(a|aa)+!` takes longer than anybody lives on a name of 60 letters, and Python's `re` has no limit; it
-lets no other thread run meanwhile either. So names are searched by the package `regex`, which reads the same patterns,
-has a limit of time in any thread, and lets others run.
+A pattern such as `(a|aa)+!` needs longer than a lifetime for a name of 60 letters. Python's `re` has no time limit and
+blocks all other threads meanwhile. The package `regex` reads the same patterns, has a time limit in any thread, and
+releases the interpreter lock.
 """
 
 from __future__ import annotations
@@ -20,34 +20,47 @@ from tfgraphwidget.errors import GraphEditError
 T = TypeVar("T")
 _LEAST = 0.001  # seconds
 _COUNT = re.compile(r"\{(\d*),?(\d*)\}")
-_MOST_COUNTED = 200_000  # copies that repeats inside each other, (?:a{50}){50}, are made of while a pattern is read
+_MOST_COUNTED = 200_000  # copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
 
 
-class Patience:
-    """So many seconds of this thread's work for everything that is asked of it; `ran_out` says whether they did not do.
+class RegexTimeout:
+    """A time limit for several searches together.
 
-    Seconds in which other programs run do not count: what is found must not hang on them.
+    It counts this thread's processor time, not the time in which other programs run: the result must not depend on
+    them. `has_expired` tells whether a search was cut.
+
+    >>> timeout = RegexTimeout(seconds=1.0)
+    >>> timeout.filter(["dense/kernel", "dense/bias"], timeout.search("kernel$")), timeout.has_expired
+    (['dense/kernel'], False)
     """
 
     def __init__(self, seconds: float) -> None:
         self._left = seconds
         self._begun: float | None = None
-        self.ran_out = False
+        self.has_expired = False
 
-    def kept(self, items: Iterable[T], holds: Callable[[T], object]) -> list[T]:
-        """The items for which a function says true, in their order; of those that were looked at in time."""
-        found: list[T] = []
+    def filter(self, items: Iterable[T], predicate: Callable[[T], object]) -> list[T]:
+        """List the items for which a predicate is true, in their order, of those that were tested in time.
+
+        Args:
+            items: What is tested.
+            predicate: A function of one item. It may call what `search` returned.
+
+        Returns:
+            The items; fewer than there are when `has_expired` is true afterwards.
+        """
+        matches: list[T] = []
         self._begun = time.thread_time()
         try:
             for count, item in enumerate(items):
                 if not count % 64 and self.left <= 0:
                     raise TimeoutError
-                if holds(item):
-                    found.append(item)
+                if predicate(item):
+                    matches.append(item)
         except TimeoutError:
-            self.ran_out = True
+            self.has_expired = True
         self._left, self._begun = self.left, None
-        return found
+        return matches
 
     @property
     def left(self) -> float:
@@ -55,9 +68,16 @@ class Patience:
         return self._left - (0.0 if self._begun is None else time.thread_time() - self._begun)
 
     def search(self, pattern: str) -> Callable[[str], object]:
-        """A function that says whether a text has what the pattern means; `kept` catches its TimeoutError.
+        """Compile a pattern to a function that tells whether a text matches it anywhere.
 
-        Raises GraphEditError for what is no pattern, or would be too large a one.
+        Args:
+            pattern: A regular expression of Python's.
+
+        Returns:
+            A function of one text. It raises TimeoutError when the time is up, which `filter` catches.
+
+        Raises:
+            GraphEditError: This is no regular expression, or its repeats would take too much memory.
         """
         search: Any = _compiled(pattern).search
         return lambda text: search(text, timeout=max(self.left, _LEAST), concurrent=True)
@@ -68,7 +88,7 @@ def _compiled(pattern: str) -> Any:
     if counted > _MOST_COUNTED:
         raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")
     try:
-        re.compile(pattern)  # what only the other package takes is no expression of Python's
+        re.compile(pattern)  # a pattern that only `regex` accepts is refused
         return regex.compile(pattern)
     except (re.error, regex.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(

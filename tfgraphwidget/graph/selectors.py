@@ -22,7 +22,7 @@ from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.expressions import call, literal, written
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.regex_timeout import Patience
+from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.graph.selection import Selection, Walk, remade
 from tfgraphwidget.graph.tensors import ShapePattern, pattern_of, suits
 from tfgraphwidget.graph.variables import handles
@@ -60,10 +60,10 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
     flags = "".join(sign for sign, flag in _FLAGS.items() if compiled.flags & flag)
     text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
-    patience = Patience(_SECONDS)
-    holds, names = patience.search(text), index.names
-    found = patience.kept(range(len(index)), lambda i: holds(names[i]))
-    if patience.ran_out:
+    timeout = RegexTimeout(_SECONDS)
+    holds, names = timeout.search(text), index.names
+    found = timeout.filter(range(len(index)), lambda i: holds(names[i]))
+    if timeout.has_expired:
         raise GraphEditError(
             f"{compiled.pattern[:60]!r} takes longer than a minute; write a simpler regular expression, "
             "or editor.where(lambda op: …)."

@@ -1,7 +1,7 @@
-"""Which ops make up one variable: handle, initial value, assign, reads, is-initialised.
+"""The ops of a variable: handle, initial value, assign, read, and is-initialized check.
 
-A graph says this in two ways: by VariableDefs (the collections of `tf.Variable`s) or, after a bare
-`import_graph_def`, by structure only. Both end here as `VariableDef`s, keyed by the number of the handle.
+A graph lists its variables in collections of `tf.Variable`s; after a bare `import_graph_def` only the structure of the
+graph shows them. Both become `VariableDef`s here, keyed by the number of the handle op.
 """
 
 from __future__ import annotations
@@ -24,32 +24,41 @@ STATE_KEY = "shared_name"
 
 
 def handles(index: GraphIndex) -> list[int]:
-    """The ops that hold a variable's state, in graph order."""
+    """List the ops that hold a variable's state, in graph order."""
     return [i for i, kind in enumerate(index.types) if kind in HANDLES]
 
 
 def definitions(index: GraphIndex, wanted: Iterable[int]) -> dict[int, VariableDef]:
-    """The variable of each handle in `wanted`, in that order."""
+    """Find the variable of each handle op.
+
+    Args:
+        index: The graph.
+        wanted: Numbers of handle ops.
+
+    Returns:
+        The variables by the numbers of their handle ops, in the order of `wanted`. The graph's collections define
+        them, or else the ops around the handle.
+    """
     known = index.defined_variables
     return {i: known.get(index.names[i]) or _by_structure(index, i) for i in wanted}
 
 
 def _by_structure(index: GraphIndex, handle: int) -> VariableDef:
-    """What the ops around a handle say, as TensorFlow's own code would have written it."""
+    """Define a variable by the ops around its handle, as TensorFlow's own code names them."""
     name = index.names[handle]
     readers = [i for i in dict.fromkeys(index.consumer_lists[handle]) if index.input_lists[i][0] == handle]
 
     def pick(kinds: frozenset[str]) -> int | None:
-        # A Saver assigns and reads every variable too; the variable's own ops stand under its name.
+        # A Saver assigns and reads every variable too; the variable's own ops are in the scope of its name.
         own = [i for i in readers if index.types[i] in kinds and index.names[i].startswith(f"{name}/")]
         return own[0] if own else None
 
     assign, read = pick(ASSIGNS), pick(VARIABLE_READS)
     if assign is not None and len(index.input_lists[assign]) < 2:
-        assign = None  # of a damaged file
+        assign = None  # the file is damaged
     if read is None:
-        # As tf.raw_ops leave it: no read under the variable's name. One that waits for another op will not do, since
-        # whoever asks for the value would run that op too.
+        # Variables that tf.raw_ops made have no read under their names. A read with a control input is not used, since
+        # fetching it would run that op too.
         plain = (i for i in readers if index.types[i] == "ReadVariableOp" and not index.control_lists[i])
         read = next(plain, None)
     return VariableDef(
@@ -67,27 +76,35 @@ def _input_tensor(index: GraphIndex, op: int, slot: int) -> str:
 
 
 def own_ops(index: GraphIndex, variable: VariableDef) -> set[int]:
-    """Handle, assign, the ops from handle to snapshot, and is-initialised checks; not the initial value."""
+    """List the ops that exist for a variable only: handle, assign, read and is-initialized checks.
+
+    Args:
+        index: The graph.
+        variable: A variable of the graph.
+
+    Returns:
+        The numbers of the ops. Those of the initial value are not among them, since other ops may use it.
+    """
     handle = index.ids[variable.handle]
-    found = {handle}
+    own = {handle}
     if variable.initializer in index.ids:
-        found.add(index.ids[variable.initializer])
+        own.add(index.ids[variable.initializer])
     if variable.snapshot is not None:
         at = index.ids.get(split_tensor(variable.snapshot)[0], handle)
-        while at not in found:
-            found.add(at)
+        while at not in own:
+            own.add(at)
             at = index.input_lists[at][0] if index.input_lists[at] else handle
     for i in index.consumer_lists[handle]:
         if index.types[i] in IS_INITIALIZED and index.names[i].startswith(f"{variable.handle}/"):
-            found.add(i)
-    return found
+            own.add(i)
+    return own
 
 
 def comes_from_outside(index: GraphIndex, op: int) -> bool:
-    """Whether an op brings in values that a part of a graph does not own.
+    """Whether an op's values come from outside of a subgraph that contains it.
 
-    Placeholders, with a default or without, and every op with state of its own that is no variable: tables,
-    queues, iterators, readers.
+    That is so for placeholders, with or without a default, and for ops with state that is not a variable: tables,
+    queues, iterators and readers.
     """
     kind = index.types[op]
     if is_placeholder(kind) or kind in HANDLES:
@@ -97,10 +114,10 @@ def comes_from_outside(index: GraphIndex, op: int) -> bool:
 
 
 def is_placeholder(op_type: str) -> bool:
-    """Whether ops of this type are fed, with a default or without."""
+    """Whether ops of this type are placeholders, with or without a default."""
     return op_type in PLACEHOLDERS
 
 
 def has_state(node: Any) -> bool:
-    """Whether a NodeDef keeps state under a name that others can share."""
+    """Whether a NodeDef keeps state under a name that other ops can share."""
     return STATE_KEY in node.attr
