@@ -156,7 +156,7 @@ def test_own_values_that_say_nothing_are_refused_and_change_nothing(editor):
         editor.color_by({"net/oen": 1})
     with pytest.raises(GraphEditError, match="says nothing of ops"):
         editor.color_by(42)
-    with pytest.raises(GraphEditError, match="colour of op 'x' is not known: ZeroDivisionError"):
+    with pytest.raises(GraphEditError, match="color of op 'x' is not known: ZeroDivisionError"):
         editor.color_by(lambda op: 1 / len(op.inputs))
     assert editor.legend.by == "dtype"
     assert editor.colors[-1] == "diff"

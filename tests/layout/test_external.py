@@ -117,7 +117,7 @@ def test_a_line_to_its_own_box_is_a_loop_beside_it():
 
 
 def test_an_op_and_a_scope_of_one_name_are_two_boxes():
-    problem = LayoutProblem(build_structure([0, 0], [Edge(0, 1)]).parts[0], [(64.0, 30.0)] * 2, [None, None])
+    problem = LayoutProblem(build_structure([0, 0], [Edge(0, 1)]).components[0], [(64.0, 30.0)] * 2, [None, None])
     asked = []
 
     def noted(graph):

@@ -47,10 +47,8 @@ def test_a_closed_scope_shows_the_sum_of_costs_and_the_mean_of_other_numbers(ind
     values = {"net/one/MatMul": 1.0, "net/two/MatMul": 2.0, "net/two/add": 6.0}
     scene = drawn(index, "net", fold=False)
     assert [tints_by_name(scene, by_name(index, values))[name][1] for name in ("net/one", "net/two")] == ["1", "8"]
-    assert [tints_by_name(scene, by_name(index, values, total=False))[f"net/{n}"][1] for n in ("one", "two")] == [
-        "1",
-        "4",
-    ]
+    notes = tints_by_name(scene, by_name(index, values, total=False))
+    assert [notes[f"net/{n}"][1] for n in ("one", "two")] == ["1", "4"]
 
 
 def test_an_open_scope_has_no_colour_and_no_note(index):

@@ -1,4 +1,12 @@
-"""Which outline a graph has: its name scopes, less those of one thing only, and groups; reckoned once per index."""
+"""The outline of a graph: its name scopes without those of a single child, and groups; computed once per index.
+
+TensorFlow opens a name scope for everything that takes a constant ("mul_2" has "mul_2" and "mul_2/y"), and layers pass
+their names down one scope at a time. A frame around each adds nothing to the name, hides the drawing behind clicks, and
+takes most of the space once everything is open. So a scope in which one op is left, once its constants and variables
+are badges, is drawn as this op. A scope whose only content is another scope is merged with it, under the outer one's
+name ("a/b/c", as editors show folders). A scope of which nothing is left is not drawn. All this depends on the graph
+only, not on what is open.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +23,11 @@ from tfgraphwidget.hierarchy.training import split_training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
 from tfgraphwidget.naming import last_part
 
-# Scopes that hold one thing only: drawn as that thing, "moments/mean", without a frame of their own.  TensorFlow
-# opens a name scope for everything that takes a constant ("mul_2" holds "mul_2" and "mul_2/y"), and layers hand
-# their names down one scope at a time. A frame around each says nothing that the name does not, hides the picture
-# behind clicks, and takes most of the sheet once everything is open.  A scope in which one op is left, once its
-# constants and variables are badges, is drawn as this op; a scope whose only content is another scope is one with
-# it, under the outer one's name ("a/b/c", as editors show folders). What is left of a scope when nothing is left
-# (its constants are badges of ops around it) is not drawn. All this depends on the graph only, not on what is open.
-
 _PASSES = 3
 
 
 def collapse_single_child(index: GraphIndex, known: OpFacts, outline: Outline) -> Outline:
-    """The outline without the scopes that hold one thing only; they are `is_collapsed`, see Outline."""
+    """Collapse the scopes that have a single child; see `Outline.is_collapsed`."""
     start, stop, order = outline.intervals
     keep = find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
     keep[0] = True
@@ -111,7 +111,15 @@ _cache: WeakKeyDictionary[GraphIndex, dict[bool, tuple[Outline, Sums]]] = WeakKe
 
 
 def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
-    """The outline of a graph and what its nodes hold; without `fold`, equal siblings stay apart."""
+    """Return the outline of a graph and its totals, cached as long as the index lives.
+
+    Args:
+        index: the graph.
+        fold: whether repeated siblings and layers are grouped.
+
+    Returns:
+        The outline, and the totals of its nodes.
+    """
     cached = _cache.setdefault(index, {})
     if fold not in cached:
         cached[fold] = _build_outline(index, facts(index), fold=fold)

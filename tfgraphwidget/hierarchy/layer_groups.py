@@ -1,13 +1,14 @@
-"""Blocks: layers that stand flat in one scope, put together by their names, or by how they are wired.
+"""Layer groups: layers that are flat in one scope, grouped by their names, or by bottlenecks.
 
-Keras gives the layers of a network no scopes of their own: DenseNet has 430 of them side by side, "conv2_block1_0_bn",
-"conv2_block1_1_conv". That they belong together stands in their names only, up to an underscore. Where a container
-shows more boxes than an eye can take in, those that begin alike are drawn as one box, "conv2_block1_*"; and blocks that
-are built alike are folded then, as scopes are: "conv2_block1 … conv2_block6 ×6".
+Keras gives the layers of a network no scopes: DenseNet has 430 of them side by side, "conv2_block1_0_bn",
+"conv2_block1_1_conv". Only their names, up to an underscore, say that they belong together. Where a container would
+show too many boxes, those whose names have the same prefix are drawn as one box, "conv2_block1_*"; groups of equal
+structure are then repeats, as scopes are: "conv2_block1 … conv2_block6 ×6".
 
-The shortest beginning is taken that no more than two dozen boxes have. What begins alike and is not wired together (all
-the "add_7" of a network), or has something between its members, is no block. And half of the boxes must be in blocks,
-or names say too little there: then what lies between two bottlenecks is a block, see `bottlenecks`.
+The shortest prefix is taken that no more than two dozen boxes have. Boxes of one prefix that are not connected (all the
+"add_7" of a network), or that have something between them, are no group. Where less than half of the boxes get into
+groups, the graph decides: what lies between two bottlenecks, boxes through which all data flows, is a group. So the
+branches of an Inception block, which begin at one box and end at the concatenation, are "… mixed3".
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_ac
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
 from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
 
-# Bottlenecks: what all that flows through a container goes through, and the stretches between them.  Where names
-# say nothing of what belongs together ("conv2d_17", "activation_12"), the wiring does: the branches of an Inception
-# block all begin at one box and end at one, the concatenation; so do those of a residual block. Such a stretch,
-# with the box at its end, is a block: "… mixed3". The activation that follows the sum of a residual block belongs
-# to it.
-
 _ROUNDS = 3
 
 
 def split_at_bottlenecks(boxes: list[int], lines: Lines, activation: Mask, least: int, most: int) -> list[list[int]]:
-    """Stretches of so few boxes of one container, each with the bottleneck at its end, last; none if there is a cycle.
+    """Split the boxes of a container at its bottlenecks.
 
-    `lines` are (source, target) of what flows between siblings, `activation` is per thing.
+    Args:
+        boxes: the siblings that are drawn as boxes.
+        lines: (source, target) of the data edges between siblings.
+        activation: whether each sibling is an activation; one right after a bottleneck belongs to its group.
+        least: the least number of boxes of a group.
+        most: the greatest number of boxes of a group.
+
+    Returns:
+        The groups, each with the bottleneck at its end last; none if there is a cycle.
     """
     order = _topological_order(boxes, lines)
     if len(order) < len(boxes):
@@ -118,7 +121,7 @@ class _Block:
 
 
 def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """The blocks of an outline that has no folds yet."""
+    """Return the layer groups of an outline that has no repeats yet."""
     boxes = np.concatenate(
         [
             (outline.count(known.depends_on_input) > 0) & ~outline.is_collapsed,

@@ -1,4 +1,4 @@
-"""What the drawing wants to know of a graph's ops whichever scopes are open; reckoned once per index."""
+"""Properties of a graph's ops that its drawing depends on, whichever scopes are open; computed once per index."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ _COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern 
 
 
 def family(op_type: str) -> int:
-    """The number in FAMILIES of an op type; 0 ("other") when no pattern knows it."""
+    """Return the number in FAMILIES of an op type; 0 ("other") if no pattern matches it."""
     return next((number for number, pattern in _COMPILED if pattern.fullmatch(op_type)), 0)
 
 
 def families(op_types: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """The family of each op, uint8 (n,)."""
+    """Return the family of each op type, uint8 (n,)."""
     known = {op_type: family(op_type) for op_type in set(op_types)}
     return np.array([known[op_type] for op_type in op_types], dtype=np.uint8)
 
@@ -122,7 +122,7 @@ class OpFacts:
 
 
 def facts(index: GraphIndex) -> OpFacts:
-    """The facts of an index, kept as long as the index lives."""
+    """Return the properties of the ops of an index, cached as long as the index lives."""
     found = _cache.get(index)
     if found is None:
         found = _cache[index] = _compute_facts(index)
@@ -130,7 +130,7 @@ def facts(index: GraphIndex) -> OpFacts:
 
 
 def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
-    """Which ops are of one of these types, bool (n,)."""
+    """Return which ops have one of these types, bool (n,)."""
     names, codes = index.kinds
     if not names:
         return np.zeros(0, dtype=bool)
@@ -138,14 +138,17 @@ def of_types(index: GraphIndex, types: frozenset[str]) -> Mask:
 
 
 def count_inside(start: Ints, stop: Ints, order: Ints, wanted: Mask) -> Ints:
-    """How many wanted ops each scope holds, nested ones included; intervals as in ScopeTree."""
+    """Return how many wanted ops each scope has, nested ones included; intervals as in ScopeTree."""
     total = np.concatenate([[0], np.cumsum(wanted[order])])
     counts: Ints = (total[stop] - total[start]).astype(np.int32)
     return counts
 
 
 def find_savers(start: Ints, stop: Ints, order: Ints, known: tuple[Mask, Mask, Mask]) -> Mask:
-    """Which scopes write or read checkpoints and compute nothing else; `known`: checkpoint, handle, computing."""
+    """Return which scopes read or write checkpoints and compute nothing else.
+
+    `known`: checkpoint, handle, computing.
+    """
     checkpoint, handle, computing = (count_inside(start, stop, order, mask) for mask in known)
     saver: Mask = (checkpoint > 0) & (handle == 0) & (computing == 0)
     saver[0] = False
@@ -222,7 +225,7 @@ def _may_call(node: Any, index: GraphIndex) -> bool:
 def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], saver: Mask, captured: Mask) -> Mask:
     """Which ops depend on a placeholder, a queue, an iterator: on an op that invents its value.
 
-    The rest are the parameters' side of the graph: constants, variables, initialisers. A graph that is fed by
+    The rest are the parameters' side of the graph: constants, variables, initializers. A graph that is fed by
     nothing has no such side, so there all ops count as fed.
     """
     sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED) & ~saver[index.scopes.scope_of] & ~captured
@@ -233,7 +236,16 @@ def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], save
 
 
 def downstream(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> Mask:
-    """Which ops can be reached from the seeds, themselves included; the edges are CSR rows of where one can go."""
+    """Find what can be reached in a graph.
+
+    Args:
+        start: int32 (n + 1,), offsets into `values`.
+        values: int32, the successors of each op (CSR).
+        seeds: the ops to start from.
+
+    Returns:
+        bool (n,), the seeds included.
+    """
     n = len(start) - 1
     rows = np.concatenate([start, [start[-1] + len(seeds)]])
     columns = np.concatenate([values, seeds])

@@ -1,4 +1,4 @@
-"""Things put together must be in no cycle where there was none: what lies between two of them keeps them apart."""
+"""Groups of siblings must not create cycles: what lies between two members keeps them apart."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Lines = tuple[Things, Things]  # source, target
 
 
 def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) -> Lines:
-    """(source, target), each pair once, of what flows between siblings; `depends_on_input` is per thing.
+    """Return (source, target), each pair once, of the data edges between siblings.
 
-    Without a loop's way back, what is in a loop is in order too.
+    Back edges of loops are left out, so that what is in a loop is ordered, too.
     """
     count = len(edges.around)
     flows = depends_on_input[edges.source] & ~of_types(index, NEXT)[edges.op]
@@ -30,7 +30,7 @@ def data_flow(index: GraphIndex, depends_on_input: Mask, edges: SiblingEdges) ->
 
 
 def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
-    """For each thing the one that stands for it when groups are one thing: a group's first member."""
+    """Return for each sibling the one that represents it when groups are contracted: a group's first member."""
     stands_for = np.arange(count)
     for part in groups:
         stands_for[part] = part[0]
@@ -40,7 +40,7 @@ def contract(groups: Sequence[Sequence[int]], count: int) -> Things:
 def keep_acyclic(
     groups: list[list[int]], lines: Lines, count: int, fixed: Sequence[Sequence[int]] = ()
 ) -> list[list[int]]:
-    """Those groups that are in no cycle once they are drawn as one box, as the `fixed` ones are."""
+    """Return the groups that are in no cycle once each is one box, as the `fixed` ones are."""
     while groups:
         stands_for = contract([*groups, *fixed], count)
         a, b = stands_for[lines[0]], stands_for[lines[1]]

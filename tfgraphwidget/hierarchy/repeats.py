@@ -1,11 +1,11 @@
 """Folds: siblings that are alike drawn as one box, "Mixed_5b … Mixed_5d ×3".
 
 Alike are scopes of equal structure (three or more) and ops of one type (four or more) that either form a chain, each
-feeding the next, or stand side by side with the same neighbours. Inputs are never folded: each is fed by itself.
+feeding the next, or stand side by side with the same neighbors. Inputs are never folded: each is fed by itself.
 Nor are constants and variables, which are badges, but for variables that stand alone in great number (eight or more):
 the kernels of a network whose layers have no biases. A fold never makes a cycle where there was none: what lies between
-two members of a chain keeps them apart. Blocks (`blocks`) are folded as scopes are
-where there are many.
+two members of a chain keeps them apart. Layer groups (`layer_groups`) are folded as
+scopes are where there are many.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INPUT = FAMILIES.index("input")
 
 
 def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """The folds of an outline, members in the order of the chain or of the graph."""
+    """Return groups of repeated siblings, members in the order of the chain or of the graph."""
     if not len(index):
         return []
     edges = sibling_edges(index, outline)
@@ -90,7 +90,7 @@ class _RepeatFinder:
         return runs
 
     def parallel(self, chains: list[list[int]]) -> list[list[int]]:
-        """Alike siblings with the same neighbours; a chain is one neighbour."""
+        """Alike siblings with the same neighbors; a chain is one neighbor."""
         stands_for, taken = contract(chains, len(self.color)), np.zeros(len(self.color), dtype=bool)
         taken[[thing for run in chains for thing in run]] = True
         a, b = stands_for[self.source], stands_for[self.target]
@@ -150,7 +150,7 @@ def _last_name(first: str, last: str) -> tuple[str, str]:
 
 
 def _best_neighbors(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
-    """For each thing the one of its neighbours that ranks lowest."""
+    """For each thing the one of its neighbors that ranks lowest."""
     order = np.lexsort((first[to], rank[to], of))
     of, to = of[order], to[order]
     fresh = np.flatnonzero(np.r_[True, of[1:] != of[:-1]])

@@ -1,8 +1,8 @@
-"""Which name scopes are built alike: a number per scope, equal where op types and the wiring inside are.
+"""Structural hashes: a number per name scope, equal where the op types and the edges inside are equal.
 
-Names, constants' values and shapes do not matter. An edge is looked at where its two ends are siblings (ops, or the
-scopes around them); each sibling's number is mixed with those of its neighbours, twice, and the sum of all is the
-scope's. Scopes that differ get different numbers but for accidents of wiring more than two steps away.
+Names, values of constants and shapes do not matter. An edge counts where its two ends are siblings (ops, or the scopes
+around them). The number of each sibling is mixed with those of its neighbors, twice, and the sum of all is that of the
+scope. Scopes that differ get different numbers, except where they differ in edges more than two steps away.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SiblingEdges:
 
 
 def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
-    """The data edges of a graph between siblings."""
+    """Return the data edges of a graph between siblings of an outline."""
     nodes = len(outline)
     around = np.concatenate([outline.parent, outline.home])
     depth = np.concatenate([outline.depth, outline.depth[outline.home] + 1])
@@ -61,7 +61,7 @@ def sibling_edges(index: GraphIndex, outline: Outline) -> SiblingEdges:
 
 
 def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) -> Hashes:
-    """A number per thing of `edges`, uint64: equal for nodes that are built alike and for ops of one type."""
+    """Return a uint64 per sibling: equal for nodes of equal structure and for ops of one type."""
     nodes = len(outline)
     color = np.zeros(len(edges.around), dtype=np.uint64)
     color[nodes:] = mix(index.kinds[1].astype(np.uint64) + np.uint64(1)) if len(index) else 0
@@ -79,7 +79,7 @@ def structural_hashes(index: GraphIndex, outline: Outline, edges: SiblingEdges) 
 
 
 def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: Ints, target: Ints) -> Hashes:
-    """The numbers of some things mixed with their neighbours'."""
+    """The numbers of some things mixed with their neighbors'."""
     a, b = np.searchsorted(members, source), np.searchsorted(members, target)
     seen = color[members]
     for _ in range(_ROUNDS):
@@ -91,7 +91,7 @@ def _mix_with_neighbors(color: Hashes, members: npt.NDArray[np.intp], source: In
 
 
 def mix(values: Hashes) -> Hashes:
-    """Numbers scattered over all 64 bits, so that sums of them tell sets apart (splitmix64)."""
+    """Scatter numbers over all 64 bits, so that sums of them identify sets (splitmix64)."""
     values = (values + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

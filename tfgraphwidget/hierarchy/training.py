@@ -1,10 +1,10 @@
-"""What of a graph is training: gradients, optimiser, and what serves only those.
+"""Training: gradients, optimizers, and what serves only those.
 
-Gradients are known by the name scope that TensorFlow puts them in, whatever it is called by the person who asked for
-them: that of the op "net/MatMul" is "grads/net/MatMul_grad". Optimisers are known by the ops that apply gradients.
-All that comes after them, and is no computation of its own that only waits for them, belongs to training. So does what
-is known without feeding and reaches nothing else: learning rates, powers of beta, step counters. A forward network
-never does: it comes before the gradients, and depends on what is fed.
+Gradients are known by the name scope that TensorFlow puts them in, whatever it is called: that of the op "net/MatMul"
+is "grads/net/MatMul_grad". Optimizers are known by the ops that apply gradients. All that depends on them belongs to
+training, except computations that only wait for it. So does what depends on no input and leads to nothing else:
+learning rates, powers of beta, step counters. A forward network never does: it precedes the gradients, and depends on
+inputs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,17 @@ _ZEROS = re.compile(r"zeros(_like)?(_\d+)?")
 
 
 def find_gradient_support(index: GraphIndex, known: OpFacts, seeds: npt.NDArray[np.intp], after: Mask) -> Mask:
-    """Which ops gradients make on their way; `seeds`: the gradients, ascending; `after`: all that depends on them."""
+    """Find the ops that compute factors of gradients: they depend on no gradient, yet serve training only.
+
+    Args:
+        index: the graph.
+        known: the properties of its ops.
+        seeds: the gradients, ascending.
+        after: bool per op, whether it depends on a gradient.
+
+    Returns:
+        bool per op.
+    """
     late = known.depends_on_input & ~after
     late[: seeds[0]] = False
     blank = _find_unread_zeros(index, seeds)
@@ -117,9 +127,16 @@ _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
 def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[Group]]:
-    """The outline with its parts marked, and the groups of training in it.
+    """Mark what is training in an outline.
 
-    There is one group for each container in which training stands beside the forward network, in more than one piece.
+    Args:
+        index: the graph.
+        known: the properties of its ops.
+        outline: the outline without groups; `part` and `op_part` are set.
+
+    Returns:
+        The outline, and one group for each container in which training is beside the forward network, in several
+        pieces.
     """
     trains, other = _split_ops(index, known, outline)
     if not trains.any():
@@ -153,7 +170,7 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
 
 
 def _split_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Mask, Mask]:
-    """(ops of training, ops that are for something else); the rest is neither: initialisers, savers."""
+    """(ops of training, ops that are for something else); the rest is neither: initializers, savers."""
     seeds = _find_gradients(index, outline)
     if not len(seeds):
         nothing = np.zeros(len(index), dtype=bool)

@@ -1,9 +1,9 @@
-"""Outline: the tree that the drawing shows, name scopes and the groups that are made for the drawing.
+"""The outline: the tree that is drawn, of name scopes and groups.
 
-A *group* stands between a container and some of its children: the parts of training, a *fold* of siblings that are
-alike, or a *block* of layers that stand flat in a crowded scope. It is no scope of TensorFlow, but it is opened and
-closed like one. Which groups there are depends on the graph only, not on what is open, so that opening and closing
-never moves an op from one box to another.
+A *group* is between a container and some of its children: the parts of training, *repeats* of equal siblings, or the
+layers of a block in a crowded scope. It is not a scope of TensorFlow, but it is expanded and collapsed like one. The
+groups depend on the graph only, not on what is open, so that opening and closing never moves an op from one box to
+another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BEGUN, UP_TO = "_*", "… "
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Some children of one container, put together: nodes and ops in the order they are named in."""
+    """Some children of one container as one box; nodes and ops in the order in which the name lists them."""
 
     name: str
     container: int
@@ -76,7 +76,7 @@ class Outline:
 
     @cached_property
     def blocks(self) -> Mask:
-        """Which nodes are blocks, see `blocks`: groups that are drawn as scopes are."""
+        """Which nodes are layer groups, see `layer_groups`: groups that are drawn as scopes are."""
         blocks = self.members > 0
         names = [self.names[node] for node in np.flatnonzero(blocks).tolist()]
         blocks[blocks] = [name.endswith(BEGUN) or last_part(name).startswith(UP_TO) for name in names]
@@ -172,7 +172,7 @@ class Outline:
         return result
 
     def with_groups(self, groups: Iterable[Group]) -> Outline:
-        """This outline with groups put in."""
+        """Return this outline with groups added."""
         new_groups = list(groups)
         if not new_groups:
             return self
@@ -226,7 +226,7 @@ class Sums:
 
 
 def outline_of_scopes(tree: ScopeTree) -> Outline:
-    """The outline without any groups."""
+    """Return the outline without groups."""
     count = len(tree.names)
     return Outline(
         names=tree.names,
@@ -243,7 +243,7 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
 
 
 def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
-    """What the nodes of an outline hold."""
+    """Return the totals of the nodes of an outline."""
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,

@@ -1,8 +1,8 @@
-"""The shapes that insides of open scopes should have, so that what stands in one container fills it.
+"""The shapes of open scopes, so that the children of a container fill it.
 
-An inside can be drawn wide or tall. From the outermost container inwards, each is cut, in flow order, into columns,
-the columns into rows and the rows into boxes, with about the area that each will need: the proportions of those boxes
-are what their insides are drawn to. Areas are guesses; nothing but the look depends on them.
+From the outermost container inwards, each is divided, in flow order, into columns, the columns into rows and the rows
+into boxes, with about the area that each child will need. The proportions of those boxes are what the insides are laid
+out to. Areas are estimates; nothing but the look depends on them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,29 @@ Rows = list[list[int]]
 
 
 def aspect_of(level: int) -> float:
-    """The width : height that a level stands for: 0 is `_IDEAL`."""
+    """Return the width : height of a level; 0 is `_IDEAL`."""
     return _IDEAL * exp(STEP * level)
 
 
 def level_of(aspect: float) -> int:
-    """The level nearest to a width : height, not too far from square."""
+    """Return the level nearest to a width : height, not too far from square."""
     return max(_TALLEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
 
 
 def choose_child_levels(
     structure: Structure, area: Sequence[float], is_open: Sequence[bool], aspect: float
 ) -> list[int]:
-    """The level of each child's shape in a container of the given aspect; `area` in pixels² per child."""
+    """Choose the shape of each open child of a container.
+
+    Args:
+        structure: the container's components and edges.
+        area: the estimated area per child, in pixels².
+        is_open: whether each child is an open scope.
+        aspect: the width : height of the container.
+
+    Returns:
+        A level per child, see `aspect_of`; 0 for those that are not open.
+    """
     rows = _rows_of_children(structure)
     row_areas = [sum(area[i] for i in row) for row in rows]
     total = sum(row_areas)

@@ -1,11 +1,11 @@
-"""Positions: a compound layered layout, bottom-up by scope.
+"""The layout of a whole drawing: a compound layered layout, bottom-up by scope.
 
-The inside of each open scope is laid out knowing nothing of the rest but the shape that suits its surroundings; then
-the scope is a box in its parent. Equal insides (a network has one block many times) are laid out once, and with a memo
-of the caller's a toggled scope costs its own container and those around it, and leaves the rest where it was.
+Each open scope is laid out knowing nothing of the rest but the shape that suits its surroundings; then the scope is a
+box in its parent. Equal containers (a network has one block many times) are laid out once. With the `LayoutCache` of an
+earlier drawing, a toggled scope costs its own container and those around it, and leaves the rest where it was.
 
-Lines enter an open scope at one point of its upper border and leave it at one point of its lower border, chosen by the
-inside, so that the line outside and the line inside meet. Drawn from left to right, all is the same with x and y
+Edges enter an open scope at one point of its upper border and leave it at one point of its lower border, chosen by the
+layout of the inside, so that the edges outside and inside meet. A drawing from left to right is the same with x and y
 exchanged, but for the headers.
 """
 
@@ -44,7 +44,7 @@ from tfgraphwidget.visible.measure import LEAST_WIDTH, OP_HEIGHT, item_sizes, se
 from tfgraphwidget.visible.view_spec import Direction
 from tfgraphwidget.visible.visible_graph import OPEN, Visible
 
-# The insides of all open scopes, each drawn once: what was drawn before is looked up.
+__all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 
 Floats = npt.NDArray[np.float64]
 ROOT_ASPECT = 1.75
@@ -54,13 +54,85 @@ _MOST_KEPT, _AT_LEAST = 150_000, 3
 # Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
 _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
+HEADER = Frame.header
+
+
+@dataclass(frozen=True, eq=False)
+class Positions:
+    """Where items and edges are drawn, in absolute pixels, y downwards.
+
+    Attributes:
+        box: float32 (n, 4), left, top, width and height per item.
+        route_start: uint32 (m + 1,), offsets of the edges into `route`.
+        route: float32 (p, 2), the points of each edge, from its source to its target.
+    """
+
+    box: npt.NDArray[np.float32]
+    route_start: npt.NDArray[np.uint32]
+    route: npt.NDArray[np.float32]
+
+
+def place(
+    visible: Visible,
+    *,
+    direction: Direction = "down",
+    pinned: Mapping[str, tuple[float, float]] | None = None,
+    layout: Layout | None = None,
+    cache: LayoutCache | None = None,
+) -> Positions:
+    """Lay out everything that is visible.
+
+    Args:
+        visible: the items and edges.
+        direction: where the tensors flow, "down" or "right".
+        pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
+        layout: a callable like those of networkx, used for every container instead of the layered layout.
+        cache: that of an earlier drawing. Only containers that have changed are laid out again, and similar to before.
+
+    Returns:
+        The boxes and routes.
+    """
+    with no_collections():
+        frame = Frame(visible, right=direction == "right" and layout is None)
+        inside, placed = lay_out_open_scopes(
+            visible, frame, item_sizes(visible), cache or LayoutCache(), layout, pinned or {}
+        )
+        return Positions(*to_absolute(visible, frame, inside.size, inside.offset, placed))
+
+
+def layered(graph: Any) -> dict[Any, tuple[float, float]]:
+    """Lay out a networkx DiGraph in layers.
+
+    Args:
+        graph: a DiGraph. Nodes may have `width` and `height` in pixels (64 and 30 else); cycles and self-loops are
+        allowed.
+
+    Returns:
+        The center of each node as (x, y) in pixels; y grows downwards.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> places = tgw.layered(editor.networkx())
+        >>> places["x"][1] < places["net/logits"][1]
+        True
+    """
+    nodes = list(graph.nodes)
+    number = {node: i for i, node in enumerate(nodes)}
+    sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
+    edges = [Edge(number[a], number[b]) for a, b in graph.edges() if a != b]
+    record = layout_container(build_structure([0] * len(nodes), edges), sized, [None] * len(nodes), ROOT_ASPECT)
+    corner = record.layout.corner.tolist()
+    return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}
 
 
 class CompoundLayout:
-    """Draws the insides of what is visible, innermost first.
+    """The layout of all open scopes, innermost first.
 
-    `size` float64 (n, 2) is the width and height of every item and `offset` (n, 2) where its inside begins in it, both
-    in the drawing's x and y (see Frame).
+    Attributes:
+        size: float64 (n, 2), width and height of every item.
+        offset: float64 (n, 2), where the inside of an item begins in it; both in the drawing's x and y (see Frame).
+        ports: float64 (n, 2), the x where edges enter and leave an open scope, NaN for other items.
     """
 
     def __init__(
@@ -94,13 +166,13 @@ class CompoundLayout:
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
-        """Whether most of several open scopes have no shape yet, and they are few enough to be drawn several times."""
+        """Return whether most of several open scopes have no shape yet, in a drawing small enough to be repeated."""
         names = [self.visible.names[item] for item in self.scopes.tolist()]
         known = sum(ScopeKey(self.frame.right, name) in self.cache.scope_levels for name in names)
         return len(names) > 1 and len(self.visible) <= _MOST and known <= (1 - _NEW) * len(names)
 
     def lay_out(self) -> list[ContainerLayout]:
-        """The insides of the open scopes, ascending; fills `size` and `offset`."""
+        """Return the layouts of the open scopes, ascending; fill `size`, `offset` and `ports`."""
         structures = [self._structure(item) for item in self.scopes.tolist()]
         levels = self._choose_levels(structures)
         result: list[ContainerLayout] = []
@@ -128,7 +200,7 @@ class CompoundLayout:
         return key, found
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
-        """The shape of each open scope's inside, from the outermost inwards; once known by name it stays."""
+        """Return the shape of each open scope, from the outermost inwards; once known by name it stays."""
         visible = self.visible
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
@@ -155,7 +227,7 @@ class CompoundLayout:
         return levels
 
     def _lay_out_container(self, item: int, key: bytes, structure: Structure, level: int) -> ContainerLayout:
-        """The inside of an open scope, whose children's sizes and ports are known."""
+        """Return the layout of an open scope whose children's sizes and ports are known."""
         a, b = self.first[item], self.first[item + 1]
         sizes = self.size[a:b]
         layout_key = LayoutKey(key, level, sizes.tobytes(), self.ports[a:b].tobytes())
@@ -177,7 +249,7 @@ class CompoundLayout:
         return found
 
     def _external_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
-        """What the given layout says, asked once of the same inside: it may be slow, or draw by lot."""
+        """Return the layout by the user's callable, which runs once per container: it may be slow, or random."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         assert self.layout is not None
         key = ExternalKey(self.frame.right, tuple(names), layout_key)
@@ -187,7 +259,7 @@ class CompoundLayout:
         return known[1]
 
     def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
-        """The drawing in the memo, or one made after the drawing of the same scope that is most like it."""
+        """Return the layout from the cache, or one similar to the most similar earlier layout of the same scope."""
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         previous = self.cache.previous.setdefault(ScopeKey(self.frame.right, self.visible.names[item]), [])
         known = find(previous, layout_key)
@@ -232,8 +304,10 @@ class CompoundLayout:
 def lay_out_open_scopes(
     visible: Visible, frame: Frame, size: Floats, cache: LayoutCache, layout: Layout | None, pinned: Mapping[str, Any]
 ) -> tuple[CompoundLayout, list[ContainerLayout]]:
-    """The insides of all open scopes. What is new for the most part is drawn several times, and the best is kept:
-    how much room each inside needs is known only once it is drawn, and its shape, and that of all around, hangs on it.
+    """Lay out all open scopes.
+
+    If most of them are new, this is done several times and the best is taken: how much space each inside needs is known
+    only once it is laid out, and its shape, and that of all around it, depends on that.
     """
     first = CompoundLayout(visible, frame, size.copy(), cache, layout, pinned)
     if layout is not None or not first.is_new():
@@ -257,7 +331,7 @@ def lay_out_open_scopes(
 
 
 def _estimate_areas(visible: Visible, size: Floats) -> Floats:
-    """A guess at the area that each item will need, in pixels²."""
+    """Estimate the area that each item will need, in pixels²."""
     area = (size[:, 0] + 16) * (size[:, 1] + 24)
     start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
     is_open = visible.kind == OPEN
@@ -267,62 +341,3 @@ def _estimate_areas(visible: Visible, size: Floats) -> Floats:
         outer = np.unique(around[is_open[around]])
         area[outer] = _MORE * open_children[outer] + _FRAME * np.sqrt(open_children[outer]) + 1000
     return area
-
-
-__all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
-
-HEADER = Frame.header
-
-
-@dataclass(frozen=True, eq=False)
-class Positions:
-    """`box` float32 (n, 4): left, top, width, height per item, absolute pixels, y down.
-
-    `route_start` (m + 1 offsets) and `route` float32 (p, 2): each edge's points, from source to target.
-    """
-
-    box: npt.NDArray[np.float32]
-    route_start: npt.NDArray[np.uint32]
-    route: npt.NDArray[np.float32]
-
-
-def place(
-    visible: Visible,
-    *,
-    direction: Direction = "down",
-    pinned: Mapping[str, tuple[float, float]] | None = None,
-    layout: Layout | None = None,
-    cache: LayoutCache | None = None,
-) -> Positions:
-    """Where items and lines are drawn; `direction` and `pinned` as in Shown.
-
-    With the `cache` of an earlier drawing, only containers whose inside has changed are laid out anew, and
-    those near to what they were. `layout` is any networkx layout callable, used for every container instead of the
-    layered one.
-    """
-    with no_collections():
-        frame = Frame(visible, right=direction == "right" and layout is None)
-        inside, placed = lay_out_open_scopes(
-            visible, frame, item_sizes(visible), cache or LayoutCache(), layout, pinned or {}
-        )
-        return Positions(*to_absolute(visible, frame, inside.size, inside.offset, placed))
-
-
-def layered(graph: Any) -> dict[Any, tuple[float, float]]:
-    """Positions of the nodes of a networkx DiGraph in layers, node -> (x, y) of the centre; y grows downwards.
-
-    Nodes may carry `width` and `height` in pixels (64 and 30 else). Cycles and self-loops are welcome.
-
-    >>> import tfgraphwidget as tgw
-    >>> editor = tgw.example()
-    >>> places = tgw.layered(editor.networkx())
-    >>> places["x"][1] < places["net/logits"][1]
-    True
-    """
-    nodes = list(graph.nodes)
-    number = {node: i for i, node in enumerate(nodes)}
-    sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]
-    edges = [Edge(number[a], number[b]) for a, b in graph.edges() if a != b]
-    record = layout_container(build_structure([0] * len(nodes), edges), sized, [None] * len(nodes), ROOT_ASPECT)
-    corner = record.layout.corner.tolist()
-    return {node: (x + w / 2, y + h / 2) for node, (x, y), (w, h) in zip(nodes, corner, sized, strict=True)}

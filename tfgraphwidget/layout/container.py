@@ -1,4 +1,4 @@
-"""The inside of one container: its connected parts in layers, the parts packed in rows, bookkeeping apart."""
+"""The layout of one container: components in layers, packed side by side, isolated nodes apart."""
 
 from __future__ import annotations
 
@@ -31,10 +31,18 @@ def layout_container(
     previous: PreviousLayout | None = None,
     main: Main | None = None,
 ) -> LayoutRecord:
-    """Everything inside a container, of about so wide an aspect; nodes that are quiet stand in rows of their own.
+    """Lay out the nodes and edges of one container.
 
-    With `previous`, a drawing of about the same, order and columns are as they were there. `main` draws one connected
-    part in another way than in layers.
+    Args:
+        structure: components, edges and isolated nodes.
+        sizes: width and height of each node in pixels.
+        ports: per node, the x where edges enter and leave it, from its left, or None for anywhere.
+        aspect: the wanted width : height.
+        previous: an earlier layout; its order, layers and columns are kept where possible.
+        main: draws one component in another way than in layers.
+
+    Returns:
+        The layout, with what is needed to keep the next one similar.
     """
     requested, bases = structure, [-1] * len(structure.components)
     if previous:
@@ -56,7 +64,7 @@ def layout_container(
 
 
 def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
-    """How a part was drawn, and what its nodes were there; no numbers where it is the same."""
+    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they are the same."""
     found = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
     if not previous or not found:
         return None
@@ -92,7 +100,7 @@ def _layout_component(
 def _relayout_component(
     problem: LayoutProblem, before: LayeredGraph, columns: list[Column], number: Sequence[int] | None
 ) -> ColumnAssembly | None:
-    """The plan before with other sizes and, where `number` tells what the nodes were in it, with other lines."""
+    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier ones, other edges."""
     if number is None:
         graph = replace(before, problem=problem)
         return ColumnAssembly(graph, stretch_columns(before, columns, graph))
@@ -107,7 +115,7 @@ def _combine(
     aspect: float,
     previous: PreviousLayout | None,
 ) -> MutableLayout:
-    """All parts in one drawing, and the quiet ones apart."""
+    """Put all components into one layout, and the isolated nodes apart."""
     structure = record.structure
     result = MutableLayout([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges])
     # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
@@ -135,7 +143,7 @@ def _combine(
 
 
 def _previous_packing(previous: PreviousLayout | None, kind: str, members: Sequence[int]) -> PreviousPacking | None:
-    """A pack of the drawing before, and where in it each member is (-1: nowhere); None where most are new."""
+    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members are new."""
     pack = previous.drawing.packs.get(kind) if previous else None
     if not previous or not pack:
         return None
@@ -154,7 +162,7 @@ def _pack_boxes(
     aspect: float,
     before: PreviousPacking | None,
 ) -> list[Size]:
-    """Corners for boxes beside or below what is in `result`, which grows."""
+    """Return corners for boxes beside or below what is in `result`, which grows."""
     if before:
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
@@ -179,7 +187,7 @@ def _insert(result: MutableLayout, component: Component, piece: MutableLayout, x
 
 
 def _extend_to_border(result: MutableLayout, structure: Structure) -> None:
-    """Draw on the lines to the borders, when something stands between: the container may be taller now."""
+    """Extend the routes to the borders: the container may be taller than the component."""
     for edge, route in zip(structure.edges, result.routes, strict=True):
         if edge.target == BORDER and route and route[-1][1] < result.height:
             route[-1] = (route[-1][0], result.height)

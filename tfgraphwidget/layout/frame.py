@@ -1,4 +1,4 @@
-"""From drawings relative to their containers to pixels of the whole."""
+"""From layouts relative to their containers to pixels of the whole drawing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BOLD, _SIDES, _MOST_NAME = 1.09, 12.0, 430.0
 
 
 class Frame:
-    """The space around the inside of an open scope. Drawings are made to run down; `right` exchanges x and y.
+    """The space around the inside of an open scope. Layouts run down; `right` exchanges x and y.
 
-    `before` and `after`, float64 (n, 2), are the least distances of the inside from the left and upper and from the
-    right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be at least for its name.
+    `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the left and upper and
+    from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its name.
     """
 
     header: ClassVar[float] = 22.0
@@ -45,7 +45,7 @@ class Frame:
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
-        """The inside's upper left corner in its scope, and the scope's width and height."""
+        """Return the corner of the inside in its scope, and the scope's width and height."""
         (left, top), (more, below), least = self._around[item]
         wide, tall = left + width + more, top + height + below
         spare = max(0.0, least - (tall if self.right else wide))
@@ -54,7 +54,7 @@ class Frame:
         return (left + spare / 2, top), wide + spare, tall
 
     def fill(self, item: int, placed: ContainerLayout) -> ContainerLayout:
-        """The same drawing in the middle of all the width that the scope's name asks for."""
+        """Center a layout in all the width that the scope's name needs."""
         side = 1 if self.right else 0
         wide = placed.height if self.right else placed.width
         spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)

@@ -1,4 +1,4 @@
-"""A drawing of one container's inside, relative to its upper left corner."""
+"""The layout of one container, relative to its upper left corner."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ContainerLayout:
-    """`corner` float64 (n, 2): left and top per node. `route` (p, 2): the points of all lines, each from its source.
+    """Boxes and routes in a container, in pixels.
 
-    `points` int64 (m,) says how many points each line has. `enter` and `leave` are the x where lines come from the
-    border above and go to the border below.
+    Attributes:
+        corner: float64 (n, 2), left and top of each node.
+        width: of the container's inside.
+        height: of the container's inside.
+        route: float64 (p, 2), the points of all edges, each from its source to its target.
+        points: int64 (m,), how many points each edge has.
+        enter: the x where edges come from the upper border, None without any.
+        leave: the x where edges go to the lower border, None without any.
     """
 
     corner: Floats
@@ -31,7 +37,7 @@ class ContainerLayout:
 
 @dataclass
 class MutableLayout:
-    """The same in lists, while it is being drawn."""
+    """A `ContainerLayout` in lists, while it is being computed."""
 
     left: list[float]
     top: list[float]
@@ -42,7 +48,7 @@ class MutableLayout:
     leave: float | None = None
 
     def to_arrays(self) -> ContainerLayout:
-        """As arrays."""
+        """Return the layout as arrays."""
         return ContainerLayout(
             np.array([self.left, self.top], dtype=np.float64).T.copy(),
             self.width,
@@ -55,12 +61,12 @@ class MutableLayout:
 
 
 def flatten(routes: Sequence[Sequence[Point]]) -> Floats:
-    """The points of all routes in one array (p, 2)."""
+    """Return the points of all routes in one array, float64 (p, 2)."""
     return np.array([point for route in routes for point in route], dtype=np.float64).reshape(-1, 2)
 
 
 def remove_collinear(points: list[Point]) -> list[Point]:
-    """The same way without the points in the middle of a straight piece."""
+    """Return a route without the points in the middle of a straight segment."""
     result: list[Point] = []
     for point in points:
         x, y = point

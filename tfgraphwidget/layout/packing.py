@@ -1,4 +1,4 @@
-"""Boxes without lines among them: packed beside or below what is there already."""
+"""Packing of boxes without edges among them, beside or below what is there already."""
 
 from __future__ import annotations
 
@@ -14,9 +14,14 @@ _MANY, _TRIED = 250, 8
 
 
 def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
-    """Upper left corners of boxes, and the width and height of it all, which are about as `aspect` to 1.
+    """Pack boxes, the tallest first; equal ones keep their order, so that single ops form a tidy grid.
 
-    The tallest come first, equal ones keep their order, so that single ops end as a tidy grid.
+    Args:
+        boxes: width and height of each box in pixels.
+        aspect: the wanted width : height.
+
+    Returns:
+        The upper left corners, the width and the height of it all.
     """
     if not boxes:
         return [], 0.0, 0.0
@@ -65,7 +70,7 @@ def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, wide
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
-    """The width and height that boxes take."""
+    """Return the width and height that boxes take."""
     right = max(x + w for (x, _), (w, _) in zip(places, boxes, strict=True))
     return right, max(y + h for (_, y), (_, h) in zip(places, boxes, strict=True))
 

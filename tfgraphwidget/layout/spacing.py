@@ -1,8 +1,8 @@
-"""How high everything in a column stands: as far up as what is above it allows, rows kept where they are near.
+"""The y of everything in a column: as far up as what is above it allows, layers kept level where they are near.
 
-Boxes and the horizontal parts of lines are set down one after the other, from the top, on a skyline. What does not
-overlap in x need not wait for each other, so a small box beside a tall one does not leave a hole below it. The
-order of any two things that do overlap in x is that of the rows, so no line runs through a box.
+Boxes and the horizontal segments of edges are put down one after the other, from the top, on a skyline. What does not
+overlap in x does not wait for each other, so a small box beside a tall one leaves no hole below it. Things that overlap
+in x keep the order of the layers, so no edge runs through a box.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def drop_row(
 
 
 def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
-    """The y of the horizontal part of a line between two x, `step` below other such parts."""
+    """Return the y of a segment between two x, `step` below other such segments, and put it on the skyline."""
     y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
     skyline.put(low - _NEAR, high + _NEAR, y, LINE)
     return y

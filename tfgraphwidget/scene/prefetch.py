@@ -1,4 +1,4 @@
-"""Ahead: what a person may open next is laid out while nothing else is asked, so that it stands there at once."""
+"""Prefetch: what the user may open next is laid out while the kernel is idle, so that it opens at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = 12_000  # and of all such drawings together
 
 
 def candidates(scene: scenes.Scene, shown: Shown) -> tuple[str, ...]:
-    """The closed scopes and groups of the drawing whose insides take a while to lay out, the largest first."""
+    """Return the closed scopes and groups whose insides take a while to lay out, the largest first."""
     if len(scene) + _FEWEST > _LARGEST:
         return ()
     names = [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED).tolist()]
@@ -41,7 +41,17 @@ def _count_boxes(index: GraphIndex, shown: Shown, scopes: Iterable[str]) -> list
 
 
 def prefetch(index: GraphIndex, shown: Shown, after: Shown, cache: LayoutCache) -> scenes.Scene | None:
-    """The drawing as it will be with more open than now; None where that takes too long, or is too large to be sent."""
+    """Build the scene as it will be with more scopes open.
+
+    Args:
+        index: the graph.
+        shown: what is drawn now.
+        after: what will be drawn.
+        cache: the layout cache; results are added, its history does not change.
+
+    Returns:
+        The scene; None if that takes too long, or if it is too large to send.
+    """
     if sum(_count_boxes(index, after, after.opened - shown.opened)) > _MOST or len(visible(index, after)) > _LARGEST:
         return None
     return _build_ahead(index, after, cache)

@@ -45,7 +45,7 @@ ITEM_FIELDS = (
     ("type_start", "u4", 0),  # n + 1 offsets into type_bytes
     ("type_bytes", "u1", 0),  # UTF-8 of the op types; empty for scopes
     ("members", "u4", 0),  # siblings that a group stands for; 0 for real ops and scopes
-    ("part", "u1", 0),  # 1: gradients, optimiser and what serves only them
+    ("part", "u1", 0),  # 1: gradients, optimizer and what serves only them
     ("loop", "u1", 0),  # 1: a while loop
     ("pinned", "u1", 0),  # 1: put where it is by hand
     ("label_start", "u4", 0),  # n + 1 offsets into label_bytes
@@ -159,7 +159,17 @@ class Paint:
 
 
 def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cache: LayoutCache | None = None) -> Scene:
-    """The scene of what is to be shown of a graph; `layout` and `cache` as for `layout.place`."""
+    """Build the scene of a graph.
+
+    Args:
+        index: the graph.
+        shown: what is to be drawn.
+        layout: a callable like those of networkx, or None for the layered layout.
+        cache: the layout cache of the earlier scene, see `layout.compound.place`.
+
+    Returns:
+        The scene.
+    """
     seen = visible(index, shown)
     positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
@@ -224,18 +234,21 @@ def key_of(scene: Scene, item: int) -> str:
 
 
 def mark_differences(scene: Scene, added: Mask, changed: Mask) -> npt.NDArray[np.uint8]:
-    """How the items differ from what was: 0 not, 1 added, 2 changed; bool, one per op of the graph, says which ops."""
+    """Return uint8 per item: 1 if all its ops are added, 2 if some are added or changed, else 0.
+
+    Masks are bool per op.
+    """
     wholly, partly = _coverage(scene, added) == 2, _coverage(scene, added | changed) > 0
     return np.where(wholly, 1, np.where(partly, 2, 0)).astype(np.uint8)
 
 
 def mark_probed(scene: Scene, fine: Mask, broken: Mask) -> npt.NDArray[np.uint8]:
-    """Which items hold ops that were looked at: 1, or 2 when there are broken ones among them."""
+    """Return uint8 per item: 2 if it has a broken op, 1 if it has an op that was probed, else 0."""
     return np.where(_coverage(scene, broken) > 0, 2, _coverage(scene, fine) > 0).astype(np.uint8)
 
 
 def with_colors(paint: Paint, tint: npt.NDArray[np.uint8], notes: Sequence[str]) -> Paint:
-    """A paint with the tint and the note of each item; see `scene.coloring.scales`."""
+    """Return a paint with the tint and the note of each item, see `scene.coloring.scales`."""
     note = _encode_texts(notes)
     return replace(paint, tint=tint, note_start=note["start"], note_bytes=note["bytes"])
 

@@ -1,8 +1,9 @@
-"""Badges: constants, variables and their reads, drawn inside the boxes of those that read them.
+"""Badges: constants, variables and their reads, drawn inside the boxes of their consumers.
 
-What is known before anything is fed runs to everywhere: as lines it hides the network, as a chip at its reader it
-says what the reader needs ("shape [-1, 8]", "weights 7×7×3×64"). An op gets up to three badges, and one for the rest;
-a closed scope that is a layer gets those of up to two variables. What has a badge is no item of its own.
+As edges they would hide the network; as a badge the text says what the consumer needs ("shape [-1, 8]", "weights
+7×7×3×64"). An op gets up to three badges, and one for the rest; a closed scope that is a layer gets those of up to two
+variables. What has a badge is not an item of its own. The text is the value of a constant or the shape of a variable,
+read from NodeDefs without TensorFlow.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from tfgraphwidget.hierarchy.tree import Outline, Sums
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.visible.items import Items
 
-# What a badge says: a constant's value, a variable's shape, read from NodeDefs without TensorFlow.
-
 # TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
 DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 8: "complex64",
@@ -45,7 +44,7 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, known: OpFacts, ops: Iterable[int]) -> list[str]:
-    """What the badges of auxiliary ops say: "shape [-1, 8]", "0.5", "weights 7×7×3×64"; kept while the index lives."""
+    """Return the texts of the badges of some ops, "shape [-1, 8]", "0.5"; cached as long as the index lives."""
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, known, op)) for op in ops]
 
@@ -106,7 +105,7 @@ def _constant(node: Any, name: str) -> str:
 
 
 def format_constant(tensor: Any) -> str:
-    """The value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
+    """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
@@ -184,13 +183,13 @@ class Badges:
 
 
 def no_badges() -> Badges:
-    """No badges at all."""
+    """Return an empty set of badges."""
     empty = np.zeros(0, dtype=np.int32)
     return Badges(empty, empty, empty, empty, empty)
 
 
 def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
-    """The badges of what is drawn."""
+    """Return the badges of the items that are drawn."""
     item, op = _pairs(index, known, outline, sums, items)
     if not len(item):
         return no_badges()
@@ -271,7 +270,7 @@ def _with_handles(index: GraphIndex, known: OpFacts, items: Items, op: Ints, bad
 
 
 def ops_with_badges(badges: Badges, ops: int) -> npt.NDArray[np.bool_]:
-    """Which ops have a badge, bool (ops,)."""
+    """Return which ops have a badge, bool (ops,)."""
     mask = np.zeros(ops, dtype=bool)
     mask[badges.pair_op] = True
     return mask

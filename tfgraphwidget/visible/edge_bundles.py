@@ -1,4 +1,4 @@
-"""Edges between ops, bundled into edges between what is drawn."""
+"""Edge bundles: the edges between ops, bundled into edges between items, with the sizes of their tensors."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def _pairs(index: GraphIndex, start: Ints, producer: Ints, port: Ints, item_of_o
 
 
 def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints]:
-    """The different segments of some pairs, as (source, target), each once."""
+    """Return the different segments of some pairs at container borders as (source, target), each once."""
     a, b, _ = _cut(parent, depth, source, target)
     once = _first_of_each(a.astype(np.int64) * len(parent) + b)
     return a[once], b[once]
 
 
 def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs) -> EdgeBundles:
-    """All lines; control lines only where no data line is."""
+    """Bundle data and control edges; control edges only where there is no data edge."""
     n = len(parent)
     a, b, row = _cut(parent, depth, data.source, data.target)
     key = a.astype(np.int64) * n + b
@@ -142,17 +142,26 @@ def _first_of_each(keys: Longs) -> npt.NDArray[np.intp]:
 
 
 def reduce_training_edges(
-    pairs: EdgePairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], fed: Mask
+    pairs: EdgePairs, parent: Ints, depth: Ints, part: npt.NDArray[np.uint8], depends_on_input: Mask
 ) -> EdgePairs:
-    """The pairs, those from one part to the other only between siblings, and into training one source each.
+    """Keep of the edges between the forward pass and training only those between siblings, and into training one source
+    each.
 
-    `parent`, `depth` and `part` are per item, `fed` (depends on what is fed) per op.
+    Args:
+        pairs: the edges between ops and closed scopes.
+        parent: int32 per item.
+        depth: int32 per item.
+        part: uint8 per item, 1 in training.
+        depends_on_input: bool per op, whether it depends on inputs.
+
+    Returns:
+        The remaining edges.
     """
     across = part[pairs.source] != part[pairs.target]
     if not across.any():
         return pairs
     rows = np.flatnonzero(across)
-    rows = rows[fed[pairs.op[rows]]]
+    rows = rows[depends_on_input[pairs.op[rows]]]
     crossing = pairs.select(rows)
     a, b = crossing.source.copy(), crossing.target.copy()
     rest = np.flatnonzero(parent[a] != parent[b])
@@ -191,7 +200,7 @@ _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
 
 def tensor_sizes(index: GraphIndex, lines: EdgeBundles) -> tuple[npt.NDArray[np.float32], Sequence[str]]:
-    """(bytes, labels) of lines; 0 and "" where it is not known, or when there are too many to ask for."""
+    """Return (bytes, labels) of bundles; 0 and "" where unknown, or where there are too many to ask for."""
     count = len(lines.source)
     largest, labels = np.zeros(count, dtype=np.float32), [""] * count
     single = lines.tensors[lines.line] == 1

@@ -1,4 +1,4 @@
-"""The rows of the drawing: which scopes, groups and ops are seen when some are open and some hidden."""
+"""The items that are drawn: which scopes, groups and ops are visible when some are open and some hidden."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Items:
 
 
 def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
-    """The rows of what is to be shown, without badges."""
+    """Return the items to draw, without badges."""
     is_open = np.zeros(len(outline), dtype=bool)
     is_open[[0, *(outline.ids[name] for name in shown.opened if name in outline.ids)]] = True
     hidden_node, hidden_op = _hidden(index, outline, shown.hidden)
@@ -81,7 +81,7 @@ def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
 
 
 def find_shown_ops(index: GraphIndex, outline: Outline, hidden: frozenset[str]) -> Mask:
-    """Which ops are not hidden, nor inside something hidden, bool (n,)."""
+    """Return which ops are not hidden, nor inside something hidden, bool (n,)."""
     nodes, ops = _hidden(index, outline, hidden)
     for level in outline.levels[1:]:
         nodes[level] |= nodes[outline.parent[level]]

@@ -1,8 +1,9 @@
-"""How wide text is, before any font is there to measure it: advances of letters, in hundredths of the text's size.
+"""The sizes of items in pixels, from estimated widths of their texts.
 
-Boxes get their widths here, and saved pictures cut their labels by the same numbers. Browsers measure the letters that
-they draw; that is why the numbers are those of a wide sans-serif font: DejaVu Sans, which is also matplotlib's, or
-Helvetica where a letter is wider in it. Whole numbers, so that a text is as wide in whichever order letters are added.
+Boxes get their widths before any font is there to measure them, and saved pictures shorten their labels by the same
+numbers. Browsers measure the letters that they draw; that is why the advances are those of a wide sans-serif font:
+DejaVu Sans, which is also matplotlib's, or Helvetica where a letter is wider in it. They are whole hundredths of the
+text's size, so that a text is equally wide in whichever order letters are added.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ LOOP_SIGN = "⟲ "  # what is written before a loop's name
 
 
 def item_sizes(visible: Visible) -> Sizes:
-    """Width and height per item, wide enough for both lines of text and for the badges; 0 for open scopes."""
+    """Return width and height per item in pixels, float64 (n, 2), for its texts and badges; 0 for open scopes."""
     written = [label or name[name.rfind("/") + 1 :] for name, label in zip(visible.names, visible.labels, strict=True)]
     letters = text_widths(written)
     wide = TEXT * (letters + text_width(LOOP_SIGN) * visible.loop)
@@ -146,7 +147,7 @@ def item_sizes(visible: Visible) -> Sizes:
 
 
 def place_badges(visible: Visible, box: Sizes) -> None:
-    """Give badges their places in `box` (left, top, width, height per item): rows at the bottom of their reader."""
+    """Place badges in `box` (left, top, width, height per item): rows at the bottom of their consumer."""
     badges = np.flatnonzero(visible.kind == BADGE)
     if not len(badges):
         return

@@ -1,4 +1,4 @@
-"""What a person has asked to see of a graph, and how."""
+"""What is to be drawn of a graph, and how."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ Direction = Literal["down", "right"]
 
 @dataclass(frozen=True)
 class Shown:
-    """`opened` are the names of the open scopes and groups, `hidden` those of the ops and scopes that are left out.
+    """What is to be drawn of a graph.
 
-    `direction` is where the tensors flow. `pinned` has the centres of items that were put somewhere by hand: pixels
-    from the upper left corner of what surrounds them, by name. `fold` puts equal siblings together, `badges` draws
-    constants and variables at their readers.
+    Attributes:
+        opened: the names of the open scopes and groups.
+        hidden: the names of the ops and scopes that are left out.
+        direction: where the tensors flow, "down" or "right".
+        pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
+        fold: whether repeated siblings and layers are grouped.
+        badges: whether constants and variables are drawn in the boxes of their consumers.
     """
 
     opened: frozenset[str] = frozenset()

@@ -1,19 +1,18 @@
-"""What is drawn: items (open and closed scopes and groups, ops, badges) and the bundled edges between them.
+"""The visible graph: items (open and closed scopes and groups, ops, badges) and the bundled edges between them.
 
-A tensor that goes from one box to another passes container borders on its way. Its line is cut there into
-segments, one per container: child to child in the lowest container of both ends, child to border on the way
-out, border to child on the way in. Equal segments are one line with a count. So the inside of a container can be
-laid out knowing nothing of the rest, and a line never runs far.
+An edge from one box to another is cut at the container borders on its way into segments, one per container: child to
+child in the lowest container of both ends, child to border on the way out, border to child on the way in. Equal
+segments are one edge with a count. So a container can be laid out knowing nothing of the rest, and an edge never runs
+far.
 
-Constants, variables and their reads are badges inside the boxes that read them (`badges`); siblings that are alike,
-and the parts of training, are put together in groups (`groups`).
+Constants, variables and their reads are badges inside the boxes of their consumers (`badges`); repeated siblings and
+the parts of training are put together in groups (`hierarchy`). Of the edges from the forward pass into training only
+the last is drawn (`edge_bundles.reduce_training_edges`).
 
-Of the lines from the forward pass into training, which would come from everywhere, only the last is drawn (`apart`).
-
-Bookkeeping is pulled *aside*: checkpoint scopes, summaries, NoOps, stores of several variables, and constants or
-variables without a badge that feed three or more places or none. Edges that cross the border of something aside are
-not drawn: they would run to everywhere and say nothing. The inspector lists them. Inside something aside, nothing is
-aside again.
+Auxiliary items are drawn apart (`aside`): checkpoint scopes, summaries, NoOps, stores of several variables, and
+constants or variables without a badge that feed three or more places or none. Edges that cross the border of an
+auxiliary item are not drawn, for they would run everywhere; the inspector lists them. Inside an auxiliary item nothing
+is auxiliary again.
 """
 
 from __future__ import annotations
@@ -112,10 +111,17 @@ class Visible:
 
 
 def visible(index: GraphIndex, shown: Shown) -> Visible:
-    """The items and bundled edges of what is to be shown (`opened`: names without a slash behind).
+    """Return the items and bundled edges of what is to be drawn.
 
-    A scope that is open inside a closed one is not seen. Unknown names are ignored: a scope may be gone after
-    an undo, and come back.
+    A scope that is open inside a closed one is not visible. Unknown names are ignored: a scope may be gone after an
+    undo, and come back.
+
+    Args:
+        index: the graph.
+        shown: what is open and hidden; `opened` has names without a trailing slash.
+
+    Returns:
+        The items, breadth first, and the edges between them.
     """
     known, (outline, sums) = facts(index), outline_of(index, fold=shown.fold)
     boxes = select_items(index, outline, shown)

@@ -1,4 +1,4 @@
-"""A part drawn as a layout says that a person gave: any callable like those of networkx."""
+"""The layout of a component by a callable like those of networkx."""
 
 from __future__ import annotations
 
@@ -33,11 +33,22 @@ _WAY_OUT = (
 def apply_layout(
     layout: Callable[[Any], Mapping[Any, Any]], siblings: Sequence[str], problem: LayoutProblem
 ) -> MutableLayout:
-    """A flow drawn with `layout`, a callable like those of networkx; `siblings` are its container's nodes' names.
+    """Lay out a component with a user's callable.
 
-    The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes carry
-    `width` and `height` in pixels and `subset`, the row they would have in the layered drawing. What only the border
-    joins is asked for apart: for most layouts nothing holds it together.
+    The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes have `width`
+    and `height` in pixels and `subset`, the layer that they would have in the layered layout. What only the border
+    joins is laid out in separate calls: for most layouts nothing holds it together.
+
+    Args:
+        layout: the callable.
+        siblings: the names of all nodes of the container.
+        problem: the component with sizes and ports.
+
+    Returns:
+        Boxes and routes, in pixels, y downwards.
+
+    Raises:
+        GraphEditError: the callable fails, or returns no finite position for a node.
     """
     graph = _graph(siblings, problem)
     names = list(graph)

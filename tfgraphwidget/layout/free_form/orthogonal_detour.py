@@ -1,4 +1,4 @@
-"""Ways around boxes, for single lines whose ends were moved."""
+"""Orthogonal routes around boxes, for single edges whose ends have moved."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Costs = list[list[float]]
 
 
 class OrthogonalRouter:
-    """Boxes in a container, and ways of horizontal and vertical pieces between them."""
+    """Boxes in a container, and routes of horizontal and vertical segments between them."""
 
     def __init__(self, corner: Floats, sizes: Floats, width: float, height: float) -> None:
         self.low, self.high = corner, corner + sizes

@@ -1,7 +1,7 @@
 """Boxes near the points that a layout gave, without overlaps and without more room than that takes.
 
-The points are scaled until some neighbours have room between them; what still overlaps is pushed apart as in graphviz's
-prism (Gansner and Hu, 2010): neighbours in a Delaunay triangulation want to stay where they are to each other, and
+The points are scaled until some neighbors have room between them; what still overlaps is pushed apart as in graphviz's
+prism (Gansner and Hu, 2010): neighbors in a Delaunay triangulation want to stay where they are to each other, and
 those that overlap to be as far apart as they must; the least squares of both are taken, again and again. So the shape
 of the picture is kept. To scale it until nothing overlaps would make it endless where two ops are nearly at one
 point, or where one box is a scope of a thousand ops, and that at each level anew.
@@ -19,7 +19,7 @@ Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
 GAP = 24.0
 _ROUNDS, _DENSE, _GOLDEN = 60, 150, 2.399963
-_ROOM = 0.3  # the share of neighbours that scaling alone sets apart
+_ROOM = 0.3  # the share of neighbors that scaling alone sets apart
 # How many times further apart a pair wants to be at most than it is, how much more that counts than to stay, and how
 # many times what is usual a pair must need that goes apart across the nearest side, not in the direction it has.
 _STEP, _FIRMLY, _LARGE = 1.5, 32.0, 2.0
@@ -27,11 +27,19 @@ _FLAT = 0.2  # the most that it is flattened by in the end
 
 
 def remove_overlaps(points: Points, sizes: Points) -> Points:
-    """The centres of boxes of these sizes, float64 (n, 2); `points` say where in any unit, y downwards as here."""
+    """Place boxes near the points of a layout, without overlaps.
+
+    Args:
+        points: float64 (n, 2), in any unit, y downwards.
+        sizes: float64 (n, 2), width and height in pixels.
+
+    Returns:
+        The centers of the boxes in pixels, float64 (n, 2).
+    """
     if len(points) < 2:
         return np.zeros_like(points)
     points = _separate_equal_points(points)
-    near = _neighbours(points)
+    near = _neighbors(points)
     points = _scale(points, sizes, near)
     for _ in range(_ROUNDS):
         overlapping = _overlapping_pairs(points, sizes)
@@ -58,7 +66,7 @@ def _separate_equal_points(points: Points) -> Points:
 
 
 def _scale(points: Points, sizes: Points, near: Pairs) -> Points:
-    """The points so far apart that some neighbours have room, but all of it no longer than all boxes in a row."""
+    """The points so far apart that some neighbors have room, but all of it no longer than all boxes in a row."""
     i, j = near.T
     need = (sizes[i] + sizes[j]) / 2 + GAP
     enough = (need / np.maximum(np.abs(points[j] - points[i]), 1e-12)).min(axis=1)
@@ -87,13 +95,13 @@ def _overlapping_along(points: Points, sizes: Points, axis: int) -> Pairs:
     return np.sort(np.stack([order[first], order[first + 1 + nth]], axis=1), axis=1)
 
 
-def _neighbours(points: Points) -> Pairs:
-    """The pairs of points that are neighbours, (k, 2), some of them twice."""
+def _neighbors(points: Points) -> Pairs:
+    """The pairs of points that are neighbors, (k, 2), some of them twice."""
     n = len(points)
     if n < 4:
         return np.stack(np.triu_indices(n, 1), axis=1)
     try:
-        # QJ: points in a line or on a circle are neighbours, too.
+        # QJ: points in a line or on a circle are neighbors, too.
         corners = Delaunay(points, qhull_options="QJ Qbb").simplices.astype(np.intp)
     except QhullError:
         rows = [np.argsort(points[:, k], kind="stable") for k in (0, 1)]

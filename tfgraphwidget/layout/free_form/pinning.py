@@ -1,4 +1,4 @@
-"""Items put somewhere by hand: they stand there, others give way, and the lines of what has moved are drawn anew."""
+"""Items that the user pinned to places: others give way, and the edges of what has moved are routed again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
 
 
 class Pins:
-    """The pinned items of each container, by their numbers there; centres in the drawing's x and y."""
+    """The pinned items of each container, by their numbers there; centers in the drawing's x and y."""
 
     def __init__(self, visible: Visible, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._pinned_in: dict[int, Pinned] = {}
@@ -41,7 +41,7 @@ class Pins:
             self._pinned_in.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
-        """Number of the child -> where its centre shall be, from the upper left corner of the inside."""
+        """Number of the child -> where its center shall be, from the upper left corner of the inside."""
         return self._pinned_in.get(item, {})
 
 
@@ -62,7 +62,7 @@ def pinned_items(visible: Visible, pinned: Mapping[str, Point]) -> Pinned:
 
 
 def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
-    """What is pinned but for what a name means; nothing for "", which means all."""
+    """Return the pins without those that a name means; none at all for ""."""
     gone = meant_key(name, pinned)
     return {key: place for key, place in pinned.items() if name and key != gone}
 
@@ -86,11 +86,19 @@ def meant_key(name: str, known: Collection[str]) -> str:
 
 
 def apply_pins(placed: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
-    """The drawing with some nodes at their pinned places; `sizes` (n, 2), `edges` (m, 2 or more): the ends.
+    """Move some nodes of a layout to their pinned places.
 
-    Only what a pinned node would overlap moves, and the lines of what has moved or that it now stands on; of the
-    pinned ones nobody moves, unless beyond the upper left border or where two are pinned to one place: then the later
-    gives way.
+    Only what a pinned node would overlap moves, and the edges of what has moved, or that it now covers. A pinned node
+    moves only off the upper left border, or where two are pinned to one place: the later one gives way.
+
+    Args:
+        placed: the layout.
+        pinned: the centers by node, in pixels.
+        sizes: float64 (n, 2), width and height of each node.
+        edges: int32 (m, 2 or more), source and target of each edge.
+
+    Returns:
+        The layout with the pinned nodes.
     """
     if not pinned:
         return placed
@@ -136,8 +144,8 @@ def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
     """Move what stands on a pinned node, nearest first, each to the nearest place where nothing stands."""
     for number, node in enumerate(pinned):
         _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
-    centre = corner + sizes / 2
-    far = np.min([np.abs(centre[node] - centre).sum(axis=1) for node in pinned], axis=0)
+    center = corner + sizes / 2
+    far = np.min([np.abs(center[node] - center).sum(axis=1) for node in pinned], axis=0)
     standing = ~np.any([_overlaps(corner[node], sizes[node], corner, sizes) for node in pinned], axis=0)
     standing[pinned] = True
     for node in sorted((~standing).nonzero()[0].tolist(), key=far.__getitem__):

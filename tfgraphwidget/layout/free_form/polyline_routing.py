@@ -1,4 +1,8 @@
-"""The lines of a drawing without rows: straight where nothing is between, bent around what is."""
+"""Routes in drawings without layers: straight where nothing is between, bent around the boxes that are.
+
+An edge that meets a box goes around one of its sides, whichever is shorter, and so do both of its parts again; then
+bends that are not needed are removed.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,6 @@ from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
 
-# Straight lines between boxes, bent around those in between: for drawings that know no rows.  A line that meets a
-# box goes around one of its sides, whichever is shorter, and so do both of its parts again; then what was gone
-# around in vain is cut short.
-
 _TOUCH = 1 / 3  # nearer to a box than this share of what should be clear, a line runs through it
 _STEPS, _DEPTH = 1_000, 30
 
@@ -27,21 +27,21 @@ class NoPathError(Exception):
 
 
 class ObstacleAvoidance:
-    """Boxes, and ways between points that keep off them: they turn `clear` pixels from a corner."""
+    """Boxes, and paths between points that avoid them: they turn `clear` pixels from a corner."""
 
     def __init__(self, corner: Floats, sizes: Floats, clear: float) -> None:
         touch = clear * _TOUCH
         self._low, self._high = corner - clear, corner + sizes + clear
         # From left to right, so that boxes beside a piece need not be looked at.
         order = np.argsort(corner[:, 0])
-        centre, half = corner[order] + sizes[order] / 2, sizes[order] / 2 + touch
-        (self._x, self._y), (self._wide, self._tall) = centre.T.copy(), half.T.copy()
-        (_, self._top), (self._right, self._bottom) = (centre - half).T.copy(), (centre + half).T.copy()
-        self._order, self._lefts = order, (centre - half)[:, 0].tolist()
+        center, half = corner[order] + sizes[order] / 2, sizes[order] / 2 + touch
+        (self._x, self._y), (self._wide, self._tall) = center.T.copy(), half.T.copy()
+        (_, self._top), (self._right, self._bottom) = (center - half).T.copy(), (center + half).T.copy()
+        self._order, self._lefts = order, (center - half)[:, 0].tolist()
         self._widest = 2 * float(half[:, 0].max())
 
     def way(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
-        """A way from point to point that may lead through some boxes."""
+        """Return a path from point to point that may lead through some boxes."""
         self._steps = _STEPS
         points = self._bent(start, end, through, _DEPTH)
         points_kept = [start]

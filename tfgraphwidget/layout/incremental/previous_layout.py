@@ -1,4 +1,4 @@
-"""What was decided for a container's inside, so that it can be taken up again and things stay where they were."""
+"""Earlier layouts of a scope: what was decided for them, so that the next layout keeps things where they were."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Size = tuple[float, float]
 
 @dataclass(frozen=True)
 class Packing:
-    """What was packed beside or `below` the rest: sizes, corners, and what each is (a part's or a node's number)."""
+    """What was packed beside or `below` the rest: sizes, corners, and the number of the component or node of each."""
 
     below: bool
     members: Sequence[int]
@@ -28,11 +28,11 @@ class Packing:
 
 @dataclass
 class LayoutRecord:
-    """A container's inside, and how it came about.
+    """The layout of a container with the decisions that led to it.
 
-    `structure` is how it was drawn: what was `requested`, but with what was one part before as one part still.
-    `layered_graphs` are
-    by its parts, None for a part without lines. `packs` are of "parts" and of "quiet" nodes.
+    `structure` is how it was drawn: as `requested`, but with what was one component before as one still.
+    `layered_graphs` are per component, None for one without edges. `packs` are of "parts" (components) and of "quiet"
+    (isolated) nodes.
     """
 
     requested: Structure
@@ -45,7 +45,10 @@ class LayoutRecord:
 
 @dataclass(frozen=True)
 class PreviousLayout:
-    """A drawing to be taken up again; `number` is what each node's number was in it, -1 for one that was not there."""
+    """An earlier layout to keep the next one similar to.
+
+    `number` is the earlier number of each node, -1 for new ones.
+    """
 
     drawing: LayoutRecord
     number: Sequence[int]
@@ -65,9 +68,6 @@ class PreviousLayout:
         return (old - now).total() + (now - old).total()
 
 
-# The drawings of one scope that others of it are made after, so that things stay where the eye left them.
-
-
 _MOST = 6
 # A drawing made after another is given up when it is so far from square, and so much worse than a new one.
 _HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
@@ -84,7 +84,7 @@ class LayoutKey(NamedTuple):
 
 @dataclass(frozen=True)
 class CachedLayout:
-    """A drawing, all that it was made of, and the names of its nodes."""
+    """A layout, the key of all that it depends on, and the names of its nodes."""
 
     key: LayoutKey
     names: Sequence[str]
@@ -102,7 +102,7 @@ PreviousLayouts = list[CachedLayout]  # that was used last comes last
 
 
 def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
-    """The drawing that was made of just this; it is the last then."""
+    """Return the layout of a key, and make it the last used; None if there is none."""
     for number, one in enumerate(previous):
         if one.key == key:
             previous.append(previous.pop(number))
@@ -111,7 +111,10 @@ def find(previous: PreviousLayouts, key: LayoutKey) -> LayoutRecord | None:
 
 
 def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequence[str]) -> PreviousLayout | None:
-    """The drawing to make one of this structure after, None where most has come or gone since; it is the last then."""
+    """Return the earlier layout that is most similar to a structure, and make it the last used.
+
+    None if most has changed.
+    """
     best: tuple[int, int, PreviousLayout] | None = None
     for number, one in enumerate(previous):
         candidate = PreviousLayout(one.drawing, one.numbers(names))
@@ -128,13 +131,13 @@ def most_similar(previous: PreviousLayouts, structure: Structure, names: Sequenc
 
 
 def remember(previous: PreviousLayouts, one: CachedLayout) -> None:
-    """Keep a drawing as the last, and no more than a few."""
+    """Add a layout as the last used, and drop all but a few."""
     del previous[: max(0, len(previous) - _MOST + 1)]
     previous.append(one)
 
 
 def is_too_distorted(drawing: LayoutRecord, aspect: float, anew: Callable[[], LayoutRecord]) -> bool:
-    """Whether a drawing made after another is far from square, and much worse than a new one."""
+    """Return whether a layout derived from an earlier one is far from square and much worse than a fresh one."""
     ratio = max(drawing.layout.width, 1.0) / max(drawing.layout.height, 1.0)
     if len(drawing.sizes) < _FEW or 1 / _HOPELESS <= ratio <= _HOPELESS:
         return False

@@ -1,6 +1,6 @@
-"""A part drawn again with other lines, or with a node more or less.
+"""The layered graph of a component again after edges or nodes were added or removed.
 
-Rows and columns stay where all lines still run down; a node that a new line leads to moves down as many rows as it
+Layers and columns stay where all edges still run down; a node that a new edge leads to moves down as many layers as it
 must, and takes along only what follows it.
 """
 

@@ -1,8 +1,9 @@
-"""The same columns and order again when sizes or lines have changed, so that the eye finds everything where it was.
+"""The same columns and order again after sizes or edges have changed, so that everything stays where the eye left it.
 
-Where a box has grown, x is stretched: what stands right of the box moves by as much as it grew, what stands left
-stays, and what is above or below moves along. No two things change their order, and nothing moves further than the
-box has grown. Where all boxes at some x have shrunk, x shrinks in the same way.
+Where a box has grown, x is stretched: what is right of the box moves by as much as it grew, what is left of it stays,
+and what is above or below moves along. No two things change their order, and nothing moves further than the box has
+grown. Where all boxes at some x have shrunk, x shrinks in the same way. New vertices are inserted near what they are
+linked to (`insert_into_rows`), and dummy nodes move back below the boxes that they come from (`unbend_chains`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ from tfgraphwidget.layout.layered.placement import isotonic_placement
 from tfgraphwidget.layout.layered.routing import Column, route_column
 from tfgraphwidget.layout.packing import GAP, extent, pack_beside
 
-# Where vertices that are new in a row stand among those that keep their places: near to what they are joined to.
-
 _NEAR = 8  # places to either side of the wished one that are looked at
 _TIGHT = 3.0  # a pixel that others must move for it counts as so many that it stands away from where it would be
 
@@ -34,7 +33,7 @@ def insert_into_rows(
 ) -> dict[int, float]:
     """The x of all vertices of a column, whose rows are put in order; those that have an x keep it.
 
-    `wanted` are places of some of the others; what is new in a row may overlap its neighbours still.
+    `wanted` are places of some of the others; what is new in a row may overlap its neighbors still.
     """
     hint = _estimate_x(graph, number, {**wanted, **x})
     for row in graph.layers[number]:
@@ -80,8 +79,6 @@ def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dic
     right = max(x.values(), default=0.0)
     return {v: hint.get(v, right) for row in graph.layers[number] for v in row}
 
-
-# Lanes moved back below the boxes that they come from, after these have grown: no line goes aside and back again.
 
 _SAME, _EDGE, _BACK = 0.5, 10.0, 8.0
 Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
@@ -190,11 +187,11 @@ def stretch_columns(
         move = _Stretch(_spans(before, graph, number, old, same))
         middle = np.array(list(x.values()))
         half = np.array([before.width(same[v]) / 2 if v in same else 0.0 for v in x])
-        centres = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
+        centers = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
         if len(same) < len(x):
-            _settle_nodes(graph, number, centres, same)
-        unbend_chains(graph, number, centres)
-        stretched.append(route_column(graph, number, centres, _floor(before, graph, old, same)))
+            _settle_nodes(graph, number, centers, same)
+        unbend_chains(graph, number, centers)
+        stretched.append(route_column(graph, number, centers, _floor(before, graph, old, same)))
     return stretched
 
 

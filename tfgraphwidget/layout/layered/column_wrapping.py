@@ -1,4 +1,4 @@
-"""Where to cut a long sequence of rows, so that a chain becomes columns side by side rather than a needle."""
+"""Column wrapping: where a long sequence of layers is split into columns side by side."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ _FEW, _MOST_COLUMNS = 9, 24
 def wrap_columns(
     heights: Sequence[float], widths: Sequence[float], crossing: Sequence[int], aspect: float
 ) -> list[int]:
-    """The first rows of the columns, ascending, beginning with 0: [0] when one column is best.
+    """Choose the layers in which columns begin.
 
-    Row r is `heights[r]` tall (the space below included) and `widths[r]` wide; `crossing[r]` lines pass between
-    rows r and r + 1. `aspect` is the width : height wished for. Columns are made only when one column is taller
-    than that, and not small anyway.
+    Args:
+        heights: the height of each layer in pixels, the space below included.
+        widths: the width of each layer in pixels.
+        crossing: how many edges pass between each layer and the next.
+        aspect: the wanted width : height.
+
+    Returns:
+        The first layers of the columns, ascending, beginning with 0; [0] if one column is best, or small anyway.
     """
     total, widest = sum(heights), max(widths, default=0.0)
     if len(heights) < 2 or total <= max(_TALLER * widest / aspect, _SMALL):
@@ -40,7 +45,16 @@ def wrap_columns(
 
 
 def cost(height: float, width: float, aspect: float) -> float:
-    """How bad a drawing of this size is: its area, more when its width : height is not about the one wished for."""
+    """Rate a drawing: its area, increased where its width : height is far from the wanted one.
+
+    Args:
+        height: in pixels.
+        width: in pixels.
+        aspect: the wanted width : height.
+
+    Returns:
+        The cost; less is better.
+    """
     far = abs(log(max(width, 1.0) / max(height, 1.0) / aspect))
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 

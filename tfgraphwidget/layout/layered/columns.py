@@ -1,4 +1,4 @@
-"""Columns side by side, and the way of each line through them."""
+"""Columns side by side, and the routes of edges through them and from one to another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG = 5_000  # lines of one drawing that take a second: a person is told how fa
 
 
 class ColumnAssembly:
-    """Columns of one drawing, joined: nets go from a column's bottom up the gutter beside it and over the top."""
+    """The columns of one drawing: a hyperedge runs from a column's bottom up the gutter beside it and over the next."""
 
     def __init__(self, graph: LayeredGraph, columns: list[Column]) -> None:
         self.graph = graph
@@ -30,7 +30,7 @@ class ColumnAssembly:
         self.height = self.head + max(below) + self.foot
 
     def to_layout(self) -> MutableLayout:
-        """Boxes and routes."""
+        """Return the boxes and the routes of all edges, in pixels."""
         left, top = [], []
         for node, (w, _) in enumerate(self.graph.problem.sizes):
             column = self.columns[self.graph.column[node]]

@@ -1,4 +1,4 @@
-"""What the inside of a container is made of, whatever the sizes: connected parts, lines, ranks, quiet nodes."""
+"""The structure of a container, whatever the sizes of its nodes: connected components, edges and isolated nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ BORDER = -1
 
 
 class Edge(NamedTuple):
-    """One line; an end that is BORDER is the container's. `is_control` (control) lines do not decide the ranks."""
+    """An edge between nodes; an end that is BORDER is the border of the container.
+
+    `is_control` edges do not constrain the layers; `is_back` marks the back edge of a loop.
+    """
 
     source: int
     target: int
@@ -23,11 +26,10 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A connected part: its `nodes` and the numbers of its `edges`, both ascending.
+    """A connected component: its `nodes` and the numbers of its `edges`, both ascending.
 
     `local_edges` are the edges with the component's own numbers of nodes. The results of cycle breaking and layering
-    are kept here, for they do not depend on sizes: `is_reversed` per edge, `arcs` (the edges that constrain the layers,
-    all downwards) and `rank` per node.
+    do not depend on sizes and are computed once: `is_reversed`, `arcs` and `rank`.
     """
 
     nodes: Sequence[int]
@@ -64,7 +66,7 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """`count` nodes and `edges` as connected parts; `isolated` nodes stand apart, without lines."""
+    """`count` nodes and `edges` as connected components; `isolated` nodes are drawn apart, without edges."""
 
     count: int
     edges: Sequence[Edge]
@@ -73,9 +75,16 @@ class Structure:
 
 
 def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structure:
-    """The structure of a container's inside; `auxiliary` says which nodes are bookkeeping.
+    """Split the nodes and edges of a container into connected components.
 
-    What stands alone beside a network is best out of its way, too.
+    A node without edges is isolated if any component has edges: it is best out of the way.
+
+    Args:
+        auxiliary: 0 or 1 per node, 1 for bookkeeping.
+        edges: the edges between the nodes and the border.
+
+    Returns:
+        The components, that of the first node first, and the isolated nodes, ascending.
     """
     components = _connected_components(edges, auxiliary)
     isolated = [node for node, is_auxiliary in enumerate(auxiliary) if is_auxiliary]
@@ -86,7 +95,7 @@ def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structur
 
 
 def constrains_layers(edge: Edge) -> bool:
-    """Whether it joins two nodes, and decides their ranks."""
+    """Return whether an edge joins two nodes and decides their layers."""
     return not edge.is_control and BORDER not in edge[:2]
 
 
@@ -113,7 +122,7 @@ def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> li
 
 
 def build_component(nodes: list[int], own: list[int], edges: Sequence[Edge]) -> Component:
-    """A part of these nodes and of the lines of these numbers, both ascending."""
+    """Return the component of some nodes and of the edges with some numbers, both ascending."""
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
     local = [Edge(number[edges[i].source], number[edges[i].target], edges[i].is_control, edges[i].is_back) for i in own]

@@ -1,4 +1,4 @@
-"""The order inside the rows of a layered drawing: few crossings."""
+"""Crossing minimization: the order of the vertices within each layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
 Layers = list[list[int]]
 _WORK, _MOST_SWEEPS = 12_000, 8
 _IN_VAIN, _WORTH_IT = 2, 0.99  # sweeps without a gain after which no more is tried, and what is a gain
-_EVERY, _SWAPPED = 2, 2500  # sweeps until neighbours are swapped; vertices, of more they are not
+_EVERY, _SWAPPED = 2, 2500  # sweeps until neighbors are swapped; vertices, of more they are not
 
 
 def order_layers(graph: LayeredGraph, column: int) -> None:
@@ -30,11 +30,18 @@ def order_layers(graph: LayeredGraph, column: int) -> None:
 
 
 def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
-    """`layers` (rows of vertices, top first) with each row reordered; `links` join neighbouring rows (upper, lower).
+    """Order the vertices in layers so that few links cross.
 
-    Barycentre sweeps down and up, neighbours swapped where that helps; the best order met is kept. How many sweeps
-    there are depends on the number of vertices and links, and on what they bring. `count` is one more than the
-    greatest vertex.
+    The heuristic is barycenter sweeps down and up, with swaps of neighbors; the best order of all sweeps is kept. The
+    number of sweeps depends on the number of vertices and links, and on what they improve.
+
+    Args:
+        layers: the vertices of each layer, top first.
+        links: (upper, lower) vertices of neighboring layers.
+        count: one more than the greatest vertex.
+
+    Returns:
+        The layers with each one reordered.
     """
     if all(len(row) < 2 for row in layers):
         return layers
@@ -56,10 +63,10 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
 
 
 class _BarycenterSweeps:
-    """Rows being sorted; `place` is where in its row each vertex stands.
+    """Layers that are being ordered; `place` is the position of each vertex in its layer.
 
-    A row that is as it was since the last swaps, and between rows that are, needs none; nor are its crossings counted
-    again.
+    A layer that did not change since the last swaps, between layers that did not change, is not swapped again, nor are
+    its crossings counted again.
     """
 
     def __init__(self, layers: Layers, links: Sequence[tuple[int, int]], count: int) -> None:
@@ -76,7 +83,7 @@ class _BarycenterSweeps:
         self.fresh = [True] * len(layers)
 
     def rows(self) -> Layers:
-        """The rows as they are now."""
+        """Return a copy of the layers."""
         return [list(row) for row in self.layers]
 
     def _number(self, row: list[int]) -> None:
@@ -91,9 +98,12 @@ class _BarycenterSweeps:
             self.count[level - 1] = -1
 
     def sweep(self, *, down: bool) -> None:
-        """Every row sorted by the mean place of its neighbours in the row before; who has none keeps its place."""
+        """Sort every layer by the mean place of the neighbors in the layer before.
+
+        A vertex without any keeps its place.
+        """
         levels = range(1, len(self.layers)) if down else range(len(self.layers) - 2, -1, -1)
-        neighbours, place = self.above if down else self.below, self.place
+        neighbors, place = self.above if down else self.below, self.place
         for level in levels:
             row = self.layers[level]
             if len(row) < 2:
@@ -101,7 +111,7 @@ class _BarycenterSweeps:
             scale = max(1, len(self.layers[level - 1 if down else level + 1]) - 1) / (len(row) - 1)
             keys: list[float] = []
             for i, vertex in enumerate(row):
-                near = neighbours[vertex]
+                near = neighbors[vertex]
                 if len(near) == 1:
                     keys.append(place[near[0]])
                 else:
@@ -112,7 +122,7 @@ class _BarycenterSweeps:
                 self._mark_changed(level)
 
     def crossings(self) -> int:
-        """All there are."""
+        """Return the number of crossings."""
         place, below = self.place, self.below
         for level, known in enumerate(self.count):
             if known < 0:
@@ -127,7 +137,7 @@ class _BarycenterSweeps:
         return sum(self.count)
 
     def swap(self) -> None:
-        """Swap neighbours in a row as long as that removes crossings."""
+        """Swap neighbors in a layer as long as that removes crossings."""
         rows, fresh = len(self.layers), self.fresh
         todo = [any(fresh[max(0, level - 1) : level + 2]) for level in range(rows)]
         self.fresh = [False] * rows
@@ -137,7 +147,7 @@ class _BarycenterSweeps:
                 self._mark_changed(level)
 
     def _swap_in(self, row: list[int]) -> bool:
-        """The same in one row; whether there was anything to swap."""
+        """Swap neighbors in one layer; return whether any were swapped."""
         place, above, below = self.place, self.above, self.below
         upper = [[place[v] for v in above[vertex]] for vertex in row]
         lower = [[place[v] for v in below[vertex]] for vertex in row]
@@ -155,14 +165,14 @@ class _BarycenterSweeps:
 
 
 def _gain(left: list[int], right: list[int]) -> int:
-    """Crossings that a swap of two neighbours removes, less those that it adds."""
+    """Return the crossings that a swap of two neighbors removes, minus those that it adds."""
     if len(left) == 1 == len(right):
         return (left[0] > right[0]) - (left[0] < right[0])
     return sum([(x > y) - (x < y) for x in left for y in right])
 
 
 def _inversions(ends: list[int]) -> int:
-    """How many pairs are in the wrong order."""
+    """Return how many pairs are in the wrong order."""
     seen = sorted(ends)
     if seen == ends:
         return 0

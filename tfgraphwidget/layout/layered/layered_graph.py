@@ -1,9 +1,9 @@
-"""One layered drawing, from nodes and lines to rows of vertices: ranks, columns, lanes for long lines.
+"""The layered graph of one component: layers, columns, and chains of dummy nodes for long edges.
 
-A *net* is all that leaves one node (or enters the drawing, or leaves it): its lines share their way as far as they
-can and branch late, as on a circuit board. A net that passes a row gets one vertex there, its lane, so no line runs
-through a box. A drawing that would be a needle is cut into columns; a net leaves a column at the bottom (level
-last + 1) and enters a later one at the top (level 0).
+A *hyperedge* is all edges that leave one node (or enter the drawing, or leave it): they share a route as far as they
+can and branch late, as on a circuit board. A hyperedge that passes a layer gets one dummy node there, so that no edge
+runs through a box. A drawing that would be very long is wrapped into columns: a hyperedge leaves a column at the bottom
+(level last + 1) and enters a later one at the top (level 0).
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ DUMMY_GAP, DUMMY_WIDTH = 10.0, 2.0
 _FAN = 5
 _MOST_DUMMIES, _FAR = 40_000, 12
 _NARROWEST, _WIDER = 120.0, 1.0
-# What a net has in common: the "node" all its lines come from; the node they go to, against the arrow ("back") or
-# because many lines that have only this way meet there ("into"); the border above ("start") or below ("end");
-# the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number of a "far" line).
+# What the edges of a hyperedge have in common: the "node" that all come from; the node that they go to, if they are
+# reversed ("back") or many edges that are the only one of their source meet there ("into"); the border above ("start")
+# or below ("end"); the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number
+# of a "far" line).
 Hyperedge = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class LayoutProblem:
-    """A part to draw: width and height of each node, and where lines enter and leave it (from its left; None: spread).
+    """A component with the width and height of each node and the x where edges enter and leave it (None: anywhere).
 
-    `aspect` is the width : height wished for.
+    Sizes and ports are in pixels, ports from the left of the node. `aspect` is the wanted width : height.
     """
 
     component: Component
@@ -42,13 +43,13 @@ class LayoutProblem:
 
     @property
     def edges(self) -> Sequence[Edge]:
-        """The lines of the part."""
+        """The edges of the component."""
         return self.component.local_edges
 
 
 @dataclass
 class Chain:
-    """The part of a line within one column: vertices from top to bottom."""
+    """The part of an edge within one column: nodes and dummy nodes from top to bottom."""
 
     column: int
     hyperedge: Hyperedge
@@ -57,7 +58,12 @@ class Chain:
 
 @dataclass
 class LayeredGraph:
-    """Vertices 0 … n-1 are the nodes, the others lanes. `layers[c][l]` are the vertices of level l of column c."""
+    """Vertices 0 … n - 1 are the nodes, the others dummy nodes.
+
+    `column` and `level` are per vertex; `layers[c][l]` are the vertices of level l of column c. `is_reversed` and
+    `chains` are per edge, `hyperedge` per dummy node, `links` and `sides` per column: the (upper, lower, hyperedge)
+    links between neighboring levels with their weights, and the control edges within a level.
+    """
 
     problem: LayoutProblem
     column: list[int]
@@ -71,7 +77,7 @@ class LayeredGraph:
     sides: list[list[tuple[int, int, Hyperedge]]] = field(default_factory=list)
 
     def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
-        """The vertex of a net on a level that it passes, made when it is new."""
+        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new."""
         key = (hyperedge, column, level)
         vertex = self.dummies.get(key)
         if vertex is None:
@@ -83,7 +89,7 @@ class LayeredGraph:
         return vertex
 
     def boundary_hyperedges(self, column: int, level: int) -> list[tuple[Hyperedge, int]]:
-        """The nets that enter a column (level 0) or leave it (its last level), and their vertices."""
+        """Return the hyperedges that enter a column (level 0) or leave it (last level), and their dummy nodes."""
         return [
             (self.hyperedge[vertex - len(self.problem.sizes)], vertex) for vertex in sorted(self.layers[column][level])
         ]
@@ -110,13 +116,13 @@ class LayeredGraph:
         return port[0] - half, port[1] - half
 
     def last_level(self, column: int) -> int:
-        """The level below the last row of a column."""
+        """Return the level below the last layer of a column."""
         return len(self.layers[column]) - 1
 
 
 @dataclass(frozen=True)
 class Layering:
-    """The rank of each node, where columns begin, and per line whether it goes up and its net."""
+    """The layer of each node, the first layers of columns, and per edge whether it runs upwards and its hyperedge."""
 
     rank: Sequence[int]
     starts: Sequence[int]
@@ -144,7 +150,15 @@ def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bo
 
 
 def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
-    """Rows, columns and lanes; nothing is ordered or placed yet."""
+    """Build the layered graph: nodes in the layers of columns, long edges as chains of dummy nodes.
+
+    Args:
+        problem: the component with sizes and ports.
+        into: its layers and columns.
+
+    Returns:
+        The graph; the layers are not ordered yet.
+    """
     rank, starts, is_reversed, hyperedges = into.rank, into.starts, into.is_reversed, into.hyperedges
     column = [bisect_right(starts, r) - 1 for r in rank]
     ends = [*starts[1:], max(rank, default=-1) + 1]
@@ -168,7 +182,7 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
 
 
 def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
-    """Per line whether it goes up: firm ones as `is_reversed` says, control lines where the ranks make them."""
+    """Return per edge whether it runs upwards: as `is_reversed` says, a control edge as the layers of its ends say."""
     return [
         rank[edge.source] > rank[edge.target] if edge.is_control and BORDER not in edge[:2] else reverse
         for edge, reverse in zip(edges, is_reversed, strict=True)
@@ -176,7 +190,7 @@ def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequ
 
 
 def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[int]:
-    """Lines that get no lanes: those past many rows in a drawing of thousands, where lanes would take minutes."""
+    """Return the edges past many layers in a drawing of thousands, where dummy nodes would take minutes."""
     spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, _, _ in problem.edges]
     if sum(spans) <= _MOST_DUMMIES:
         return set()
@@ -184,7 +198,7 @@ def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[i
 
 
 def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
-    """The net of each line."""
+    """Return the hyperedge of each edge."""
     leaving = [0] * (len(problem.sizes) + 1)
     entering = [0] * (len(problem.sizes) + 1)
     for edge in problem.edges:
@@ -226,7 +240,7 @@ def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hy
 
 
 def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_reversed: bool) -> list[Chain]:
-    """The way of a line, column by column; one run of a single vertex for a line within a row."""
+    """Return the chains of an edge, column by column; one of its two ends for an edge within a layer."""
     upper, lower = (edge.target, edge.source) if is_reversed else (edge.source, edge.target)
     first = graph.column[lower] if upper == BORDER else graph.column[upper]
     last = first if lower == BORDER else graph.column[lower]
@@ -244,7 +258,7 @@ def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_re
 
 
 def _link_chain(graph: LayeredGraph, chain: Chain) -> None:
-    """Note which vertices of neighbouring levels are joined, and how straight that should be."""
+    """Record which vertices of neighboring levels are linked, and how straight the link should be."""
     if chain.hyperedge[0] == "far":
         return
     if chain.hyperedge[0] == "side":

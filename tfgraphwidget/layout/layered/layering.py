@@ -1,7 +1,7 @@
-"""Ranks: which row of a layered drawing each node stands in.
+"""Cycle breaking and layering: which edges are reversed, and in which layer each node is.
 
-Longest path, then tightened: a node that more lines leave than enter moves down to its first reader, together with
-what feeds only it. That is nearly what network simplex finds, in one pass.
+Layers are assigned by longest path, then tightened: a node that more edges leave than enter moves down to its first
+consumer, together with what feeds only it. That is nearly what network simplex finds, in one pass.
 """
 
 from __future__ import annotations
@@ -14,9 +14,16 @@ Arc = tuple[int, int]
 def assign_layers(
     count: int, arcs: Sequence[Arc], from_border: Collection[int], to_border: Collection[int]
 ) -> list[int]:
-    """The rank of each node, 0 … highest without holes; `arcs` has no cycle (see `break_cycles`).
+    """Assign each node of an acyclic graph to a layer.
 
-    `from_border` and `to_border` are nodes with lines from above and to below: they pull, but weakly.
+    Args:
+        count: the number of nodes.
+        arcs: (upper, lower) pairs of nodes without cycles, see `break_cycles`.
+        from_border: nodes with edges from the upper border; these pull, but weakly.
+        to_border: nodes with edges to the lower border; these pull, but weakly.
+
+    Returns:
+        The layer of each node, 0 at the top; no layer is empty.
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
@@ -40,10 +47,18 @@ def assign_layers(
 
 
 def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[bool]:
-    """Which arcs to turn round so that no cycle is left; those numbered in `loops` are turned first.
+    """Choose the arcs to reverse so that no cycle is left.
 
-    Depth-first from the nodes nothing enters, in node order: TensorFlow appends ops after their inputs, so the
-    arcs that turn out to close a cycle are those that were added last.
+    The search is depth-first from the nodes that no arc enters, in node order: TensorFlow appends ops after their
+    inputs, so the arcs that close a cycle are those that were added last.
+
+    Args:
+        count: the number of nodes.
+        arcs: (source, target) pairs of nodes.
+        loops: the numbers of arcs that are reversed in any case, the back edges of loops.
+
+    Returns:
+        Whether each arc is reversed.
     """
     is_reversed = [number in loops for number in range(len(arcs))]
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
@@ -73,9 +88,18 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
 
 
 def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
-    """`rank` with every row that is wider than `limit` broken into several.
+    """Split every layer that is wider than a limit into several.
 
-    Nodes whose line goes on soon come last, so that it stays short; equal ones keep their order.
+    Nodes whose consumers are near come last in a layer, so that the edges stay short; equal ones keep their order.
+
+    Args:
+        rank: the layer of each node.
+        widths: the width of each node in pixels, the gap included.
+        arcs: (upper, lower) pairs of nodes.
+        limit: the width in pixels.
+
+    Returns:
+        The new layer of each node; `rank` itself if no layer is too wide.
     """
     rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
     for node, at in enumerate(rank):
@@ -97,7 +121,7 @@ def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[A
 
 
 def topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:
-    """The nodes, each behind all that are above it; those on a circle, and what is behind one, are left out."""
+    """Return the nodes, each after all that are above it; those in a cycle and those after one are left out."""
     waiting = [len(a) for a in above]
     order = [node for node, count in enumerate(waiting) if not count]
     for node in order:

@@ -1,4 +1,10 @@
-"""Where the vertices of ordered rows stand from left to right: straight lines first, nothing overlapping."""
+"""Node placement: the x of the vertices of ordered layers.
+
+First every layer is moved to where its neighbors pull it (`align_nodes`), then chains of dummy nodes are made straight
+(`straighten_chains`): the dummy nodes of a chain become one block. Blocks pushed to the right just far enough, and
+pushed to the left just far enough, are two placements without overlap; so is every mean of both, and the middle favors
+neither.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +29,7 @@ _WORK = 9_000
 class OrderedRows:
     """Ordered rows of the vertices 0 … n - 1, none empty.
 
-    `gaps` are per row the least distances of the middles of neighbours, `side` per vertex the room it takes on either
+    `gaps` are per row the least distances of the middles of neighbors, `side` per vertex the room it takes on either
     side of its middle. `links` are (upper, lower, weight, bend): a heavy link wants to be straight, and the lower
     vertex that far right of the upper one. Vertices from `nodes` on, in the order of `is_dummy`, are lanes.
     """
@@ -110,12 +116,18 @@ def _share_weights(links: Mapping[tuple[int, int, Hyperedge], float]) -> list[tu
 
 
 def isotonic_placement(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """The places nearest to `wanted` (weighted least squares) with place i + 1 at least `gaps[i]` right of i.
+    """Return the places nearest to the wanted ones (weighted least squares) that keep the gaps.
 
-    Exact, by pooling neighbours that would overlap (isotonic regression).
+    The result is exact, by pooling neighbors that would overlap (isotonic regression).
 
-    >>> isotonic_placement([0.0, 0.0], [1.0, 1.0], [10.0])
-    [-5.0, 5.0]
+    Args:
+        wanted: the wanted places, in order.
+        weights: the weight of each.
+        gaps: the least distance of each place to the next.
+
+    Example:
+        >>> isotonic_placement([0.0, 0.0], [1.0, 1.0], [10.0])
+        [-5.0, 5.0]
     """
     for i, gap in enumerate(gaps):
         if wanted[i + 1] - wanted[i] < gap:
@@ -143,7 +155,7 @@ def isotonic_placement(wanted: Sequence[float], weights: Sequence[float], gaps: 
 
 
 def align_nodes(rows: OrderedRows) -> list[float]:
-    """The middle x of each vertex. No row reaches beyond a frame that is little wider than the widest."""
+    """Return the middle x of each vertex, so that heavy links are straight. No layer is much wider than the widest."""
     count = len(rows.side)
     down, up = _pulls(rows)
     x = [0.0] * count
@@ -165,14 +177,14 @@ def align_nodes(rows: OrderedRows) -> list[float]:
 
 
 def sweep_count(count: int, most: int) -> int:
-    """How often to go over so many vertices: of thousands, the places are only roughly the best."""
+    """Return how often to sweep over so many vertices; with thousands, the places are only approximate."""
     return max(2, min(most, _WORK // max(1, count)))
 
 
 def straight_offset(leaves: float, enters: float, *, stairs: bool) -> float:
-    """How far right of a vertex the one below it should be, so that the line from port to port is straight.
+    """Return how far right of a vertex the one below it must be so that the link from port to port is straight.
 
-    Not far where both are large: they would become `stairs`, and the drawing a diagonal between empty corners.
+    0 where both are large and it would be far: they would form `stairs`, a diagonal between empty corners.
     """
     return leaves - enters if not stairs or abs(leaves - enters) <= _MOST_BEND else 0.0
 
@@ -180,7 +192,7 @@ def straight_offset(leaves: float, enters: float, *, stairs: bool) -> float:
 def _pulls(rows: OrderedRows) -> tuple[list[Pull], list[Pull]]:
     """What moves each vertex, going down and going up: (others and weights), the sum of bends, and of all weights.
 
-    The neighbours in the row before decide; those in the row behind have a small say.
+    The neighbors in the row before decide; those in the row behind have a small say.
     """
     count = len(rows.side)
     near: list[list[tuple[int, float]]] = [[] for _ in range(2 * count)]
@@ -201,7 +213,7 @@ def _pulls(rows: OrderedRows) -> tuple[list[Pull], list[Pull]]:
 
 
 def _move_rows(x: list[float], levels: Sequence[tuple[list[int], list[float]]], pulls: list[Pull]) -> None:
-    """Put row after row where its neighbours want it."""
+    """Put row after row where its neighbors want it."""
     for row, gaps in levels:
         wanted, weights = [], []
         for vertex in row:
@@ -216,17 +228,12 @@ def _move_rows(x: list[float], levels: Sequence[tuple[list[int], list[float]]], 
 
 
 def adjacent_pairs(rows: OrderedRows) -> list[tuple[int, int, float]]:
-    """Neighbours in a row, and their least distance."""
+    """Return the neighbors in each layer and their least distance."""
     return [
         (a, b, gap)
         for row, gaps in zip(rows.rows, rows.gaps, strict=True)
         for (a, b), gap in zip(pairwise(row), gaps, strict=True)
     ]
-
-
-# Straight lanes: a line that passes several rows keeps its x, where nothing forbids it.  The vertices of a lane are
-# made one block. Blocks pushed to the right just far enough, and pushed to the left just far enough, are two ways
-# to stand without overlap; so is every mean of the two, which favours neither side.
 
 
 Distances = list[list[tuple[int, float]]]
@@ -248,7 +255,7 @@ class _Segment:
 
 
 def straighten_chains(x: Sequence[float], rows: OrderedRows) -> list[float]:
-    """New middles near `x`, with straight lanes."""
+    """Return new middles near `x` with straight chains of dummy nodes."""
     block = _blocks(rows)
     count = max(block, default=-1) + 1
     total, size = [0.0] * count, [0] * count
@@ -316,7 +323,7 @@ class _BlockRelaxation:
         return self.place
 
     def _segments(self, row: list[int], gaps: list[float], is_dummy: list[bool]) -> list[_Segment]:
-        """The nodes between two lanes move together: one by one, each would be held by its neighbours."""
+        """The nodes between two lanes move together: one by one, each would be held by its neighbors."""
         blocks = [self.block[vertex] for vertex in row]
         walls = [-1, *(i for i, b in enumerate(blocks) if is_dummy[b]), len(blocks)]
         segments = []
@@ -346,7 +353,7 @@ class _BlockRelaxation:
                 place[b] = min(max(at - offset, low), high) + offset
 
     def _shift_dummies(self, dummies: Sequence[int]) -> None:
-        """Move lane after lane as far as its neighbours let it."""
+        """Move lane after lane as far as its neighbors let it."""
         place, near, left, right = self.place, self.near, self.left, self.right
         for b in dummies:
             wish = _DUMMY_OWN * place[b] + self.bends[b]

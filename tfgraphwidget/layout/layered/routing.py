@@ -1,4 +1,7 @@
-"""From a plan to coordinates within each column: order, x, ports, tracks, y."""
+"""Edge routing within a column: ports, the tracks of horizontal segments, and the y of everything.
+
+A *track* is a height in the space between two layers at which the horizontal segment of a hyperedge runs.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,12 @@ from tfgraphwidget.layout.layered.placement import (
 )
 from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK, Skyline, drop_row, lay_track
 
-# Tracks: at which height the horizontal parts of lines run in the space between two rows.
-
 _NEAR = 3.0
 _BUBBLE, _PACKED = 40, 400
 
 
 class HyperedgeSpan(NamedTuple):
-    """One line with all its branches: the x where it comes from above and where from below, both ascending."""
+    """The x where a hyperedge comes from above and where it goes on below, both ascending."""
 
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
@@ -73,7 +74,7 @@ class _Bent:
 
 
 def _swap_neighbors(bent: list[_Bent]) -> None:
-    """Exchange neighbours as long as that saves crossings."""
+    """Exchange neighbors as long as that saves crossings."""
     last = len(bent) - 1
     stale = [True] * last  # pairs that are not known to be right
     for _ in range(_BUBBLE):
@@ -134,7 +135,17 @@ class Column:
 def route_column(
     graph: LayeredGraph, number: int, x: dict[int, float], floor: Mapping[int, float] | None = None
 ) -> Column:
-    """A column whose vertices have their place from left to right; `floor` says how high up boxes may be."""
+    """Assign ports, tracks and heights to a column whose vertices have their x.
+
+    Args:
+        graph: the graph with ordered layers.
+        number: the number of the column.
+        x: the middle of each vertex, in pixels.
+        floor: the least top of each box that has one, in pixels.
+
+    Returns:
+        The column; its left border is at 0.
+    """
     low = min((at - graph.width(v) / 2 for v, at in x.items()), default=0.0)
     high = max((at + graph.width(v) / 2 for v, at in x.items()), default=0.0)
     column = Column({v: at - low for v, at in x.items()}, high - low)
@@ -181,10 +192,10 @@ def _straight_outlet(graph: LayeredGraph, column: Column, node: int, lower: list
 
 
 def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[tuple[Hyperedge, float]]) -> None:
-    centre = column.x[node]
+    center = column.x[node]
     if graph.problem.ports[node] is not None:
         for hyperedge, _ in lines:
-            column.inlet[(node, hyperedge)] = centre + graph.port(node)[0]
+            column.inlet[(node, hyperedge)] = center + graph.port(node)[0]
         return
     at: dict[Hyperedge, list[float]] = {}
     for hyperedge, x in lines:
@@ -192,7 +203,7 @@ def _assign_inlets(graph: LayeredGraph, column: Column, node: int, lines: list[t
     wanted = sorted((sum(xs) / len(xs), hyperedge) for hyperedge, xs in at.items())
     room = graph.problem.sizes[node][0] - 16
     step = min(12.0, room / max(1, len(wanted) - 1))
-    low, high = centre - room / 2, centre + room / 2
+    low, high = center - room / 2, center + room / 2
     # A line that can come straight down shall; those from further left or right give way.
     weights = [20.0 if low <= x <= high else 1.0 for x, _ in wanted]
     places = isotonic_placement([min(max(x, low), high) for x, _ in wanted], weights, [step] * (len(wanted) - 1))
@@ -237,7 +248,7 @@ def _hyperedge_ends(
 
 
 def same_layer_ports(graph: LayeredGraph, column: Column, source: int, target: int) -> Point:
-    """Where a control line between nodes of one row leaves and comes back, both at the lower side."""
+    """Return the x where a control edge between nodes of one layer leaves and enters, both on the lower side."""
     return column.x[source], column.x[target] + min(8.0, graph.problem.sizes[target][0] / 4)
 
 

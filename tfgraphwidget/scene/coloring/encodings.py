@@ -1,4 +1,4 @@
-"""Polylines to color a graph by what is known of its ops without running it: a category for each."""
+"""Encodings: a category or a number for each op, from the graph or from the user's own values, without running it."""
 
 from __future__ import annotations
 
@@ -170,9 +170,18 @@ Encoding = Callable[[GraphIndex], Categories | Numbers]
 
 
 def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
-    """What to call a person's own values, and what gives them for an index; names are looked for in this one now.
+    """Return the name of a user's own values, and a function that encodes them for an index.
 
-    Raises UnknownName for a name that is no op's, tensor's or scope's, GraphEditError for what holds no values.
+    Args:
+        by: a dict of names and values, a column, or a function of the op.
+        index: the graph in which the names are looked up now.
+
+    Returns:
+        The name, and the function from an index to categories or numbers.
+
+    Raises:
+        UnknownName: a name is not that of an op, tensor or scope.
+        GraphEditError: `by` has no values of ops.
     """
     if callable(by):
         name = getattr(by, "__name__", "own values")
@@ -196,7 +205,7 @@ def custom_encoding(by: Any, index: GraphIndex) -> tuple[str, Encoding]:
 
 
 def table_column(name: str, index: GraphIndex) -> Categories | Numbers:
-    """A column of `editor.table()`; of tuples of names how many there are."""
+    """Encode a column of `editor.table()`; tuples of names are counted."""
     values = [row[name] for row in rows(index)]
     if name in COUNTED_COLUMNS:
         return encode_values([len(value) for value in values])
@@ -204,7 +213,10 @@ def table_column(name: str, index: GraphIndex) -> Categories | Numbers:
 
 
 def encode_values(values: list[Any]) -> Categories | Numbers:
-    """Numbers when all are numbers, else categories; None, NaN, pandas's NA and NaT, "" and infinity are no values."""
+    """Return numbers if all values are numbers, else categories.
+
+    None, NaN, NA, NaT, "" and infinity are missing values.
+    """
     present = [None if _is_missing(value) else value for value in values]
     known = [value for value in present if value is not None]
     if known and all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in known):

@@ -1,7 +1,7 @@
-"""Tints: what of the ops is known, as colors of the boxes, as a word below each, and as a legend.
+"""Scales: values of ops as tints of the boxes, as a note below each, and as a legend.
 
-Two sorts of things are known of ops: a category each, or a number each. A box that stands for many ops has the category
-of most of them, or the sum or the mean of their numbers. Color is never the only sign: with every tint comes a note.
+An op has a category or a number. A box that stands for many ops has the category of most of them, or the sum or mean of
+their numbers. Color is never the only sign: every tint comes with a note.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ OpValues = Categories | Numbers
 
 
 def color_items(scene: Scene, known: OpValues) -> tuple[Tint, list[str]]:
-    """A tint and a note for each item; open containers have neither. `known` is of the ops of `scene.index`."""
+    """Return a tint and a note for each item; open scopes have neither. `known` is of the ops of `scene.index`."""
     return _by_category(scene, known) if isinstance(known, Categories) else _by_number(scene, known)
 
 
@@ -231,10 +231,15 @@ def _winners(pairs: npt.NDArray[np.int64], votes: npt.NDArray[np.int64], labels:
 
 
 def format_number(value: float, unit: str = "") -> str:
-    """A number in a few letters; `unit` is "" for a plain one, "n" for a count, "B", "FLOP" or "µs".
+    """Format a number in a few letters.
 
-    >>> [format_number(25557032, "n"), format_number(1.2e9, "FLOP"), format_number(3400, "µs"), format_number(0.125)]
-    ['25.6 M', '1.2 GFLOP', '3.4 ms', '0.125']
+    Args:
+        value: the number.
+        unit: "" for a plain number, "n" for a count, "B", "FLOP" or "µs".
+
+    Example:
+        >>> [format_number(25557032, "n"), format_number(1.2e9, "FLOP"), format_number(3400, "µs"),
+        format_number(0.125)] ['25.6 M', '1.2 GFLOP', '3.4 ms', '0.125']
     """
     if unit == "":
         return f"{value:.4g}"

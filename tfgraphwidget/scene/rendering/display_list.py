@@ -1,4 +1,4 @@
-"""A scene as shapes in the order of painting, for whoever writes pictures: `draw` for matplotlib, `svg` for the web."""
+"""The display list of a scene: shapes in the order of painting, for SVG and matplotlib."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class DisplayList:
 
 
 def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
-    """The shapes of a scene, or of what touches an area of it."""
+    """Return the shapes of a scene, or of what touches an area of it (left, top, width, height in pixels)."""
     whole: Any = tuple(scene.box[0].tolist())
     area = whole if area is None else area
     pen = _Pen(scene, theme, paint)
@@ -239,7 +239,7 @@ def _pill(members: int) -> float:
 
 
 def arrow_head(points: Points, size: float) -> Points:
-    """The corners of the arrow head at the end of a way, float64 (3, 2)."""
+    """Return the corners of the arrow head at the end of a route, float64 (3, 2)."""
     end, along = points[-1], points[-1] - points[-2]
     along = along / max(float(np.hypot(*along)), 1e-9)
     across = np.array([-along[1], along[0]])
