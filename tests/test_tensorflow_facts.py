@@ -19,7 +19,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.live import graph_import, patch_application
 from tfgraphwidget.runtime.live.edit_record import noting
 from tfgraphwidget.runtime.live.graph_import import import_nodes
-from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import, serialized
+from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialized
 from tfgraphwidget.sources.variables import read_variable_def
 
 
@@ -586,7 +586,7 @@ def test_a_graph_def_has_ops_that_are_not_made_yet(line: tf.Graph) -> None:
     """An op is in TensorFlow's own graph before its Python object is; `get_operations` tells of finished ones only."""
     known = len(line.get_operations())
     nodes = [v1.NodeDef(name="half", op="NoOp")]
-    run_import(line, Proven(("half",), serialized(line, nodes), ()), {})
+    run_import(line, ValidatedNodes(("half",), serialized(line, nodes), ()), {})
     assert [node.name for node in line.as_graph_def().node][known:] == ["half"]
     assert len(line.get_operations()) == line.version == known
 

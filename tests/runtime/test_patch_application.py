@@ -21,7 +21,7 @@ from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session import variable_values
 
 STEPS: dict[str, tuple[Any, str, int]] = {
-    "the proof": (patch_application, "prove", 1),
+    "the proof": (patch_application, "validate", 1),
     "the proof's import": (preflight, "run_import", 2),
     "entering a function": (tf.Graph, "_add_function", 1),
     "the import": (graph_import, "run_import", 1),

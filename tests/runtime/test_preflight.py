@@ -14,7 +14,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.runtime.live.patch_application import apply_live, import_nodes
 from tfgraphwidget.runtime.sandbox import preflight
-from tfgraphwidget.runtime.sandbox.preflight import prove, serialized
+from tfgraphwidget.runtime.sandbox.preflight import serialized, validate
 
 FLOAT, INT = tf.float32.as_datatype_enum, tf.int32.as_datatype_enum
 
@@ -107,13 +107,13 @@ def test_more_than_protobuf_reads_is_refused(line: tf.Graph, monkeypatch: pytest
 
 def test_a_refusal_holds_the_op_to_highlight(line: tf.Graph) -> None:
     with pytest.raises(GraphEditError) as raised:
-        prove(line, [node("fine", "Relu", "x", T=FLOAT), node("wrong/one", "Relu", "fine", T=INT)])
+        validate(line, [node("fine", "Relu", "x", T=FLOAT), node("wrong/one", "Relu", "fine", T=INT)])
     assert "wrong/one" in raised.value.ops
     with pytest.raises(NameTaken) as taken:
-        prove(line, [node("a", "Relu", "x", T=FLOAT)])
+        validate(line, [node("a", "Relu", "x", T=FLOAT)])
     assert taken.value.ops == ("a",)
     with pytest.raises(UnknownName) as unknown:
-        prove(line, [node("new", "Relu", "gone", T=FLOAT)])
+        validate(line, [node("new", "Relu", "gone", T=FLOAT)])
     assert unknown.value.ops == ("new",)
 
 

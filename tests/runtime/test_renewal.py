@@ -38,7 +38,7 @@ def graph() -> Iterator[tf.Graph]:
         yield made
 
 
-def carriers(graph: tf.Graph) -> list[str]:
+def transfer_op_types(graph: tf.Graph) -> list[str]:
     """The hidden ops that renewals have added, by type."""
     return [op.type for op in graph.get_operations() if op.name.startswith("tfgraphwidget_renewal/")]
 
@@ -65,7 +65,7 @@ def test_a_session_sees_a_change_in_place_after_renewal_only(mlp: tf.Graph, sess
     assert np.array_equal(session.run("net/logits:0", {"x:0": x}), first)
     for old, new in zip(before, read(mlp.get_collection("variables"), session), strict=True):
         assert np.array_equal(old, new)
-    assert carriers(mlp) == []
+    assert transfer_op_types(mlp) == []
 
 
 def test_values_are_kept_that_were_read_before_the_graph_changed(mlp: tf.Graph, session: v1.Session) -> None:
@@ -174,7 +174,7 @@ def test_variables_without_a_value_stay_so(graph: tf.Graph, resource: bool) -> N
         assert renew(session) == ()
         assert [has_value(session, variable) for variable in made] == [False, True, False, False, True, False]
         assert session.run(made[4]).tolist() == [4.0]
-    assert set(carriers(graph)) == (set() if resource else {"IsVariableInitialized"})
+    assert set(transfer_op_types(graph)) == (set() if resource else {"IsVariableInitialized"})
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -221,7 +221,7 @@ def test_variables_that_nothing_registers_reads_or_initialises_are_kept(graph: t
         assert session.run([oldest, bare]) == [9.0, 3.0]
         assert session.run(raw.ReadVariableOp(resource=handle, dtype=tf.int32)) == 4
         assert session.run(ref).tolist() == [1.0, 2.0]
-        assert carriers(graph).count("ReadVariableOp") == 1
+        assert transfer_op_types(graph).count("ReadVariableOp") == 1
 
 
 def test_variables_with_one_initial_value_are_kept_apart(graph: tf.Graph) -> None:
@@ -700,7 +700,7 @@ def test_what_is_no_open_session_of_the_graph_is_refused(line: tf.Graph) -> None
         renew(None)
 
 
-# --- Carriers ---
+# --- Transfer ops ---
 
 
 def test_carriers_are_hidden_and_made_once(graph: tf.Graph) -> None:
@@ -728,7 +728,7 @@ def test_carriers_that_a_failed_edit_showed_are_hidden_again(graph: tf.Graph) ->
         renew(session)
         record_of(graph).hidden.clear()
         renew(session)
-        assert record_of(graph).hidden == set(record_of(graph).carriers.values())
+        assert record_of(graph).hidden == set(record_of(graph).transfer_ops.values())
 
 
 def test_a_finalized_graph_is_renewed_without_carriers(graph: tf.Graph) -> None:

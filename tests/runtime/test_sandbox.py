@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.runtime.sandbox.sandbox import Apart
+from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 
 ONES = np.ones([2, 3], np.float32)
 
@@ -22,10 +22,10 @@ def test_it_gives_the_same_numbers_to_the_last_bit(resource: bool) -> None:
                 zip((v.op.name for v in v1.global_variables()), session.run(v1.global_variables()), strict=True)
             )
         wanted = session.run(["net/logits:0", "net/one/out:0"], {"x:0": ONES})
-    with Apart(graph.as_graph_def().node, values=held) as apart:
-        got = apart.run(["net/logits:0", "net/one/out:0"], {"x:0": ONES})
+    with Sandbox(graph.as_graph_def().node, values=held) as sandbox:
+        got = sandbox.run(["net/logits:0", "net/one/out:0"], {"x:0": ONES})
         assert all(np.array_equal(a, b) for a, b in zip(got, wanted, strict=True))
-        assert np.array_equal(apart.run(["net/logits:0"], {"net/one/out:0": wanted[1]})[0], wanted[0])
+        assert np.array_equal(sandbox.run(["net/logits:0"], {"net/one/out:0": wanted[1]})[0], wanted[0])
 
 
 def test_updates_and_tables_are_its_own() -> None:
@@ -38,8 +38,8 @@ def test_updates_and_tables_are_its_own() -> None:
         tf.add(n.assign_add(1), found, name="y")
         fill = v1.get_collection(v1.GraphKeys.TABLE_INITIALIZERS)[0].name
     with initialised(graph) as session:
-        with Apart(graph.as_graph_def().node, None, {"n": np.int64(10)}, [fill]) as apart:
-            assert [apart.run(["y:0"], {"x:0": ["a"]})[0].tolist() for _ in range(2)] == [[12], [13]]
+        with Sandbox(graph.as_graph_def().node, None, {"n": np.int64(10)}, [fill]) as sandbox:
+            assert [sandbox.run(["y:0"], {"x:0": ["a"]})[0].tolist() for _ in range(2)] == [[12], [13]]
         assert session.run("n/Read/ReadVariableOp:0") == 0
 
 
@@ -49,16 +49,16 @@ def test_functions_come_with_their_library() -> None:
         x = v1.placeholder(tf.float32, [], name="x")
         tf.identity(tf.function(lambda a: a * 2.0)(x), name="y")
     whole = graph.as_graph_def()
-    with Apart(whole.node, whole.library) as apart:
-        assert apart.run(["y:0"], {"x:0": 4.0}) == [8.0]
+    with Sandbox(whole.node, whole.library) as sandbox:
+        assert sandbox.run(["y:0"], {"x:0": 4.0}) == [8.0]
 
 
 def test_devices_of_other_machines_are_left_out() -> None:
     graph = tf.Graph()
     with graph.as_default(), tf.device("/job:worker/task:3/GPU:1"):
         tf.constant(1.0, name="c")
-    with Apart(graph.as_graph_def().node) as apart:
-        assert apart.run(["c:0"], {}) == [1.0]
+    with Sandbox(graph.as_graph_def().node) as sandbox:
+        assert sandbox.run(["c:0"], {}) == [1.0]
 
 
 def test_what_cannot_run_is_told_in_one_sentence() -> None:
@@ -67,7 +67,7 @@ def test_what_cannot_run_is_told_in_one_sentence() -> None:
         x = v1.placeholder(tf.float32, [2], name="x")
         tf.linalg.inv(tf.reshape(x, tf.cast(x, tf.int32)), name="y")
         v1.FIFOQueue(1, [tf.float32], name="q").dequeue(name="out")
-    with Apart(graph.as_graph_def().node, patience=0.5) as apart:
+    with Sandbox(graph.as_graph_def().node, patience=0.5) as sandbox:
         for outputs, feeds, sentence in (
             (["y:0"], {"x:0": [1.0, 2.0]}, "cannot run apart: Input matrix must be square"),
             (["x:0"], {"x:0": [1.0]}, "Cannot feed value of shape"),
@@ -75,4 +75,4 @@ def test_what_cannot_run_is_told_in_one_sentence() -> None:
             (["out:0"], {}, "cannot run apart"),  # would wait for ever
         ):
             with pytest.raises(SessionRefused, match=sentence):
-                apart.run(outputs, feeds)
+                sandbox.run(outputs, feeds)

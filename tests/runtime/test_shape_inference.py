@@ -21,7 +21,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import as_input
-from tfgraphwidget.runtime.sandbox.shape_inference import Scratch, shaped
+from tfgraphwidget.runtime.sandbox.shape_inference import ShapeInferenceSandbox, shaped
 from tfgraphwidget.sources import open_source
 
 v1 = tf.compat.v1
@@ -69,13 +69,13 @@ def told(patch: Patch) -> dict[str, tuple[Shape, Shape]]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The types of all ops that TensorFlow's shape functions are asked of."""
     types: list[str] = []
-    made = Scratch._made
+    made = ShapeInferenceSandbox._made
 
-    def counted(self: Scratch, op: Any, tensors: Any) -> Any:
+    def counted(self: ShapeInferenceSandbox, op: Any, tensors: Any) -> Any:
         types.append(op.op)
         return made(self, op, tensors)
 
-    monkeypatch.setattr(Scratch, "_made", counted)
+    monkeypatch.setattr(ShapeInferenceSandbox, "_made", counted)
     return types
 
 

@@ -16,7 +16,7 @@ from tfgraphwidget.graph.op_types import EXIT, V1_LOOPS
 from tfgraphwidget.runtime.live.edit_record import noting
 from tfgraphwidget.runtime.live.patch_application import check_open, collections_of, hide_failed, made_with, put_back
 from tfgraphwidget.runtime.live.static_attributes import keep_static
-from tfgraphwidget.runtime.sandbox.preflight import prove
+from tfgraphwidget.runtime.sandbox.preflight import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
 
@@ -95,7 +95,7 @@ def make_op(graph: Any, node: Any, read: list[Any], original: Any = None) -> Any
         try:
             op = create_operation(graph, node, read, waits)
         except (ValueError, TypeError, RuntimeError, tf.errors.OpError):
-            prove(graph, [node])  # which is refused too, and says why in a sentence
+            validate(graph, [node])  # which is refused too, and says why in a sentence
             raise
     forget_colocation(op)
     used_names(graph).setdefault(node.name.lower(), 1)

@@ -29,7 +29,7 @@ from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.resources import of_type
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import listed, split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import Apart
+from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
@@ -126,12 +126,12 @@ def _loaded(path: Path, part: Part, state: State) -> Iterator[Run]:
     graph_def = read(path)
     ends = {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in part.signatures}
     there = {node.name for node in graph_def.node}  # an input that no output needs is not
-    with Apart(graph_def.node, graph_def.library, {}, state.starters) as apart:
+    with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
 
         def run(signature: Signature, feeds: dict[str, Any]) -> dict[str, Any]:
             inputs, outputs = ends[signature.name]
             fed = {inputs[key]: value for key, value in feeds.items() if split_tensor(inputs[key])[0] in there}
-            got = apart.run(list(outputs.values()), fed)
+            got = sandbox.run(list(outputs.values()), fed)
             return dict(zip(outputs, got, strict=True))
 
         yield run

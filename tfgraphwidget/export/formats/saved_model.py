@@ -31,9 +31,9 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph.op_types import V1_CONTROL_FLOW
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild
-from tfgraphwidget.runtime.live.graph_import import import_proven
+from tfgraphwidget.runtime.live.graph_import import import_validated
 from tfgraphwidget.runtime.live.variables import make_variable
-from tfgraphwidget.runtime.sandbox.preflight import prove
+from tfgraphwidget.runtime.sandbox.preflight import validate
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
 
@@ -110,7 +110,7 @@ def _write(path: Path, what: Export, part: Part, state: State) -> None:
     check_size("The graph of the SavedModel", nodes, library, way_out)
     graph = tf.Graph()
     gradients = [(told.function_name, told.gradient_func) for told in library.gradient]
-    import_proven(graph, prove(graph, nodes, library.function, gradients))
+    import_validated(graph, validate(graph, nodes, library.function, gradients))
     config = v1.ConfigProto(allow_soft_placement=True)
     with graph.as_default(), closing(v1.Session(graph=graph, config=config)) as session:
         variables = {v.name: make_variable(graph, v) for v in state.variables}

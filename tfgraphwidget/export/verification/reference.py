@@ -20,7 +20,7 @@ from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import Apart
+from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
 
 Tried = tuple[Signature, dict[str, Any], dict[str, Any]]
@@ -54,9 +54,9 @@ class Original:
         index = self.what.index
         return [int(i) for i in np.flatnonzero(np.logical_or.reduce(needed_by(index, self.what.signatures)))]
 
-    def apart(self) -> Apart:
+    def sandbox(self) -> Sandbox:
         """The graph in a session of its own, its variables and tables as they are written."""
-        return Apart(self._nodes, called(self.what.index, self._nodes), self._state.values, self._state.starters)
+        return Sandbox(self._nodes, called(self.what.index, self._nodes), self._state.values, self._state.starters)
 
     def tried(self) -> list[Tried]:
         """Each signature that runs on some feeds, with these and with what comes out, in order.
@@ -66,14 +66,14 @@ class Original:
         if blocked := self._reaches_out():
             self.what.notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
             return []
-        with self.apart() as apart:
-            found = [tried for s in self.what.signatures if (tried := self._try(apart, s)) is not None]
+        with self.sandbox() as sandbox:
+            found = [tried for s in self.what.signatures if (tried := self._try(sandbox, s)) is not None]
         return self.again(found) if found and self._has_effects() else found
 
     def again(self, tried: Sequence[Tried]) -> list[Tried]:
         """The same once more, from the beginning."""
-        with self.apart() as apart:
-            return [(signature, feeds, _run(apart, signature, feeds)) for signature, feeds, _ in tried]
+        with self.sandbox() as sandbox:
+            return [(signature, feeds, _run(sandbox, signature, feeds)) for signature, feeds, _ in tried]
 
     def _has_effects(self) -> bool:
         return bool(side_effects(self.what.index, self._work))
@@ -88,12 +88,12 @@ class Original:
         inside = (node for function in called(index, nodes).function for node in function.node_def)
         return unasked([*nodes, *inside])
 
-    def _try(self, apart: Apart, signature: Signature) -> Tried | None:
+    def _try(self, sandbox: Sandbox, signature: Signature) -> Tried | None:
         given = self._given(signature)
         complaints = []
         for feeds in made_up([self._wanted(*pair) for pair in signature.inputs if pair[0] not in given]):
             try:
-                return signature, {**given, **feeds}, _run(apart, signature, {**given, **feeds})
+                return signature, {**given, **feeds}, _run(sandbox, signature, {**given, **feeds})
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
         if given:
@@ -132,7 +132,7 @@ def _not_waiting(node: Any, given: Collection[str]) -> Any:
     return copy
 
 
-def _run(apart: Apart, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
+def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, Any]) -> dict[str, Any]:
     tensors = dict(signature.inputs)
-    got = apart.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
+    got = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), got, strict=True))

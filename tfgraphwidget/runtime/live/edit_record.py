@@ -28,7 +28,7 @@ class Record:
     failed; `failed_functions` are the latter, whose names are free. `growing` is the scope in which a person's function
     is making ops just now. `imported` counts the ops that edits have added, hidden ones too; `lock` is held by the edit
     that is carried out just now. `notes` are for each thread the names of the ops that it adds, see `noting`.
-    `numbered` says how many carriers have been given a name.
+    `numbered` is the number of transfer ops that have got a name.
     """
 
     hidden: set[str] = field(default_factory=set)
@@ -41,7 +41,7 @@ class Record:
     failed_functions: set[str] = field(default_factory=set)
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
-    carriers: dict[tuple[str, bytes], str] = field(default_factory=dict)
+    transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)
     numbered: int = 0
     imported: int = 0
     notes: dict[int, list[set[str]]] = field(default_factory=dict, repr=False)

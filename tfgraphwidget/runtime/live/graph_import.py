@@ -16,7 +16,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import alone, record_of, wrap_new
-from tfgraphwidget.runtime.sandbox.preflight import Ends, Proven, outside, run_import, serialized
+from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, outside, run_import, serialized
 from tfgraphwidget.tf_internals import (
     add_function,
     c_end,
@@ -40,36 +40,36 @@ def check_open(graph: tf.Graph) -> None:
 
 
 def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
-    """Add NodeDefs under their own names, unproven; inputs may name ops of the graph.
+    """Add NodeDefs under their own names, without validating them; inputs may name ops of the graph.
 
     `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.
     """
     nodes = list(nodes)
     names = tuple(node.name for node in nodes)
-    import_proven(graph, Proven(names, serialized(graph, nodes, functions), outside(nodes, names)))
+    import_validated(graph, ValidatedNodes(names, serialized(graph, nodes, functions), outside(nodes, names)))
 
 
-def import_proven(graph: tf.Graph, proven: Proven, *, by_veil: bool = True) -> None:
+def import_validated(graph: tf.Graph, validated: ValidatedNodes, *, by_veil: bool = True) -> None:
     """Add ops and functions; when TensorFlow refuses, the graph has none of them.
 
     What edits have made of another shape than TensorFlow knows of is read through a veil, if `by_veil` says so.
     """
     by_veil = by_veil and bool(record_of(graph).rewired)
-    ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in proven.outside}
+    ends: Ends = {(op, port): _end(graph, op, port, by_veil=by_veil) for op, port in validated.outside}
     added: list[str] = []
     try:
-        for called in proven.functions:
+        for called in validated.functions:
             add_function(graph, called)
             added.append(called.name)
         with alone(graph), graph.as_default(), tf.control_dependencies(None):
             try:
-                run_import(graph, proven, ends)
-                _wrap(graph, proven.names)
+                run_import(graph, validated, ends)
+                _wrap(graph, validated.names)
             except BaseException:
-                _wrap(graph, proven.names)  # an interrupt may come in between; no op may go without its Python side
+                _wrap(graph, validated.names)  # an interrupt may come in between; no op may go without its Python side
                 raise
     except BaseException:
-        if not _has_any(graph, proven.names):
+        if not _has_any(graph, validated.names):
             for name in added:
                 remove_function(graph, name)
         raise
@@ -101,8 +101,8 @@ def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
         node = tf.compat.v1.NodeDef(name=name, op="PlaceholderWithDefault", input=[source])
         node.attr["dtype"].type = tensor.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.unknown_rank = True
-        proven = Proven((name,), serialized(graph, [node]), ((tensor.op.name, tensor.value_index),))
-        import_proven(graph, proven, by_veil=False)
+        validated = ValidatedNodes((name,), serialized(graph, [node]), ((tensor.op.name, tensor.value_index),))
+        import_validated(graph, validated, by_veil=False)
         record.veils[name] = source
     return graph.get_operation_by_name(name).outputs[0]
 

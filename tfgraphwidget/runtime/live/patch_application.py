@@ -5,7 +5,7 @@ all collections, and its names stay taken. What is added again after that comes 
 same `tf.Variable` objects. The record of it lives on the graph itself, so that it goes when the graph goes and
 all editors of one graph agree.
 
-What is added is proven first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
+What is added is validated first (see `runtime.sandbox.preflight`), so that what TensorFlow refuses is refused before
 anything has changed.
 """
 
@@ -27,12 +27,12 @@ from tfgraphwidget.graph.index import Member
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
 from tfgraphwidget.runtime.live.edit_record import Record, record_of
-from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes, import_proven
+from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes, import_validated
 from tfgraphwidget.runtime.live.in_place_changes import rewire, show_shapes
 from tfgraphwidget.runtime.live.placement import check_placed, keep_running
 from tfgraphwidget.runtime.live.static_attributes import keep_static
 from tfgraphwidget.runtime.live.variables import make_variable
-from tfgraphwidget.runtime.sandbox.preflight import Proven, prove
+from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, operations_by_name
 
@@ -107,12 +107,12 @@ def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: An
     _check_shown_again(patch.add, record)
     check_placed(session, graph, patch, origin)
     with no_collections():
-        proven = _proven(graph, new, patch.add)
+        validated = _validated(graph, new, patch.add)
     before = _State.of(graph, record)
     with held_back():
         let_in()
         try:
-            _change(patch, graph, origin or graph, record, proven)
+            _change(patch, graph, origin or graph, record, validated)
             yield
         except BaseException:
             _take_back(patch, graph, record, before, new)
@@ -123,11 +123,11 @@ def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: An
         record.failed_functions -= _functions(patch.add)
 
 
-def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, proven: Proven | None) -> None:
+def _change(patch: Patch, graph: tf.Graph, origin: tf.Graph, record: Record, validated: ValidatedNodes | None) -> None:
     with no_collections():
         _hide(patch.remove, graph, record)
-        if proven:
-            _add_ops(proven, patch, graph, origin)
+        if validated:
+            _add_ops(validated, patch, graph, origin)
         _add(patch.add, graph, record, origin)
     for edited in patch.changed:
         rewire(graph, edited)
@@ -212,7 +212,7 @@ def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
     rebuild(graph, patch.remove)
     names, members = {node.name for node in patch.add.nodes}, set(patch.add.members)
     put_back(graph, before.collections, lambda key, item: op_behind(item) in names or (key, Member.of(item)) in members)
-    record.hidden = {*before.hidden, *record.carriers.values()}  # carriers of tables may have come meanwhile
+    record.hidden = {*before.hidden, *record.transfer_ops.values()}  # those of tables may have come meanwhile
     hide_failed(graph, new)
     record.functions = set(before.functions)
     if not record.failed.keys().isdisjoint(names):
@@ -237,15 +237,15 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _proven(graph: tf.Graph, new: Sequence[Any], change: Change) -> Proven | None:
+def _validated(graph: tf.Graph, new: Sequence[Any], change: Change) -> ValidatedNodes | None:
     if not new:
         return None
     check_open(graph)
-    return prove(graph, new, change.functions, change.gradients)
+    return validate(graph, new, change.functions, change.gradients)
 
 
-def _add_ops(proven: Proven, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
-    import_proven(graph, proven)
+def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: tf.Graph) -> None:
+    import_validated(graph, validated)
     # Marks the scopes as used: a later tf.name_scope of that name becomes name_1, as it should.
     with graph.as_default(), tf.compat.v1.name_scope(None):
         for scope in patch.scopes:

@@ -99,7 +99,7 @@ class Devices:
             return self.types
         wanted = parse_device(device)
         if wanted is None:
-            return self.types  # no device at all: `proof.check_devices` refuses it
+            return self.types  # no device at all: `preflight.check_devices` refuses it
         if self.soft:
             wanted = wanted.replace(device_type=None, device_index=None)
         return frozenset(spec.device_type for spec in self.specs if device_matches(wanted, spec))
@@ -248,7 +248,7 @@ def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> N
         versions=graph.graph_def_versions,
     )
     scratch = preflight.scratch_of(graph, nodes, patch.add.functions, patch.add.gradients)
-    preflight.run_import(scratch, preflight.Proven((), stand.SerializeToString(), ()), {})
+    preflight.run_import(scratch, preflight.ValidatedNodes((), stand.SerializeToString(), ()), {})
     try:
         check_placement(session, scratch)
     except tf.errors.OpError as error:

@@ -22,7 +22,7 @@ from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module
-from tfgraphwidget.runtime.sandbox.sandbox import Apart
+from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import tf_protos
 
@@ -47,8 +47,8 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
     names = {index.names[i] for i in inside}
     nodes = [_alone(index.nodes[i], names) for i in inside]
     held = {handle: value for handle, value in values.items() if handle in names}
-    with Apart(nodes, _library(index, nodes), held, starters) as apart:
-        return [np.asarray(value) for value in apart.run(outputs, feeds)]
+    with Sandbox(nodes, _library(index, nodes), held, starters) as sandbox:
+        return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:

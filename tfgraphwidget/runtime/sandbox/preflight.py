@@ -1,12 +1,12 @@
-"""Proof: new ops go into a scratch graph first, so that what TensorFlow refuses is refused before anything has changed.
+"""Preflight: validates new ops in a scratch graph, so that TensorFlow rejects an edit before the user's graph changes.
 
-The bytes that were proven are the bytes that are imported afterwards. The scratch graph is one of TensorFlow's C API
-alone, without an object in Python for each op, which is most of what an import costs. What the ops read from outside is
-stood in for by placeholders of the same dtype, static shape and handle data; constants by themselves, since shapes
-hang on them.
+The same bytes are imported into the scratch graph and, afterwards, into the user's graph. The scratch graph belongs to
+TensorFlow's C API and has no Python objects for its ops, which take most of the time of an import. In it, placeholders
+of the same dtype, static shape and handle data replace the tensors that the new ops read from the user's graph;
+constants are copied, because shapes depend on their values.
 
-What the scratch graph cannot see is asked of the graph: names that are taken, inputs, functions and devices that are
-not there.
+Names in use, missing inputs, missing functions and malformed devices cannot be found there. They are checked in the
+user's graph.
 """
 
 from __future__ import annotations
@@ -53,10 +53,14 @@ _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Proven:
-    """Ops as TensorFlow takes them: their names, the bytes of a GraphDef, and functions that the graph lacks.
+class ValidatedNodes:
+    """New ops that are ready for import.
 
-    `outside` holds the tensors (op, port) and control inputs (op, -1) that they take from the graph.
+    Attributes:
+        names: The names of the ops.
+        serialized: The ops as the bytes of a GraphDef.
+        outside: The tensors (op, output) and control inputs (op, -1) that they read from the graph.
+        functions: The functions that they call and the graph does not have, as TensorFlow's Python objects.
     """
 
     names: tuple[str, ...]
@@ -65,13 +69,24 @@ class Proven:
     functions: tuple[Any, ...] = ()
 
 
-def prove(
+def validate(
     graph: tf.Graph, nodes: Sequence[Any], functions: Iterable[Any] = (), gradients: Iterable[tuple[str, str]] = ()
-) -> Proven:
-    """What to import for `nodes`, NodeDefs whose inputs may name ops of `graph`, which stays as it is.
+) -> ValidatedNodes:
+    """Check that TensorFlow accepts new ops in a graph, without changing the graph.
 
-    `functions` are FunctionDefs that the graph lacks, `gradients` (function, its gradient function). Raises a
-    GraphEditError with TensorFlow's reason when it would not take them.
+    Args:
+        graph: The graph.
+        nodes: The NodeDefs of the new ops; their inputs may name ops of `graph`.
+        functions: FunctionDefs that the new ops may call.
+        gradients: Pairs (function name, name of its gradient function).
+
+    Returns:
+        The ops in the form that `graph_import.import_validated` adds to the graph.
+
+    Raises:
+        NameTaken: The graph has an op or another function of one of the names.
+        UnknownName: A new op reads a tensor that is not in the graph.
+        GraphEditError: TensorFlow refuses the ops, for the reason in the message.
     """
     names = tuple(node.name for node in nodes)
     check_free_names(graph, names)
@@ -79,11 +94,11 @@ def prove(
     types = {node.op for node in nodes}
     check_functions(graph, nodes, types, made)
     check_devices(nodes)
-    proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
-    _check_outside(graph, nodes, proven.outside)
+    validated = ValidatedNodes(names, serialized(graph, nodes), outside(nodes, names), made)
+    _check_outside(graph, nodes, validated.outside)
     tell(f"Trying {len(names):,} new ops in a graph of their own")
-    _scratch(graph, proven, types)
-    return proven
+    _scratch(graph, validated, types)
+    return validated
 
 
 def scratch_of(
@@ -95,15 +110,15 @@ def scratch_of(
     """
     names = tuple(node.name for node in nodes)
     made = _functions(graph, functions, gradients)
-    proven = Proven(names, serialized(graph, nodes), outside(nodes, names), made)
-    return _scratch(graph, proven, {node.op for node in nodes})
+    validated = ValidatedNodes(names, serialized(graph, nodes), outside(nodes, names), made)
+    return _scratch(graph, validated, {node.op for node in nodes})
 
 
-def _scratch(graph: tf.Graph, proven: Proven, types: Iterable[str]) -> Any:
+def _scratch(graph: tf.Graph, validated: ValidatedNodes, types: Iterable[str]) -> Any:
     scratch, library = new_c_graph(), graph_functions(graph)
-    for called in (*(library[t] for t in types if t in library), *proven.functions):
+    for called in (*(library[t] for t in types if t in library), *validated.functions):
         copy_function(scratch, called)
-    run_import(scratch, proven, _stand_ins(scratch, graph, proven))
+    run_import(scratch, validated, _stand_ins(scratch, graph, validated))
     return scratch
 
 
@@ -175,15 +190,15 @@ def outside(nodes: Iterable[Any], names: Collection[str]) -> tuple[tuple[str, in
     return tuple(sorted(end for end in map(split_input, set(texts) - inside) if end[0] not in inside))
 
 
-def run_import(c_graph: Any, proven: Proven, ends: Ends) -> None:
-    """Add the ops to a C graph; `ends` holds what stands there for each of `proven.outside`.
+def run_import(c_graph: Any, validated: ValidatedNodes, ends: Ends) -> None:
+    """Add the ops to a C graph; `ends` holds what stands there for each of `validated.outside`.
 
     Raises a GraphEditError with TensorFlow's reason when it refuses; the C graph has no new ops then.
     """
     try:
-        import_serialized(c_graph, proven.serialized, {end: ends[end] for end in proven.outside})
+        import_serialized(c_graph, validated.serialized, {end: ends[end] for end in validated.outside})
     except tf.errors.OpError as error:
-        raise _refusal(error.message, proven.names) from error
+        raise _refusal(error.message, validated.names) from error
 
 
 def _refusal(message: str, names: Collection[str]) -> GraphEditError:
@@ -283,12 +298,12 @@ def _check_outside(graph: tf.Graph, nodes: Iterable[Any], ends: Iterable[tuple[s
         )
 
 
-def _stand_ins(scratch: Any, graph: tf.Graph, proven: Proven) -> Ends:
+def _stand_ins(scratch: Any, graph: tf.Graph, validated: ValidatedNodes) -> Ends:
     """Add to the scratch graph something for each tensor and control input from outside."""
-    names = dict(zip(proven.outside, _other_names(proven.names), strict=False))
-    nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in proven.outside]
+    names = dict(zip(validated.outside, _other_names(validated.names), strict=False))
+    nodes = [_stand_in(graph, op, port, names[op, port]) for op, port in validated.outside]
     graph_def = tf.compat.v1.GraphDef(node=nodes, versions=graph.graph_def_versions)
-    run_import(scratch, Proven((), graph_def.SerializeToString(), ()), {})
+    run_import(scratch, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
     made = new_c_operations(scratch)
     ends: dict[tuple[str, int], Any] = {}
     for (op, port), name in names.items():

@@ -1,6 +1,7 @@
-"""A graph apart: NodeDefs in a tf.Graph and a session of their own, run without touching anybody else's state.
+"""Sandbox: runs NodeDefs in a new tf.Graph and a new session, so that no state of the user's session changes.
 
-What is run here is run to be compared, so TensorFlow's optimisers are off: they change the last bits of the numbers.
+Results of a sandbox are compared with others. So TensorFlow's graph optimizers are off, which change the last bits of
+numbers.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def placed_here(node: Any) -> Any:
     return here
 
 
-class Apart:
-    """Ops that run by themselves: `Apart(nodes, library, values, starters).run(outputs, feeds)`.
+class Sandbox:
+    """Ops in a graph and a session of their own: `Sandbox(nodes, library, values, starters).run(outputs, feeds)`.
 
     `nodes` are NodeDefs that read only each other, `library` a FunctionDefLibrary or None. `values` maps handle ops of
     variables, ref or resource, to arrays; `starters` are ops to run then, once: those that fill tables. What runs
@@ -85,7 +86,7 @@ class Apart:
         """Let go of what it holds."""
         self.session.close()
 
-    def __enter__(self) -> Apart:
+    def __enter__(self) -> Sandbox:
         return self
 
     def __exit__(

@@ -37,14 +37,13 @@ from tfgraphwidget.graph.op_types import (
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.sandbox.preflight import Proven, run_import
+from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
 from tfgraphwidget.sources import Bounds, without_endless_calls
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
 
-# Scratch: a graph of its own in which TensorFlow's shape functions are asked of single ops, and nothing runs.  An
-# op is built there on stand-ins for what it reads: placeholders of the static shapes that are known. What shape
-# functions look through (constants, `tf.shape(x)[0] * 2`) is built too, so that they see as much as in the whole
-# graph.
+# ShapeInferenceSandbox: a graph in which TensorFlow's shape functions infer the shapes of single ops. Nothing runs.
+# An op is built on stand-ins for its inputs: placeholders of the static shapes that are known. Inputs that shape
+# functions evaluate (constants, `tf.shape(x)[0] * 2`) are built too, so that they infer as much as in the whole graph.
 
 _DEEPEST = 50
 _MOST_ROUNDS = 20
@@ -58,8 +57,8 @@ class Unknown(Exception):
     """TensorFlow cannot be asked."""
 
 
-class Scratch:
-    """Ops of `view`, built one by one."""
+class ShapeInferenceSandbox:
+    """Infers the static shapes of ops of `view`, which are built one by one in a graph of their own."""
 
     def __init__(self, view: After) -> None:
         self._view = view
@@ -211,7 +210,7 @@ class Scratch:
                 node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr["_kernel"].s = b"none"
         try:
-            run_import(self._graph, Proven((), graph_def.SerializeToString(), ()), {})
+            run_import(self._graph, ValidatedNodes((), graph_def.SerializeToString(), ()), {})
         except GraphEditError as error:
             raise Unknown(str(error)) from error
 
@@ -355,13 +354,13 @@ class _Inference:
         self._waiting: set[str] = set()
 
     @cached_property
-    def _scratch(self) -> Scratch:
-        return Scratch(self._after)
+    def _scratch(self) -> ShapeInferenceSandbox:
+        return ShapeInferenceSandbox(self._after)
 
     @cached_property
-    def _old(self) -> Scratch:
+    def _old(self) -> ShapeInferenceSandbox:
         """The graph as it was."""
-        return Scratch(self._before)
+        return ShapeInferenceSandbox(self._before)
 
     def run(self) -> None:
         """Ask every op that may have other shapes. Raises GraphEditError."""

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.runtime.sandbox.sandbox import Apart
+from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
 
@@ -73,8 +73,8 @@ def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """The values of tensors that hang on constants only."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
-    with Apart([index.nodes[i] for i in ops], library) as apart:
-        return apart.run(tensors, {})
+    with Sandbox([index.nodes[i] for i in ops], library) as sandbox:
+        return sandbox.run(tensors, {})
 
 
 @wrap_tf_errors("open a session")

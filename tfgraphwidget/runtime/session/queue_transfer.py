@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.runtime.session.transfer_ops import Carriers, named, run_each, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import runner_def
 
@@ -23,9 +23,9 @@ _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small t
 class Queues:
     """The elements of queues, in order; one that was closed is closed again."""
 
-    def __init__(self, nodes: Sequence[Any], carriers: Carriers) -> None:
+    def __init__(self, nodes: Sequence[Any], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
-        self._carriers = carriers
+        self._transfer_ops = transfer_ops
         self._ops: dict[str, dict[str, Any]] = {}
         for node in nodes:
             made = unless_finalized(self._made, node)
@@ -33,7 +33,7 @@ class Queues:
                 self._ops[node.name] = made
             else:
                 self._lose(node.name, "the graph is finalized, so no op can be added that takes its elements out")
-        carriers.make()
+        transfer_ops.make()
 
     def read(self, old: Any) -> None:
         """Nothing: an element that is looked at is out."""
@@ -102,8 +102,8 @@ class Queues:
         self.lost.append(f"The elements of queue {name!r} are not carried over, or not all of them: {why}.")
 
     def _made(self, node: Any) -> dict[str, Any]:
-        """The carriers of a queue, by what they do."""
-        new, version = self._carriers.op, "V2" if node.op.endswith("V2") else ""
+        """The transfer ops of a queue, by what they do."""
+        new, version = self._transfer_ops.op, "V2" if node.op.endswith("V2") else ""
         types = [tf.as_dtype(each) for each in node.attr["component_types"].list.type]
         shapes = [tf.TensorShape(shape) for shape in node.attr["shapes"].list.shape]
         whole = len(shapes) == len(types) and all(shape.is_fully_defined() for shape in shapes)

@@ -34,9 +34,9 @@ from tfgraphwidget.graph.op_types import HANDLES
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import queue_transfer, untransferable
 from tfgraphwidget.runtime.session.run import Answered, can_grow
-from tfgraphwidget.runtime.session.state_transfer import Carried, Iterators, Tables, Variables
-from tfgraphwidget.runtime.session.stateful_ops import Found, find
-from tfgraphwidget.runtime.session.transfer_ops import Carriers
+from tfgraphwidget.runtime.session.state_transfer import Iterators, StateTransfer, Tables, Variables
+from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, find
+from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.variable_values import check_session, told
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
 from tfgraphwidget.tf_internals import (
@@ -60,7 +60,7 @@ class Renewal:
     def __init__(self, session: Any) -> None:
         self._session = session
         self._known: Set[Any] = frozenset()
-        self._kinds: list[Carried] = []
+        self._kinds: list[StateTransfer] = []
         self._lost: list[str] = []
         self._config = session_config(session)
         self._is_stuck = False
@@ -84,11 +84,11 @@ class Renewal:
         renewal._lost += untransferable.told_of(found)
         return renewal
 
-    def _read_more(self) -> Found:
+    def _read_more(self) -> StatefulOps:
         """Read what has not been read yet."""
         session = self._session
         found = find(session.graph, self._known)
-        kinds = _kinds(session, found, Carriers(session.graph))
+        kinds = _kinds(session, found, TransferOps(session.graph))
         try:
             with self._as_it_is(session):
                 for kind in kinds:
@@ -155,7 +155,7 @@ class Renewal:
             # Deleted by the next renewal, or with the session: another thread may just be about to call it.
             setattr(session, _BEFORE, fresh)
 
-    def _move(self, kind: Carried, old: Any, fresh: Any) -> None:
+    def _move(self, kind: StateTransfer, old: Any, fresh: Any) -> None:
         """Move what there is of one kind; the session is renewed whatever comes of it."""
         try:
             kind.move(old, fresh)
@@ -195,15 +195,15 @@ def _check(session: Any, graph: Any) -> None:
         Answered(session).ask()
 
 
-def _kinds(session: Any, found: Found, carriers: Carriers) -> list[Carried]:
+def _kinds(session: Any, found: StatefulOps, transfer_ops: TransferOps) -> list[StateTransfer]:
     held = {kind: [node for node in nodes if not _stays(session, node)] for kind, nodes in found.holders.items()}
-    variables = held.pop("variable", []) + [carriers.handle(node) for node in found.inner]
+    variables = held.pop("variable", []) + [transfer_ops.handle(node) for node in found.inner]
     return [
-        Variables(variables, carriers),
-        Tables(held.pop("hash table", []), carriers),
-        Iterators(held.pop("iterator", []), carriers),
-        queue_transfer.Queues(held.pop("queue", []), carriers),
-        untransferable.Dropped([node for nodes in held.values() for node in nodes], carriers),
+        Variables(variables, transfer_ops),
+        Tables(held.pop("hash table", []), transfer_ops),
+        Iterators(held.pop("iterator", []), transfer_ops),
+        queue_transfer.Queues(held.pop("queue", []), transfer_ops),
+        untransferable.Untransferable([node for nodes in held.values() for node in nodes], transfer_ops),
     ]
 
 

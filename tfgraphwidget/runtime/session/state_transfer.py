@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph.op_types import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
-from tfgraphwidget.runtime.session.transfer_ops import Carriers, T, op_of, run, run_each, unless_finalized
+from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.tf_internals import control_flow_context
 
@@ -23,7 +23,7 @@ _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
 _IGNORE_EXTERNAL_STATE = 1  # such as that of a Python function; see TensorFlow's dataset_options.proto
 
 
-class Carried(Protocol):
+class StateTransfer(Protocol):
     """One kind of state on its way from an old session to a fresh one."""
 
     lost: list[str]
@@ -43,10 +43,10 @@ class _Read:
 
     what = ""
 
-    def __init__(self, nodes: Sequence[Any], carriers: Carriers) -> None:
+    def __init__(self, nodes: Sequence[Any], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._nodes = {node.name: node for node in nodes}
-        self._carriers = carriers
+        self._transfer_ops = transfer_ops
         self._values: dict[str, Any] = {}
 
     def move(self, old: Any, fresh: Any) -> None:
@@ -56,7 +56,7 @@ class _Read:
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
 
     def _each(self, names: Collection[str], make: Callable[[Any], T]) -> dict[str, T]:
-        """What `make` says of each op; those are lost that need a carrier in a finalized graph."""
+        """What `make` says of each op; those are lost that need a transfer op in a finalized graph."""
         found = {}
         for name in names:
             made = unless_finalized(make, self._nodes[name])
@@ -64,7 +64,7 @@ class _Read:
                 self._lose(name, "the graph is finalized, so no op can be added that reads and writes it")
             else:
                 found[name] = made
-        self._carriers.make()
+        self._transfer_ops.make()
         return found
 
 
@@ -103,17 +103,17 @@ class Variables(_Read):
         own = self._own(node, "Read/ReadVariableOp", "ReadVariableOp")
         if own is not None and own.outputs[0].dtype.as_datatype_enum == node.attr["dtype"].type:
             return f"{own.name}:0"
-        return self._carriers.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"]) + ":0"
+        return self._transfer_ops.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"]) + ":0"
 
     def _flag(self, node: Any) -> str:
         if node.op not in RESOURCE_HANDLES:
-            return self._carriers.op("", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]) + ":0"
+            return self._transfer_ops.op("", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]) + ":0"
         own = self._own(node, "IsInitialized/VarIsInitializedOp", "VarIsInitializedOp")
-        return (own.name if own else self._carriers.op("", "VarIsInitializedOp", [node.name])) + ":0"
+        return (own.name if own else self._transfer_ops.op("", "VarIsInitializedOp", [node.name])) + ":0"
 
     def _own(self, node: Any, ending: str, *types: str) -> tf.Operation | None:
         """The op that TensorFlow has made for the variable under this name, if it is that still."""
-        own = op_of(self._carriers.graph, f"{node.name}/{ending}")
+        own = op_of(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
             return None
         return None if own.control_inputs or control_flow_context(own) else own
@@ -124,7 +124,7 @@ class Variables(_Read):
             flags = {name: self._flag(self._nodes[name]) for name in fetches}
         except GraphFinalized:
             return fetches
-        self._carriers.make()
+        self._transfer_ops.make()
         told_of, _ = run_each(old, flags)  # of a flag that cannot be read, the value's own error tells
         return {name: fetch for name, fetch in fetches.items() if told_of.get(name, True)}
 
@@ -149,11 +149,11 @@ class Variables(_Read):
         return (fed.name, own.name) if same and fed.name not in taken and own.graph.is_feedable(fed) else None
 
     def _assign(self, node: Any) -> tuple[str, str]:
-        fed = self._carriers.op(node.name, "Placeholder", dtype=node.attr["dtype"])
+        fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])
         if node.op in RESOURCE_HANDLES:
-            op = self._carriers.op("", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"])
+            op = self._transfer_ops.op("", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"])
         else:
-            op = self._carriers.op("", "Assign", [node.name, fed], T=node.attr["dtype"], validate_shape=False)
+            op = self._transfer_ops.op("", "Assign", [node.name, fed], T=node.attr["dtype"], validate_shape=False)
         return f"{fed}:0", op
 
 
@@ -193,20 +193,20 @@ class Tables(_Read):
 
     def _reader(self, node: Any) -> list[str]:
         types = {"Tkeys": node.attr["key_dtype"], "Tvalues": node.attr["value_dtype"]}
-        export = self._carriers.op("", f"LookupTableExport{_version(node)}", [node.name], **types)
+        export = self._transfer_ops.op("", f"LookupTableExport{_version(node)}", [node.name], **types)
         return [f"{export}:0", f"{export}:1"]
 
     def _writer(self, node: Any) -> tuple[str, str, str]:
         """The op that fills the table, and the tensors to be fed with keys and values."""
         types = node.attr["key_dtype"], node.attr["value_dtype"]
         fed = [
-            self._carriers.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
+            self._transfer_ops.op(f"{node.name} {part}", "Placeholder", dtype=dtype)
             for part, dtype in zip(("keys", "values"), types, strict=True)
         ]
         once = node.op in STATIC_TABLES
         kind, names = ("InitializeTable", ("Tkey", "Tval")) if once else ("LookupTableImport", ("Tin", "Tout"))
         attributes = dict(zip(names, types, strict=True))
-        op = self._carriers.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
+        op = self._transfer_ops.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
 
 
@@ -215,8 +215,8 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Any, targe
 
     One that was not filled leaves its copy as it is. Raises SessionRefused where a session cannot do it.
     """
-    read = Tables([origin.get_operation_by_name(name).node_def for name in tables], Carriers(origin))
-    write = Tables([target.get_operation_by_name(name).node_def for name in tables.values()], Carriers(target))
+    read = Tables([origin.get_operation_by_name(name).node_def for name in tables], TransferOps(origin))
+    write = Tables([target.get_operation_by_name(name).node_def for name in tables.values()], TransferOps(target))
     try:
         read.read(session)
         write.fill({tables[name]: content for name, content in read.contents.items()}, into)
@@ -268,7 +268,7 @@ class Iterators(_Read):
         """Whether the iterator has its dataset again."""
         if self._nodes[name].op == "OneShotIterator":
             return True
-        readers = self._carriers.graph.get_tensor_by_name(f"{name}:0").consumers()
+        readers = self._transfer_ops.graph.get_tensor_by_name(f"{name}:0").consumers()
         makers = [op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name]
         if len(makers) != 1:
             self._lose(name, f"{len(makers)} ops initialize it, so which it was is unknown; run its initializer again")
@@ -281,11 +281,13 @@ class Iterators(_Read):
         return True
 
     def _reader(self, node: Any) -> str:
-        saved = self._carriers.op("", "SerializeIterator", [node.name], external_state_policy=_IGNORE_EXTERNAL_STATE)
-        return self._carriers.op("", "SerializeTensor", [saved], T=tf.variant) + ":0"
+        saved = self._transfer_ops.op(
+            "", "SerializeIterator", [node.name], external_state_policy=_IGNORE_EXTERNAL_STATE
+        )
+        return self._transfer_ops.op("", "SerializeTensor", [saved], T=tf.variant) + ":0"
 
     def _writer(self, node: Any) -> tuple[str, str]:
         """The tensor to be fed with what was saved, and the op that restores it."""
-        fed = self._carriers.op(node.name, "Placeholder", dtype=tf.string)
-        state = self._carriers.op("", "ParseTensor", [fed], out_type=tf.variant)
-        return f"{fed}:0", self._carriers.op("", "DeserializeIterator", [node.name, state])
+        fed = self._transfer_ops.op(node.name, "Placeholder", dtype=tf.string)
+        state = self._transfer_ops.op("", "ParseTensor", [fed], out_type=tf.variant)
+        return f"{fed}:0", self._transfer_ops.op("", "DeserializeIterator", [node.name, state])

@@ -27,7 +27,7 @@ Holders = Mapping[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class Found:
+class StatefulOps:
     """What holds state in a graph, and what does so in the bodies of its functions alone.
 
     Of the latter, `inner` are variables that another handle in the graph can reach. `random` are random ops with seeds,
@@ -43,7 +43,7 @@ class Found:
     keys: Set[Any]
 
 
-def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> Found:
+def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> StatefulOps:
     """The ops that hold state, in graph order; less those whose keys are `known`.
 
     Less, too, what an edit has left when it failed: the same edit, made again, initialises it anew.
@@ -75,7 +75,7 @@ def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> Found:
     alone = [node for key, node in inside.items() if key not in known and key not in found]
     inner = [node for node in alone if node.op in RESOURCE_HANDLES and not graph.finalized]
     others = [node for node in alone if node not in inner]
-    return Found(holders, inner, others, random, by_string, found.keys() | inside.keys())
+    return StatefulOps(holders, inner, others, random, by_string, found.keys() | inside.keys())
 
 
 def _bodies(graph: tf.Graph) -> Iterator[Any]:

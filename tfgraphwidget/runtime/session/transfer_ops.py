@@ -1,4 +1,4 @@
-"""Carriers: hidden ops that read what a session holds, and give it to another session.
+"""Transfer ops: hidden ops that read the state of a session, and load it into another session.
 
 They are made once for each graph, in a name scope of their own. No editor shows or exports them, so no edit rewires
 them: what they read is what the session holds, whatever became of the variables' own ops.
@@ -24,8 +24,8 @@ _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
 T = TypeVar("T")
 
 
-class Carriers:
-    """The carriers of a graph. `op` says which are wanted; `make` adds those that are not there yet."""
+class TransferOps:
+    """The transfer ops of a graph. `op` requests one; `make` adds those that are not in the graph yet."""
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
@@ -33,17 +33,19 @@ class Carriers:
         self._new: dict[tuple[str, bytes], Any] = {}
 
     def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: Any) -> str:
-        """The name of the carrier of this type and these inputs ("w", "w:0"); `of` tells apart what is else the same.
+        """Return the name of the transfer op of this type and these inputs ("w", "w:0"), to be made if there is none.
+
+        `of` distinguishes ops that are otherwise the same.
 
         An attribute is an AttrValue, a DType, a list of DTypes, a bool or an int. Raises GraphFinalized when there is
-        no such carrier and the graph takes no new ops.
+        no such transfer op and the graph takes no new ops.
         """
         node = tf.compat.v1.NodeDef(op=op_type, input=inputs)
         for attribute, value in attributes.items():
             node.attr[attribute].CopyFrom(_attribute(value))
         key = (of, node.SerializeToString(deterministic=True))
-        if key in self._record.carriers:
-            return self._record.carriers[key]
+        if key in self._record.transfer_ops:
+            return self._record.transfer_ops[key]
         if key not in self._new:
             check_open(self.graph)
             node.name = f"{self._scope()}/{op_type}_{self._record.numbered}"
@@ -53,7 +55,7 @@ class Carriers:
         return name
 
     def handle(self, node: Any) -> Any:
-        """The NodeDef of a carrier that holds the same state as a NodeDef in the body of a function."""
+        """The NodeDef of a transfer op that holds the same state as a NodeDef in the body of a function."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
         return tf.compat.v1.NodeDef(name=self.op("", node.op, **attributes), op=node.op, attr=attributes)
 
@@ -68,13 +70,13 @@ class Carriers:
                 except BaseException:
                     hide(self.graph, [node.name for node in new.values()])
                     raise
-                record.carriers |= {key: node.name for key, node in new.items()}
-            made = set(record.carriers.values())
+                record.transfer_ops |= {key: node.name for key, node in new.items()}
+            made = set(record.transfer_ops.values())
             if not made <= record.hidden:  # an edit that fails shows again all that came while it was under way
                 hide(self.graph, made)
 
     def _scope(self) -> str:
-        named = next(iter(self._record.carriers.values()), "") or next((n.name for n in self._new.values()), "")
+        named = next(iter(self._record.transfer_ops.values()), "") or next((n.name for n in self._new.values()), "")
         if named:
             return named.partition("/")[0]
         with self.graph.as_default(), tf.compat.v1.name_scope(None):  # wherever the caller stands
@@ -143,7 +145,7 @@ def run_each(
 
 
 def unless_finalized(make: Callable[[Any], T], node: Any) -> T | None:
-    """What `make` says of a node; None when it wants a carrier that a finalized graph cannot have."""
+    """What `make` says of a node; None when it wants a transfer op that a finalized graph cannot have."""
     try:
         return make(node)
     except GraphFinalized:

@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from tfgraphwidget.graph.resources import kind_of
 from tfgraphwidget.naming import listed
-from tfgraphwidget.runtime.session.stateful_ops import Found, family
-from tfgraphwidget.runtime.session.transfer_ops import Carriers, named, run_each, unless_finalized
+from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
+from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized
 from tfgraphwidget.tf_internals import (
     CALLABLE_AND_HANDLE,
     DELETES_FIELD,
@@ -34,18 +34,18 @@ _PARTIAL_RUNS = "_tfgraphwidget_partial_runs"
 _NO_CALLABLE = -1
 
 
-class Dropped:
+class Untransferable:
     """What a session holds and nothing can read; staging areas, barriers and accumulators tell how much it is."""
 
-    def __init__(self, nodes: Iterable[Any], carriers: Carriers) -> None:
+    def __init__(self, nodes: Iterable[Any], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._types: dict[str, str] = {}
         self._sizes: dict[str, list[str]] = {}
         for node in nodes:
             self._types[node.name] = node.op
-            sizes = unless_finalized(partial(_sizes, carriers), node) or []
+            sizes = unless_finalized(partial(_sizes, transfer_ops), node) or []
             self._sizes[node.name] = [f"{size}:0" for size in sizes]
-        carriers.make()
+        transfer_ops.make()
 
     def read(self, old: Any) -> None:
         """Tell what the old session holds."""
@@ -64,23 +64,23 @@ class Dropped:
         """Nothing."""
 
 
-def _sizes(carriers: Carriers, node: Any) -> list[str]:
-    """The carriers that count together what a node holds; none for what cannot be counted."""
+def _sizes(transfer_ops: TransferOps, node: Any) -> list[str]:
+    """The transfer ops that count together what a node holds; none for what cannot be counted."""
     kind = family(node.op)
     if kind == "accumulator":
         resource = "Resource" if node.op.startswith("Resource") else ""
-        return [carriers.op("", f"{resource}AccumulatorNumAccumulated", [node.name])]
+        return [transfer_ops.op("", f"{resource}AccumulatorNumAccumulated", [node.name])]
     if kind == "barrier":
-        return [carriers.op("", size, [node.name]) for size in _SIZES[kind]]
+        return [transfer_ops.op("", size, [node.name]) for size in _SIZES[kind]]
     if kind in _SIZES:
         told = {key: node.attr[key] for key in _STAGED}
         if not node.attr["shared_name"].s:
             told["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
-        return [carriers.op("", size, **told) for size in _SIZES[kind]]
+        return [transfer_ops.op("", size, **told) for size in _SIZES[kind]]
     return []
 
 
-def told_of(found: Found) -> list[str]:
+def told_of(found: StatefulOps) -> list[str]:
     """Sentences on what a graph has and no session can hand on."""
     lost = [
         f"What {node.name!r} ({node.op}) in the body of a function holds is not carried over." for node in found.inside
