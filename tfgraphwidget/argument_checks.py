@@ -53,7 +53,7 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
     """Let a method's arguments be refused in these words, and options that it does not have with a suggestion."""
 
     def mark(method: _Method) -> _Method:
-        method.__dict__["_in_words"] = meanings
+        method.__dict__["argument_meanings"] = meanings
         return method
 
     return mark
@@ -62,7 +62,7 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
 def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditError) -> Callable[..., Any]:
     """The function, which refuses what its annotations do not allow with the error `refusal`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
-    meanings: Mapping[str, str] | None = getattr(function, "_in_words", None)
+    meanings: Mapping[str, str] | None = getattr(function, "argument_meanings", None)
     if all(p.annotation in (p.empty, "Any") for p in signature.parameters.values()):
         return function
 

@@ -20,10 +20,10 @@ import tfgraphwidget.graph_editor as ge
 from tests.stress.rounds import ROUNDS
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.codec import REQUESTS
-from tfgraphwidget.widget.protocol.requests import Verb
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -482,7 +482,7 @@ def messages() -> Iterator[tuple[str, dict[str, Any]]]:
         for name, values in fields.items():
             for value in values if word != "change" else ():
                 yield f"{word} {name}={str(value)[:40]!r}", {**usual, name: value}
-    for verb in get_args(Verb):
+    for verb in registry.requested():
         keys = ["self", "no", "what", "renew", *list(inspect.signature(getattr(GraphEditor, verb)).parameters)[1:]]
         for key, text in itertools.product(keys, TEXTS):
             change = {"type": "change", "id": 1, "verb": verb, "keys": [key], "values": [text]}

@@ -13,6 +13,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, dense, fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.errors import GraphEditError, NameTaken, NoPath, NotClonable, UnknownName
 from tfgraphwidget.graph.index import build
 
@@ -803,7 +804,7 @@ def test_a_value_that_cannot_be_read_without_an_update_is_not_read() -> None:
 
 def test_planning_touches_nothing(mlp: tf.Graph) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
-    patch = Clone(("x:0",), ("net/logits:0",), "copy").plan(build(mlp.as_graph_def().node))
+    patch = Clone(("x:0",), ("net/logits:0",), "copy").plan(IndexContext(build(mlp.as_graph_def().node)))
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
     assert patch.inverse().inverse() == patch
     assert all(node.name.startswith("copy/") for node in patch.add.nodes)
@@ -943,5 +944,5 @@ def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor)
     assert grown
     with pytest.raises(GraphEditError, match=r"'Grow' cannot be planned beforehand; call .*editor\.grow\("):
         editor.edit(editor.history.done[-1].command)
-    with pytest.raises(GraphEditError, match=r"'str' cannot be planned beforehand; call a method of the editor"):
+    with pytest.raises(GraphEditError, match=r"command='clone' is not what edit takes; give a Command"):
         editor.edit("clone")

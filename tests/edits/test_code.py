@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, dense, initialised, v1
 from tfgraphwidget.edits.rewire.reroute import AddControlInputs
-from tfgraphwidget.edits.serialization.python_source import array_text, line, quoted
+from tfgraphwidget.edits.serialization.python_source import array_expression, expression_of
 from tfgraphwidget.graph.diff import difference
 
 RATE = 0.5
@@ -68,7 +68,7 @@ def live() -> tgw.GraphEditor:
 
 
 def test_a_method_of_several_words_is_printed_as_python_writes_it() -> None:
-    assert line(AddControlInputs("b", ("a",))) == 'editor.add_control_inputs(op="b", ops=["a"])'
+    assert AddControlInputs("b", ("a",)).code() == 'editor.add_control_inputs(op="b", ops=["a"])'
 
 
 def test_a_file_is_opened_as_it_was_and_edited_the_same() -> None:
@@ -117,16 +117,16 @@ def test_a_function_whose_source_nobody_has_is_to_be_given(live: tgw.GraphEditor
 
 def test_what_a_function_reads_and_nobody_can_write_down_is_to_be_given() -> None:
     weights = tf.Variable([1.0])
-    said = quoted(lambda x: x * weights, "function", {}, "values.npz")
+    said = expression_of(lambda x: x * weights, "function", {}, "values.npz")
     assert said.text == "lambda x: x * weights"
-    assert said.needs == {"weights": "weights = ...  # give here the tensorflow ResourceVariable"}
+    assert said.statements == {"weights": "weights = ...  # give here the tensorflow ResourceVariable"}
 
 
 def test_two_closures_of_one_name_are_not_mixed_up() -> None:
     two, three = head_of(2), head_of(3)
-    said = quoted(lambda x: (two(x), three(x)), "function", {}, "values.npz")
+    said = expression_of(lambda x: (two(x), three(x)), "function", {}, "values.npz")
     assert said.text == "function"
-    assert said.needs["function"].startswith("function = ...  # give here the function 'test_two_closures")
+    assert said.statements["function"].startswith("function = ...  # give here the function 'test_two_closures")
 
 
 def test_arrays_are_written_in_the_line_or_above_it(live: tgw.GraphEditor) -> None:
@@ -174,9 +174,9 @@ def test_an_array_over_a_megabyte_is_read_from_a_file_beside(tmp_path: Path, mon
     ],
 )
 def test_an_array_of_any_dtype_is_the_same_again(array: np.ndarray[Any, Any]) -> None:
-    said = array_text(array, "x", {}, "values.npz")
+    said = array_expression(array, "x", {}, "values.npz")
     names: dict[str, Any] = {}
-    exec("\n".join(said.needs.values()), names)
+    exec("\n".join(said.statements.values()), names)
     back = eval(said.text, names)
     assert (back.dtype, back.shape) == (array.dtype, array.shape)
     assert back.tobytes() == array.tobytes() if array.dtype != object else back.tolist() == array.tolist()

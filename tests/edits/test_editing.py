@@ -13,21 +13,23 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor.transaction import transaction
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import IndexContext, PlanContext
 from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
-from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.runtime.live import graph_import, in_place_changes, patch_application
 
 
 @dataclass(frozen=True)
-class Put:
+class Put(Command):
     """Any change of ops, as a command: op name -> its inputs afterwards, and NodeDefs that come or go."""
 
     inputs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     add: tuple[Any, ...] = ()
     remove: tuple[str, ...] = ()
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+    def plan(self, context: PlanContext) -> Patch:
+        index = context.index
         changed = []
         for name, inputs in self.inputs:
             before = index.nodes[index.op(name)]
@@ -180,7 +182,7 @@ def test_a_finalized_graph_is_not_changed(line: tf.Graph) -> None:
 
 def test_an_edit_of_an_op_that_is_not_as_it_was_planned_for_is_refused(line: tf.Graph) -> None:
     editor, other = tgw.edit(line), tgw.edit(line)
-    patch = Put(inputs=(("c", ("x", "c/y")),)).plan(editor.index)
+    patch = Put(inputs=(("c", ("x", "c/y")),)).plan(IndexContext(editor.index))
     other.edit(Put(inputs=(("c", ("a", "c/y")),)))
     editor.refresh()
     with pytest.raises(GraphEditError, match="'c' was changed by another edit"), transaction() as steps:

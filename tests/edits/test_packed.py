@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tests.conftest import build_mlp
-from tfgraphwidget.edits.serialization.json_format import Chosen, NotRead, NotWritten, packed, read, unpacked
+from tfgraphwidget.edits.serialization.json_format import (
+    NotDecodable,
+    NotEncodable,
+    OpNames,
+    decode,
+    encode,
+    records_from,
+)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.sources.live.graph_body import GraphBody
@@ -43,7 +50,7 @@ dtypes = (
 
 def through(value: Any) -> Any:
     """What comes back after a way through JSON text."""
-    return unpacked(json.loads(json.dumps(packed(value), allow_nan=False)))
+    return decode(json.loads(json.dumps(encode(value), allow_nan=False)))
 
 
 @given(plain)
@@ -78,7 +85,7 @@ def test_arrays_of_strings_and_tensors_with_a_value_come_back() -> None:
 def test_a_selection_is_its_names() -> None:
     body = GraphBody(build_mlp(resource=True))
     index = build(body.nodes(), *body.collections(), typing=body.typing)
-    chosen = Chosen(("net/one/out",), ("x:0",))
+    chosen = OpNames(("net/one/out",), ("x:0",))
     found = through(chosen.on(index))
     assert found == chosen
     assert found.on(index) == chosen.on(index)
@@ -88,13 +95,13 @@ def test_a_selection_is_its_names() -> None:
     "value", [len, lambda x: x, object(), {"a": 1}, {1}, np.array([object()]), np.array("2020", "M8[Y]")]
 )
 def test_what_json_cannot_hold_is_said(value: Any) -> None:
-    with pytest.raises(NotWritten):
-        packed(value)
+    with pytest.raises(NotEncodable):
+        encode(value)
 
 
 def test_a_tensor_without_a_value_is_said() -> None:
-    with pytest.raises(NotWritten, match="without a value"):
-        packed(build_mlp(resource=True).get_tensor_by_name("x:0"))
+    with pytest.raises(NotEncodable, match="without a value"):
+        encode(build_mlp(resource=True).get_tensor_by_name("x:0"))
 
 
 @pytest.mark.parametrize(
@@ -115,10 +122,10 @@ def test_a_tensor_without_a_value_is_said() -> None:
     ids=repr,
 )
 def test_what_no_value_can_be_is_refused(held: Any) -> None:
-    with pytest.raises(NotRead):
-        unpacked(held)
+    with pytest.raises(NotDecodable):
+        decode(held)
     with pytest.raises(GraphEditError, match=r"^Edit 1 \(set_attr\) cannot be read: .*[^.]\.$"):
-        read([{"verb": "set_attr", "given": {"op": "a", "name": "n", "value": held}}])
+        records_from([{"verb": "set_attr", "given": {"op": "a", "name": "n", "value": held}}])
 
 
 def test_the_last_character_that_there_is_comes_back() -> None:
@@ -150,9 +157,9 @@ anything = st.recursive(
 )
 def test_any_json_is_a_value_or_is_refused(held: Any) -> None:
     try:
-        value = unpacked(held)
-    except NotRead:
+        value = decode(held)
+    except NotDecodable:
         return
     # What it is can be written, and is the same when it is read again: NaN is not equal to itself, but its JSON is.
-    if not isinstance(value, Chosen):
-        assert packed(unpacked(packed(value))) == packed(value)
+    if not isinstance(value, OpNames):
+        assert encode(decode(encode(value))) == encode(value)

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 
 X = np.float32([[1, 2]])
@@ -468,6 +467,6 @@ def test_every_line_does_the_same_again() -> None:
     first.remove_control_inputs("after_two", ["p"])
     first.reroute(["p:0"], to=["q:0"], only=["two/"])
     for step in first.history.done:
-        eval(python_source.line(step.command), {"editor": again})
+        eval(step.line, {"editor": again})
     assert reads(again) == reads(first)
     assert again.code() == first.code()

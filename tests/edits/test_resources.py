@@ -16,6 +16,7 @@ import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.editor import GraphEditor, clone_values
 from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.graph.initializers import first_contents
 from tfgraphwidget.graph.selection import Selection
@@ -606,7 +607,9 @@ def test_every_op_type_that_keeps_state_under_a_name_is_copied_under_another() -
         nodes.append(node)
         wanted.append(name)
     index = build(nodes)
-    made = Clone(selection=Selection.of(index, range(len(index)), "all"), into="copy").plan(index).add.nodes
+    made = (
+        Clone(selection=Selection.of(index, range(len(index)), "all"), into="copy").plan(IndexContext(index)).add.nodes
+    )
     kept = [node for node in made if "shared_name" in node.attr]
     assert [node.op for node in kept] == wanted
     assert len(wanted) > 70

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.edits.drafts import ran, saved, written
-from tfgraphwidget.edits.serialization.json_format import packed
+from tfgraphwidget.edits.serialization.json_format import encode
 from tfgraphwidget.errors import GraphEditError, UnknownName
 
 X = {"x:0": np.ones((1, 2), np.float32)}
@@ -181,7 +181,7 @@ def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attribute
     assert before.WhichOneof("value") == after.WhichOneof("value")
     assert "nobody has checked" in report.notes[0]
     again = tgw.edit(first)
-    again.replay([{"verb": "set_attr", "given": {"op": "custom", "name": name, "value": packed(value)}}])
+    again.replay([{"verb": "set_attr", "given": {"op": "custom", "name": name, "value": encode(value)}}])
     assert again.index.nodes[again.index.op("custom")].attr[name] == after
 
 

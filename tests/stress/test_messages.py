@@ -27,6 +27,7 @@ from tests.stress import ROUNDS, count, seeds
 from tests.stress.damage import damaged_json
 from tests.stress.sentences import check_sentence
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import registry
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.codec import REQUESTS, is_whole
 
@@ -156,7 +157,7 @@ class Page(RuleBasedStateMachine):
         return made
 
     def change(self, data: st.DataObject) -> p.Change:
-        verb = data.draw(st.sampled_from(get_args(p.Verb)), label="verb")
+        verb = data.draw(st.sampled_from(registry.requested()), label="verb")
         if data.draw(st.integers(0, 3), label="as a form sends it"):
             return self.form(data, verb)
         keys = [

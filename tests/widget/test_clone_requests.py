@@ -10,6 +10,7 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import modes_of
@@ -250,7 +251,7 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
     if pairs == "shared":
         pairs = tuple((name, pairs) for name in names)
     chosen = editor.upstream("z")
-    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(editor.index)
+    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(IndexContext(editor.index))
     assert plan.preview is not None
     opposite = "own" if default == "shared" else "shared"
     wanted = {name for name in names if (opposite if name in others else default) == "own"}

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.naming import free_name, identifier, listed, split_tensor
+from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
 
 if TYPE_CHECKING:
@@ -160,6 +161,14 @@ class ArgumentResolver:
                 [part] if isinstance(part, str) and part in index.ids else [],
             )
         return outputs[0]
+
+    def field_value(self, value: Any) -> Any:
+        """A value as commands hold it: selections of this graph, tensors and ops by name, dtypes by name, tuples."""
+        if isinstance(value, Selection):
+            return value.on(self._index)
+        if isinstance(value, list | tuple):
+            return tuple(map(self.field_value, value))
+        return self.name(value) if hasattr(value, "graph") else traced_ops.plain(value)
 
     def bypass_inputs(self, by: Any) -> Any:
         """What `bypass` connects consumers to: pairs of tensors, one tensor, or () for the only input that fits."""

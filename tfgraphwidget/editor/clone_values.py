@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits.clone.command import INITS, Clone, is_checkpoint
+from tfgraphwidget.edits.clone.command import INITS, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
@@ -33,18 +33,16 @@ class GraphSession:
     session: Any
 
 
-def value_loader(command: Clone, patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
+def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
     """What loads the values once the copies are in the target graph; what can be refused is refused now."""
-    if command.init == "none":
-        return lambda: None
     own = patch.add.variables
-    starters, tables = _starters(patch, origin.index), _tables(command, patch, origin.index)
-    if not (own or starters or tables):
+    starters, tables = _starters(patch, origin.index), _tables(patch, origin.index)
+    if patch.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
         give = (
             "give tgw.edit(graph, session=session)"
-            if command.graph is None
+            if origin.graph is target.graph
             else "give session=, a session of that graph"
         )
         raise SessionRefused(
@@ -53,7 +51,7 @@ def value_loader(command: Clone, patch: Patch, origin: GraphSession, target: Gra
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
     session: Any = Answered(target.session)
-    found = _ValueFinder(command, patch, origin, target, originals)
+    found = _ValueFinder(patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
     if tables and origin.session is not None:
@@ -92,9 +90,9 @@ def _starters(patch: Patch, index: GraphIndex) -> list[str]:
     return [copy for original, copy in patch.add.copies if original in starters]
 
 
-def _tables(command: Clone, patch: Patch, index: GraphIndex) -> dict[str, str]:
+def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
     """Original -> copy of the hash tables whose present contents go along: those that no initialiser gives the same."""
-    if not (command.init == "current" or isinstance(command.init, tuple)):
+    if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
     tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
     tables = {a: b for a, b in tables.items() if keyed(index)[index.ids[a]]}
@@ -110,15 +108,12 @@ def _tables(command: Clone, patch: Patch, index: GraphIndex) -> dict[str, str]:
 class _ValueFinder:
     """The values of one clone's variables."""
 
-    def __init__(
-        self, command: Clone, patch: Patch, origin: GraphSession, target: GraphSession, originals: Mapping[str, str]
-    ) -> None:
-        self.command, self.patch, self.origin, self.target = command, patch, origin, target
-        self.originals = originals
+    def __init__(self, patch: Patch, origin: GraphSession, target: GraphSession, originals: Mapping[str, str]) -> None:
+        self.patch, self.origin, self.target, self.originals = patch, origin, target, originals
 
     def values(self, own: tuple[VariableDef, ...]) -> dict[str, Any]:
         """Value of each copy by handle name."""
-        init = self.command.init
+        init = self.patch.init
         given = {} if isinstance(init, str) else self._given(init, own)
         ways = {v.handle: given.get(v.handle, "current") if given or not isinstance(init, str) else init for v in own}
         found = {handle: way for handle, way in ways.items() if not isinstance(way, str)}

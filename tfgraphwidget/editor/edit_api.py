@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from tfgraphwidget.argument_checks import Checked, in_words
 from tfgraphwidget.editor.arguments import CLONE_OPTIONS
-from tfgraphwidget.editor.executor import Copies, Renew
+from tfgraphwidget.editor.executor import Copies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.command import Command, Edits
-from tfgraphwidget.edits.freeze.commands import StripTraining
+from tfgraphwidget.edits.command import Command, Edits, Renew
+from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
+from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.edits.patch import Preview
 from tfgraphwidget.edits.rewire.adapters import Mend
@@ -26,7 +27,6 @@ from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
 from tfgraphwidget.edits.rewrite.insert import Insert
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import selectors
 from tfgraphwidget.graph.selection import Selection
@@ -268,7 +268,7 @@ class EditAPI(Checked):
         connected = tuple((str(getattr(a, "name", a)), names(b)[0]) for a, b in (connect or {}).items())
         path = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
         saved = None if checkpoint is None else fspath(checkpoint)
-        return self._core.executor.add(Add(path or source, into, connected, clear_devices, saved, tags, session))
+        return self._core.executor.add_graph(Add(path or source, into, connected, clear_devices, saved, tags, session))
 
     def grow(self, at: Names, function: Callable[..., Any], into: str) -> Grown:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
@@ -315,7 +315,7 @@ class EditAPI(Checked):
             ('net/w',)
         """
         self._core.executor.check_editable()
-        self._core.executor.set_trainable(Trainable(self._core.arguments.variable_handles(which)))
+        self.edit(Trainable(self._core.arguments.variable_handles(which)))
         return self._trainable()
 
     def trainable(self, *which: Any) -> Selection:
@@ -879,7 +879,7 @@ class EditAPI(Checked):
         """
         arguments = self._core.arguments
         fed = arguments.names(inputs)
-        return self._core.executor.freeze(arguments.outputs(outputs, chosen=not fed), fed, renew=renew)
+        return self.edit(Freeze(arguments.outputs(outputs, chosen=not fed), fed), renew=renew)
 
     def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
         """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.
@@ -930,7 +930,7 @@ class EditAPI(Checked):
             >>> report.changed, "norm" in report.removed
             (('conv',), True)
         """
-        return self._core.executor.fold_batch_norm(() if what is None else what, renew=renew)
+        return self.edit(FoldBatchNorm(self._core.arguments.ops(() if what is None else what)), renew=renew)
 
     # Commands
 
@@ -964,9 +964,9 @@ class EditAPI(Checked):
         """
         return self._core.executor.edit(command, renew=renew)
 
-    def _rewire(self, command: Any, renew: Renew) -> Edits:
+    def _rewire(self, command: Command, renew: Renew) -> Edits:
         with contextlib.suppress(GraphEditError):  # `edit` raises it again, with suggested fixes
-            command = command.settled(self._core.index)
+            command = command.with_final_names(self._core.executor.plan_context())
         return self.edit(command, renew=renew)
 
     def reserve(self, names: Iterable[str]) -> None:
@@ -1114,4 +1114,4 @@ class EditAPI(Checked):
         >>> editor.lines
         ('editor.bypass(what="net/hidden/Relu")',)
         """
-        return python_source.lines(step.command for step in self._core.executor.history.done)
+        return tuple(step.line for step in self._core.executor.history.done)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-import numpy as np
-
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.targets import LiveTarget
@@ -18,32 +16,16 @@ from tfgraphwidget.editor.transaction import Snapshot, Transaction
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits.clone.command import Add, Clone
 from tfgraphwidget.edits.clone.scopes import taken_names
-from tfgraphwidget.edits.command import Command, Edits, settled
-from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
-from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
+from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections
+from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.edits.history import History, Step
 from tfgraphwidget.edits.patch import Patch, reserved
-from tfgraphwidget.edits.rewire.bypass import Bypass
-from tfgraphwidget.edits.rewrite.attributes import SetConstant, Trainable
-from tfgraphwidget.edits.rewrite.consumers import tensor
-from tfgraphwidget.edits.rewrite.graft import Made
-from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
-from tfgraphwidget.edits.rewrite.insert import Insert
-from tfgraphwidget.edits.rewrite.remove import Remove
-from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.edits.signature_tracking import Ends, check_called, ends_now, renamed_keys
-from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, NotRunnable, UnknownName
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.op_types import HANDLES
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, tried_before
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.live.clone_result import Copy
-from tfgraphwidget.runtime.sandbox.shape_inference import shaped
-from tfgraphwidget.runtime.session import edit_values
+from tfgraphwidget.runtime.planning import SourceContext, plan
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.sync.sync import Model
 from tfgraphwidget.sources import open_source
@@ -51,14 +33,13 @@ from tfgraphwidget.sources import open_source
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
 
-    from tfgraphwidget.editor.graph_view import EditTarget, GraphView
+    from tfgraphwidget.editor.graph_view import Boundary, EditTarget, GraphView
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits.patch import Preview
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.sources import Signature, Source
 
-Renew = Literal["always", "never"]
 _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
     "new ones."
@@ -193,7 +174,7 @@ class EditExecutor:
     def _record(
         self,
         steps: Transaction,
-        command: Any,
+        command: Command,
         patch: Patch,
         target: EditTarget | None,
         made: tuple[Any, ...],
@@ -211,20 +192,34 @@ class EditExecutor:
     # Edits that a patch describes
 
     def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
-        """Plan a command, apply and record it; see `EditAPI.edit`."""
-        if isinstance(command, Clone):  # which has values to load, too
-            self.clone(command)
-            return Edits.of(self.history.done[-1].patch)
-        _check_can_be_planned(command)
+        """Apply a command and record it; see `EditAPI.edit`."""
+        return command.apply(self, renew)
+
+    def plan_context(self) -> SourceContext:
+        """The current graph, for planning."""
+        return SourceContext(
+            self.source,
+            self.view.body,
+            self.view,
+            self.target.graph,
+            function=self.navigator.function,
+            arguments=lambda: self.function_ends()[0] if self.in_function else (),
+            external_tensors=self._called_for,
+            refusal=self.read_only() if self.in_function else "",
+        )
+
+    def change(self, command: Command, renew: Renew = "always") -> Edits:
+        """Plan a command on the current graph, apply the patch, and record the step."""
         with self.transaction() as steps:
-            target = self.view.target
-            command = settled(self._completed(command), target.index)
-            planned_patch = planned(command, target.index)
-            patch = target.fitted(planned_patch)
+            target, context = self.view.target, self.plan_context()
+            command = rebind_selections(command, context.index)
+            planned = plan(command, context)
+            command = rebind_selections(command, context.index)  # planning may have imported the graph
+            patch = target.fitted(planned)
             reserved_names = self._reserved(patch)
-            is_imported = patch is not planned_patch and self.source.revive is not None
+            is_imported = patch is not planned and self.source.revive is not None
             with steps.uninterrupted():
-                lost = self._apply(command, patch, target, steps, renew=renew != "never")
+                lost = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
                     "renewed": renew != "never",
                     "reserved": reserved_names,
@@ -236,53 +231,12 @@ class EditExecutor:
                 self.listeners.notify()
         return Edits.of(patch, lost, self._notes(patch, renew))
 
-    def _completed(self, command: Any) -> Any:
-        """The command with all that its plan needs and that its line of code leaves out."""
-        index = self.index
-        if isinstance(command, Insert):
-            op, port = tensor(index, command.at)
-            shape, dtype = (index.shape(op, port), index.dtypes(op)[port]) if command.spec is None else command.spec
-            return replace(command, made=self._traced(command.function, [(dtype, shape)], command.options))
-        if isinstance(command, Replace):
-            if callable(command.by) and not isinstance(command.by, Selection):
-                ends = (tensor(index, name) for name in command.part(index).inputs)
-                specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
-                command = replace(command, made=self._traced(command.by, specs))
-            return replace(command, results=self._called_for())
-        if isinstance(command, Remove | Bypass):
-            return replace(command, ends=self._called_for())
-        if isinstance(command, Freeze | StripTraining) and self.in_function:
-            return replace(command, arguments=self.function_ends()[0])
-        if isinstance(command, SetConstant):
-            op, port = tensor(index, command.tensor)
-            return replace(
-                command, proto=traced_ops.constant(command.value, index.dtypes(op)[port], index.shape(op, port))
-            )
-        if isinstance(command, ReplaceInput):
-            return replace(command, infer=shaped)
-        return command
-
-    def _traced(self, function: Any, specs: list[tuple[str, Shape]], options: Iterable[tuple[str, Any]] = ()) -> Made:
-        """The ops that a function makes; for variables there must be a graph that can hold their values."""
-        traced = traced_ops.traced(function, specs, dict(options))
-        if traced.has_state:
-            if self.in_function:
-                first = [*(v.handle for v in traced.index.variable_defs), *traced.index.names][0]
-                raise GraphEditError(
-                    f"The function makes the variable {first!r}, and a function's body can have none of its own; let "
-                    "it compute with constants, or edit the graph that calls the function."
-                )
-            self.target.graph()
-        return traced
-
-    def _apply(
-        self, command: Command, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool
-    ) -> tuple[str, ...]:
+    def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
-        traced, session = getattr(command, "made", None), self.source.session
-        if not isinstance(traced, Made) or target is not self.target or self.source.graph is None:
+        traced, session = patch.traced, self.source.session
+        if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.rehearse(session, traced)
@@ -318,24 +272,6 @@ class EditExecutor:
             notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
         return tuple(notes)
 
-    def freeze(self, outputs: tuple[str, ...], inputs: tuple[str, ...], *, renew: Renew = "always") -> Edits:
-        """Make constants of the variables that the outputs need, with their present values."""
-        index = self.index
-        need = np.flatnonzero(needed(index, inputs, outputs)).tolist()
-        variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
-        values = edit_values.present(self.source, self.view.body, variables) if variables else {}
-        dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
-        tensors = {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
-        return self.edit(Freeze(outputs, inputs, tensors), renew=renew)
-
-    def fold_batch_norm(self, what: Any, *, renew: Renew = "always") -> Edits:
-        """Fold batch normalizations into the weights of the convolutions before them."""
-        index = self.index
-        ops = tuple(dict.fromkeys(index.names[index.op(name)] for name in self.view.names(what)))
-        return self.edit(
-            FoldBatchNorm(ops, partial(edit_values.numbers, self.index), edit_values.constant), renew=renew
-        )
-
     # Edits that bring ops in
 
     def preview(self, command: Clone) -> Preview:
@@ -343,7 +279,7 @@ class EditExecutor:
         if self.in_function:
             return function_bodies.preview(command, self.source, self.view)
         target = self._target(command)
-        patch = command.trial(self.index, self.index if target is self.target else target.index)
+        patch = command.plan_sample(IndexContext(self.index, None if target is self.target else target.index))
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
@@ -352,7 +288,7 @@ class EditExecutor:
 
         In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
         """
-        command = settled(command, self.index)
+        command = rebind_selections(command, self.index)
         if self.in_function:
             return self._clone_function(command)
         self.view.names((*command.inputs, *command.outputs))
@@ -361,7 +297,7 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            copies = self._copy(command, command, self.target, target, steps)
+            copies = self._copy(command, self.target, target, steps, marking=(command.inputs, command.outputs))
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_function(self, command: Clone) -> Any:
@@ -370,8 +306,7 @@ class EditExecutor:
             raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         module = function_bodies.clone_module(command, self.source, self.view)
         with self.transaction() as steps, steps.uninterrupted():
-            path = " / ".join(self.navigator.path[1:])
-            self._record(steps, replace(command, where=path), Patch(), None, (module,))
+            self._record(steps, command, Patch(), None, (module,))
             self.listeners.notify()
         return module
 
@@ -382,22 +317,28 @@ class EditExecutor:
         return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
 
     def _copy(
-        self, command: Clone | Add, clone: Clone, source: LiveTarget, target: LiveTarget, steps: Transaction
+        self,
+        command: Command,
+        source: LiveTarget,
+        target: LiveTarget,
+        steps: Transaction,
+        *,
+        marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
-        """Apply a clone, from one graph to another or the same, and record the command that it came from."""
-        origin, patch, load = _planned_copy(clone, source, target)
+        """Copy ops from one graph to another or the same, as a command plans it, and record it; mark that boundary."""
+        origin, patch, load = _planned_copy(command, source, target)
         with steps.uninterrupted():
             target.apply(patch, steps, load=load, origin=origin.graph)
-            copies = tuple(_copies(clone, patch, origin, target))
+            copies = tuple(_copies(patch, origin, target))
             self._record(steps, command, patch, target, copies)
-            if clone.outputs and command is clone:
-                self.view.choice = (clone.inputs, clone.outputs), None
+            if marking[1]:
+                self.view.choice = marking, None
             self.listeners.notify()
         return copies
 
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded."""
-        command = settled(command, self.index)
+        command = rebind_selections(command, self.index)
         if self.source.graph is None:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
@@ -406,7 +347,19 @@ class EditExecutor:
             with steps.uninterrupted():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
-    def add(self, command: Add) -> Copy:
+    def copy(self, command: Clone) -> Edits:
+        """Copy ops, and load the values of their variables; see `clone`."""
+        self.clone(command)
+        return Edits.of(self.history.done[-1].patch)
+
+    def add(self, command: Add) -> Edits:
+        """Bring another graph in, whole; see `add_graph`."""
+        names = self.navigator.outermost.names
+        connect = tuple((name, names(own)[0]) for name, own in command.connect)
+        self.add_graph(replace(command, connect=connect))
+        return Edits.of(self.history.done[-1].patch)
+
+    def add_graph(self, command: Add) -> Copy:
         """Bring another graph in, whole; the graph itself is current then."""
         with self.transaction() as steps:
             self.navigator.leave(0)
@@ -414,8 +367,7 @@ class EditExecutor:
             opened = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
             other = LiveTarget(opened)
             other.graph()
-            clone = command.clone(other.index, self.target.graph(), "current" if opened.has_values else "initial")
-            return self._copy(command, clone, other, self.target, steps)[0]
+            return self._copy(command, other, self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
@@ -429,17 +381,6 @@ class EditExecutor:
                 self._record(steps, command, patch, self.target, (grown,))
                 self.listeners.notify()
         return grown
-
-    def set_trainable(self, command: Trainable) -> None:
-        """Make some variables the only trainable ones."""
-        self.check_editable()
-        with self.transaction() as steps:
-            self.target.graph()
-            patch = command.plan(self.index)
-            with steps.uninterrupted():
-                self.target.apply(patch, steps)
-                self._record(steps, command, patch, self.target, ())
-                self.listeners.notify()
 
     # The history
 
@@ -460,7 +401,7 @@ class EditExecutor:
             if step.place is not None:
                 present_ops = step.place.index.ids
                 if any(node.name in present_ops for node in step.patch.add.nodes):
-                    raise NothingTo(f"Another editor has done this again already: {python_source.line(step.command)}.")
+                    raise NothingTo(f"Another editor has done this again already: {step.line}.")
                 lost = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo())
             return self._moved_to(step, lost, step.patch)
@@ -473,7 +414,7 @@ class EditExecutor:
         self._set_latest(step)
         self.lost = lost
         self.listeners.notify()
-        return python_source.line(step.command)
+        return step.line
 
     def jump(self, to: Any) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
@@ -502,49 +443,14 @@ def target_of(model: Any) -> LiveTarget | None:
     return target if isinstance(target, LiveTarget) else None
 
 
-def _check_can_be_planned(command: object) -> None:
-    if hasattr(command, "plan"):
-        return
-    known = isinstance(command, Add | Grow | Trainable)
-    call = python_source.line(command) if known else "a method of the editor, or give editor.command(…)"
-    raise GraphEditError(f"{type(command).__name__!r} cannot be planned beforehand; call {call}.")
-
-
-def planned(command: Command, index: GraphIndex) -> Patch:
-    """The patch of a command, with the static shapes that follow.
-
-    Raises GraphEditError; its `mends` are those of the suggested fixes that would work, and the sentence ends with the
-    first of them.
-    """
-    try:
-        return shaped(index, command.plan(index))
-    except GraphEditError as error:
-        offered = error.mends or (command.mends(index) if hasattr(command, "mends") else ())
-        error.mends = tuple(mend for mend in offered if _can_be_planned(mend, index))
-        if error.mends:
-            kind, call = getattr(error.mends[0], "mend", ""), python_source.line(error.mends[0])
-            way_out = f"or insert a {kind}: {call}." if kind else f"such as {call}."
-            error.why = f"{error.why.rstrip('.')}, {way_out}"
-            error.args = (error.why,)
-        raise
-
-
-def _can_be_planned(command: Command, index: GraphIndex) -> bool:
-    try:
-        shaped(index, command.plan(index))
-    except GraphEditError:
-        return False
-    return True
-
-
 def _planned_copy(
-    clone: Clone, source: LiveTarget, target: LiveTarget
+    command: Command, source: LiveTarget, target: LiveTarget
 ) -> tuple[clone_values.GraphSession, Patch, Callable[[], None]]:
     """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
     origin, destination = source.graph_session(), target.graph_session()
-    patch = clone.plan(origin.index, destination.index)
+    patch = command.plan(IndexContext(origin.index, destination.index, has_values=source.source.has_values))
     patch = replace(patch, preview=_with_notices(patch, target))
-    return origin, patch, clone_values.value_loader(clone, patch, origin, destination)
+    return origin, patch, clone_values.value_loader(patch, origin, destination)
 
 
 def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
@@ -554,17 +460,17 @@ def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
 
 
-def _copies(command: Clone, patch: Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[Copy]:
+def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[Copy]:
     """The Copy of each scope; all have equally many ops and variables."""
-    preview, variables, count = patch.preview, target.variables(patch), len(command.scopes)
+    preview, variables = patch.preview, target.variables(patch)
     assert preview is not None  # every clone has one
-
+    count = len(preview.scopes)
     models = Model(origin.graph, origin.session), Model(target.graph(), target.source.session)
 
     def share(items: tuple[Any, ...], k: int) -> tuple[Any, ...]:
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
-    for k, scope in enumerate(command.scopes):
+    for k, scope in enumerate(preview.scopes):
         yield Copy(
             scope=scope,
             ops=tuple(node.name for node in share(patch.add.nodes, k)),
@@ -573,7 +479,7 @@ def _copies(command: Clone, patch: Patch, origin: clone_values.GraphSession, tar
             shared=tuple(state.name for state in preview.shared),
             report=preview,
             graph=target.graph(),
-            _names=dict((*share(patch.add.copies, k), *command.replace)),
+            _names=dict((*share(patch.add.copies, k), *preview.replaced)),
             _keys=partial(clone_values.checkpoint_keys, patch, origin),
             _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
             _models=models,

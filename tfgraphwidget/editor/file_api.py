@@ -12,7 +12,7 @@ from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor import replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization.json_format import written
+from tfgraphwidget.edits.serialization.json_format import records_of
 from tfgraphwidget.edits.serialization.python_source import Script
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.boundary import left_out, unused
@@ -225,7 +225,7 @@ class FileAPI(Checked):
             >>> editor.edits()
             [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
         """
-        return written(self._core.executor.history.done)
+        return records_of(self._core.executor.history.done)
 
     def replay(self, edits: Any) -> int:
         """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.

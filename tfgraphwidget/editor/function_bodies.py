@@ -21,7 +21,7 @@ from tfgraphwidget.sources import Body, Source, captured_state
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
 
-_SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection", "where"})
+_SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection"})
 
 
 def clone_module(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from operator import attrgetter
@@ -14,6 +15,8 @@ from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
+from tfgraphwidget.edits import registry
+from tfgraphwidget.edits.command import Command, Edits, Renew
 from tfgraphwidget.visible.visible_graph import default_open, visible
 
 if TYPE_CHECKING:
@@ -123,7 +126,10 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
         return ""
 
     def __getattr__(self, name: str) -> Any:
-        """What has another name now."""
+        """The method of a registered command that has none of its own, or what has another name now."""
+        registration = registry.registered(name)
+        if registration is not None:
+            return _method(self, registration.kind)
         if name not in _DEPRECATED:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         new = _DEPRECATED[name]
@@ -132,3 +138,18 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
 
     def __repr__(self) -> str:
         return f"<GraphEditor: {len(self._core.index)} ops, {len(self._core.executor.history.done)} edits>"
+
+
+def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:
+    """A method of an editor that makes a command of its arguments, and edits."""
+    fields = inspect.signature(kind)
+    option = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always")
+
+    def method(*values: Any, renew: Renew = "always", **named: Any) -> Edits:
+        given = fields.bind(*values, **named).arguments
+        field_value = editor.core.arguments.field_value
+        return editor.edit(kind(**{name: field_value(value) for name, value in given.items()}), renew=renew)
+
+    method.__name__, method.__doc__ = kind.verb(), kind.__doc__
+    method.__signature__ = fields.replace(parameters=[*fields.parameters.values(), option])  # type: ignore[attr-defined]
+    return method

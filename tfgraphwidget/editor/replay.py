@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.freeze.commands import Freeze
-from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
 from tfgraphwidget.edits.history import History
-from tfgraphwidget.edits.rewrite.attributes import Trainable
-from tfgraphwidget.edits.serialization.json_format import Written, parsed, read
+from tfgraphwidget.edits.serialization.json_format import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -25,7 +20,7 @@ def replay(executor: EditExecutor, edits: Any) -> int:
     `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
     is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
     """
-    wanted = read(_content(edits))
+    wanted = records_from(_content(edits))
     with executor.transaction() as steps:
         steps.on_failure(_undo_since, executor, executor.history)
         for number, edit in enumerate(wanted, 1):
@@ -33,7 +28,7 @@ def replay(executor: EditExecutor, edits: Any) -> int:
             try:
                 _enter(executor, edit.rooms)
                 _prepare(executor, edit)
-                _make(executor, edit)
+                executor.edit(edit.command(executor.index), renew=edit.renew)
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
                 raise GraphEditError(why, error.ops) from error
@@ -52,7 +47,7 @@ def _content(edits: Any) -> Any:
     except (OSError, ValueError) as error:  # not there, a folder, a name with a NUL in it
         why = getattr(error, "strerror", None) or error
         raise GraphEditError(f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits.") from error
-    return parsed(text)
+    return parse(text)
 
 
 def _undo_since(executor: EditExecutor, history: History) -> None:
@@ -92,29 +87,9 @@ def _enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
         navigator.enter(op if op in executor.index.functions else executor.view.names(op)[0], label)
 
 
-def _prepare(executor: EditExecutor, edit: Written) -> None:
+def _prepare(executor: EditExecutor, edit: EditRecord) -> None:
     """Let the graph be as it was for an edit, as far as its names depend on that."""
     if edit.imported and not edit.rooms:
         executor.target.graph()
     if edit.reserved:
         executor.target.reserve(name.lower() for name in edit.reserved)
-
-
-def _make(executor: EditExecutor, edit: Written) -> None:
-    """Make one edit, as the editor's method of its name does."""
-    command = edit.command(executor.index)
-    if isinstance(command, Clone):
-        executor.clone(command)
-    elif isinstance(command, Add):
-        names = executor.navigator.outermost.names
-        connect = tuple((name, names(own)[0]) for name, own in command.connect)
-        executor.add(replace(command, connect=connect))
-    elif isinstance(command, Trainable):
-        executor.set_trainable(command)
-    elif isinstance(command, Freeze):
-        names = executor.view.names
-        executor.freeze(names(command.outputs), names(command.inputs), renew=edit.renew)
-    elif isinstance(command, FoldBatchNorm):
-        executor.fold_batch_norm(command.what, renew=edit.renew)
-    else:
-        executor.edit(command, renew=edit.renew)

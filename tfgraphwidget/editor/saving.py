@@ -11,7 +11,7 @@ from typing import Any
 from tfgraphwidget import export
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization.json_format import document, written
+from tfgraphwidget.edits.serialization.json_format import document, records_of
 from tfgraphwidget.edits.serialization.python_source import Script, script
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import listed
@@ -48,7 +48,7 @@ def save(
         picture=lambda: _picture(core),
         code=lambda file: script_of(core, file),
         view=lambda: page_input(core),
-        edits=lambda: document(written(core.executor.history.done)),
+        edits=lambda: document(records_of(core.executor.history.done)),
         module=_whole_function(core, inputs, outputs, signatures) if core.executor.in_function else None,
         read_only=core.executor.read_only(),
         without_values=target.came_without_values,

@@ -9,7 +9,10 @@ from typing import Any
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits.clone.scopes import check_free
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.index import GraphIndex
@@ -20,13 +23,18 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import Answered
 
 
+@register(requested=False)  # a message of the browser cannot name a function
 @dataclass(frozen=True)
-class Grow:
+class Grow(Command):
     """Call `function` on tensors of the graph; what it makes lies under the scope `into`."""
 
     at: tuple[str, ...]
-    function: Callable[..., Any] = field(metadata={"spoken": True})
+    function: Callable[..., Any] = field(metadata={"callable": True})
     into: str
+
+    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
+        """Raise GraphEditError: what the function makes is known when it was called in the graph itself."""
+        raise GraphEditError(f"'Grow' cannot be planned beforehand; call {self.code()}.")
 
 
 @dataclass(frozen=True, eq=False)

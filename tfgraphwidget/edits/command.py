@@ -1,15 +1,22 @@
 """Command: one edit as a frozen value. The Python call, the browser's message, the history entry and the
-printed line of code are all this one object. Most plan; what a Python function makes (Grow) nobody can.
+printed line of code are all this one object.
+
+A new command is a frozen dataclass that extends `Command`, has a `plan`, and is registered (`edits.registry`); undo,
+code, JSON, replay and the browser's message follow from its fields.
 """
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import math
 import posixpath
+import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
 from tfgraphwidget.graph.expressions import written
 from tfgraphwidget.graph.index import GraphIndex
@@ -18,108 +25,8 @@ from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import identifier
 
-# A larger array is printed as the name of a variable that the person has.
-_MOST_NUMBERS = 16
-_Any = TypeVar("_Any")
-
-
-@runtime_checkable
-class Command(Protocol):
-    """An edit that can be planned."""
-
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
-        """What the edit will change in `target`, which is `index` if left out; pure.
-
-        Raises GraphEditError when it cannot be right.
-        """
-
-
-def settled(command: _Any, index: GraphIndex) -> _Any:
-    """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
-    held = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
-    settled = {name: value.on(index) for name, value in held if isinstance(value, Selection)}
-    return dataclasses.replace(cast("Any", command), **settled) if settled else command
-
-
-class Wording:
-    """How a line says what cannot be written down in it: by the name that the person may have for it."""
-
-    def function(self, function: Any) -> str:
-        """A function that the person gave."""
-        return written(function) or identifier(str(getattr(function, "__name__", "function")))
-
-    def array(self, array: Any, called: str) -> str:  # noqa: ARG002
-        """An array with many elements, which the edit has for the tensor or field `called`."""
-        return f"values[{literal(called)}]"
-
-    def given(self, thing: Any, called: str) -> str:  # noqa: ARG002
-        """Anything else, a graph, say, by the name that the command has for it."""
-        return called
-
-    def selection(self, part: Part) -> str:
-        """A selection, by the expression that makes it."""
-        return str(getattr(part, "expression", ""))
-
-
-def arguments(command: Any, wording: Wording | None = None) -> str:
-    """The command's fields as Python keyword arguments; those at their default are left out, unless marked "always",
-    or "unless" another field that is None; those "aside" are not written.
-
-    Tuples are written as lists, as people write them. A field's metadata say how it differs: "pairs" are written as a
-    dict, and what cannot be written (a graph) goes by the name it is "called"; a
-    "spoken" function by its own. What is "positional" are the arguments. The field `selection` comes first.
-    """
-    wording = wording or Wording()
-    parts: list[str] = []
-    for field in dataclasses.fields(command):
-        value = getattr(command, field.name)
-        usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
-        other = field.metadata.get("unless")
-        always = "always" in field.metadata or (other is not None and getattr(command, other) is None)
-        if "aside" in field.metadata or (usual and not always):
-            continue
-        if "positional" in field.metadata:
-            parts += map(literal, value)
-        elif field.name == "selection":
-            parts.insert(0, wording.selection(value))  # the first argument of the call
-        else:
-            called = str(getattr(command, "tensor", field.name))
-            parts.append(f"{field.name}={_written(value, field, wording, called)}")
-    return ", ".join(parts)
-
-
-def _written(value: object, field: Any, wording: Wording, called: str) -> str:
-    if "called" in field.metadata and not isinstance(value, str):
-        return wording.given(value, str(field.metadata["called"]))
-    if "spoken" in field.metadata and callable(value):
-        return wording.function(value)
-    if "pairs" in field.metadata and isinstance(value, tuple):
-        return "{" + ", ".join(f"{literal(key)}: {literal(held, str(key), wording)}" for key, held in value) + "}"
-    return literal(value, called, wording)
-
-
-def literal(value: object, called: str = "", wording: Wording | None = None) -> str:
-    """Python source of a field's value; strings in double quotes. A large array is the entry `called` of `values`.
-
-    >>> literal(("a:0", "b"))
-    '["a:0", "b"]'
-    """
-    wording = wording or Wording()
-    if isinstance(value, Part):
-        return wording.selection(value)
-    if hasattr(value, "tolist"):
-        array: Any = value
-        small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"  # no literal is a long double
-        return literal(array.tolist()) if small else wording.array(array, called)
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(literal(item, called, wording) for item in value)}]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f'float("{value}")'
-    if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
-        return f"complex({literal(value.real)}, {literal(value.imag)})"
-    text = repr(value)
-    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text
-
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.clone.command import Add, Clone
 
 # What a person is told of an edit that was carried out.
 
@@ -181,3 +88,201 @@ def _renamed(pairs: tuple[tuple[str, str], ...]) -> str:
     """
     old, new = (posixpath.commonpath(names) for names in zip(*pairs, strict=True))
     return f"renamed {old!r} to {new!r}" + (f", {len(pairs):,} ops" if len(pairs) > 1 else "")
+
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
+# A larger array is printed as the name of a variable that the person has.
+_MOST_NUMBERS = 16
+_Any = TypeVar("_Any")
+
+Renew = Literal["always", "never"]
+"""Whether a session is renewed so that it follows changes of ops that it has run."""
+
+
+class Executor(Protocol):
+    """What applies commands to graphs."""
+
+    def change(self, command: Command, renew: Renew) -> Edits:
+        """Plan the command on the current graph, apply the patch, and record the step."""
+
+    def copy(self, command: Clone) -> Edits:
+        """Plan the clone, add the copies, load the values of their variables, and record the step."""
+
+    def add(self, command: Add) -> Edits:
+        """Open the source of the command, then do as `copy` does."""
+
+
+class Command(ABC):
+    """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
+
+    A field's metadata says how the field is written, see `arguments`.
+    """
+
+    @abstractmethod
+    def plan(self, context: PlanContext) -> Patch:
+        """Find out what the edit changes; nothing is changed yet.
+
+        Args:
+            context: The graph, and what planning may ask of TensorFlow.
+
+        Returns:
+            The patch of `context.target`.
+
+        Raises:
+            GraphEditError: The edit cannot be right; the error names the ops and what to do instead.
+        """
+
+    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:
+        """Have the edit done; by default the patch is planned and applied to the current graph.
+
+        Args:
+            executor: What applies it.
+            renew: Whether the session is renewed.
+
+        Returns:
+            A report of what changed.
+        """
+        return executor.change(self, renew)
+
+    def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
+        """The same command with the names of new ops written down, where another graph would give them others."""
+        return self
+
+    def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:  # noqa: ARG002
+        """Commands that may do the same where this one is refused."""
+        return ()
+
+    def as_called(self) -> Command:
+        """The command whose call a person writes for this one: itself, unless several share one method."""
+        return self
+
+    @classmethod
+    def verb(cls) -> str:
+        """The name of the editor's method: "set_attr" for SetAttr."""
+        return _WORD.sub("_", cls.__name__).lower()
+
+    def code(self, writer: ValueWriter | None = None, *, renewed: bool = True, where: str = "") -> str:
+        """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`.
+
+        Args:
+            writer: How values are written that are no literals.
+            renewed: Whether the session followed the edit.
+            where: The function that the edit was done in, for a comment behind the call.
+
+        Returns:
+            One line of Python.
+        """
+        called = self.as_called()
+        options = filter(None, [arguments(called, writer), "" if renewed else 'renew="never"'])
+        call, name = f"editor.{called.verb()}({', '.join(options)})", called.result_name()
+        return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
+
+    def result_name(self) -> str:
+        """The name that code gives to what the edit makes; "" for an edit that makes nothing with a name."""
+        into = getattr(self, "into", "")
+        name = identifier(into) if into else ""
+        return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
+
+    def fix_label(self) -> str:
+        """A few words for a button that suggests this command as a fix; "" for its line of code."""
+        return ""
+
+
+def rebind_selections(command: _Any, index: GraphIndex) -> _Any:
+    """The same command with each selection as it is on `index`, so that what is printed means the same ops there."""
+    values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(cast("Any", command)))
+    rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
+    return dataclasses.replace(cast("Any", command), **rebound) if rebound else command
+
+
+class ValueWriter:
+    """How code refers to values that are no literals: by the names that the caller may have for them."""
+
+    def function(self, function: Any) -> str:
+        """A Python function: its name, or the source of a lambda."""
+        return written(function) or identifier(str(getattr(function, "__name__", "function")))
+
+    def array(self, array: Any, called: str) -> str:  # noqa: ARG002
+        """An array with many elements, the value of the tensor or field `called`."""
+        return f"values[{literal(called)}]"
+
+    def external(self, value: Any, called: str) -> str:  # noqa: ARG002
+        """Anything else, such as a graph, by the name `called` that the command has for it."""
+        return called
+
+    def selection(self, part: Part) -> str:
+        """A selection: the expression that makes it."""
+        return str(getattr(part, "expression", ""))
+
+
+def arguments(command: Any, writer: ValueWriter | None = None) -> str:
+    """The command's fields as the arguments of a call; fields at their default are left out.
+
+    Tuples are written as lists, as people write them. The metadata of a field may have these keys:
+
+    * "required": it is written though it has its default; "unless": so it is while that other field is None
+    * "positional": its items are the positional arguments
+    * "pairs": a tuple of pairs is written as a dict
+    * "callable": a function is written by its name
+    * "external": what no code can hold (a graph, a session) goes by this name
+
+    The field `selection` is the first argument.
+
+    Args:
+        command: The command.
+        writer: How values are written that are no literals.
+
+    Returns:
+        The text between the parentheses of the call.
+    """
+    writer = writer or ValueWriter()
+    parts: list[str] = []
+    for field in dataclasses.fields(command):
+        value = getattr(command, field.name)
+        usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
+        other = field.metadata.get("unless")
+        required = "required" in field.metadata or (other is not None and getattr(command, other) is None)
+        if usual and not required:
+            continue
+        if "positional" in field.metadata:
+            parts += map(literal, value)
+        elif field.name == "selection":
+            parts.insert(0, writer.selection(value))  # the first argument of the call
+        else:
+            called = str(getattr(command, "tensor", field.name))
+            parts.append(f"{field.name}={_written(value, field, writer, called)}")
+    return ", ".join(parts)
+
+
+def _written(value: object, field: Any, writer: ValueWriter, called: str) -> str:
+    if "external" in field.metadata and not isinstance(value, str):
+        return writer.external(value, str(field.metadata["external"]))
+    if "callable" in field.metadata and callable(value):
+        return writer.function(value)
+    if "pairs" in field.metadata and isinstance(value, tuple):
+        return "{" + ", ".join(f"{literal(key)}: {literal(held, str(key), writer)}" for key, held in value) + "}"
+    return literal(value, called, writer)
+
+
+def literal(value: object, called: str = "", writer: ValueWriter | None = None) -> str:
+    """Python source of a field's value; strings in double quotes. A large array is the entry `called` of `values`.
+
+    >>> literal(("a:0", "b"))
+    '["a:0", "b"]'
+    """
+    writer = writer or ValueWriter()
+    if isinstance(value, Part):
+        return writer.selection(value)
+    if hasattr(value, "tolist"):
+        array: Any = value
+        small = 0 < array.size <= _MOST_NUMBERS and array.dtype.char not in "gG"  # no literal is a long double
+        return literal(array.tolist()) if small else writer.array(array, called)
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(literal(item, called, writer) for item in value)}]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    if isinstance(value, complex) and not (math.isfinite(value.real) and math.isfinite(value.imag)):
+        return f"complex({literal(value.real)}, {literal(value.imag)})"
+    text = repr(value)
+    return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text

@@ -7,7 +7,6 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import NothingTo
 
 
@@ -29,6 +28,16 @@ class Step:
     renewed: bool = True
     reserved: tuple[str, ...] = ()
     imported: bool = False
+
+    @property
+    def where(self) -> str:
+        """The function that a module was cloned from; "" for a step that changed a graph."""
+        return " / ".join(self.path[1:]) if self.place is None else ""
+
+    @property
+    def line(self) -> str:
+        """The line of Python that does the step."""
+        return self.command.code(where=self.where)
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,6 +82,6 @@ class History:
 
     def __repr__(self) -> str:
         steps = (*self.done, *reversed(self.undone))
-        lines = ["as it was opened", *(python_source.line(step.command) for step in steps)]
+        lines = ["as it was opened", *(step.line for step in steps)]
         wide, here = len(str(len(steps))), len(self.done)
         return "\n".join(f"{'▸' if k == here else ' '} {k:>{wide}}  {text}" for k, text in enumerate(lines))

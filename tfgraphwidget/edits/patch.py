@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tfgraphwidget.edits import queue_runners
@@ -118,6 +118,9 @@ class Patch:
     given the old one is given the new one. `keys` are (signature, old key, new key). `renamed` are the removed ops of
     which an added one is the same under another name; it has their place in graph order. `constants` are those that
     still hold a size that the edit has changed.
+
+    `function` is the function whose body the patch is for, "" for the graph itself. `init` says what the new variables
+    hold, see `edits.clone.command.Clone`; `traced` is the call of a Python function that made the new ops.
     """
 
     add: Change = Change()
@@ -132,6 +135,9 @@ class Patch:
     keys: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     constants: tuple[Any, ...] = ()
+    function: str = ""
+    init: Any = "none"
+    traced: Any = field(default=None, repr=False)
 
     @property
     def new_shapes(self) -> dict[tuple[str, int], Shape]:

@@ -16,7 +16,6 @@ from typing import Any
 
 from tfgraphwidget.cli import format_size
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.jupyterlab import path_resolution, save_formats
 from tfgraphwidget.sources import find_checkpoint, locate_file, open_source, parse_path, reopen_expression
@@ -142,7 +141,7 @@ class Document:
         done = self._done()
         edits, lost = self._stored_edits(done)
         dirty = not _same(done, self._saved)
-        line = python_source.line(done[-1]) if done else ""
+        line = self.editor.history.done[-1].line if done else ""
         return {
             "title": self.title,
             "dirty": dirty,

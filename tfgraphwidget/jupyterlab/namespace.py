@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cli import format_count
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import did_you_mean
 
@@ -247,7 +246,7 @@ class Panel:
         self.variable = _assign_variable(
             self._variables, "editor", self.editor
         )  # a cell may have given the name to another
-        line, name = python_source.line(step.command), python_source.result(step.command)
+        line, name = step.line, step.command.result_name()
         names = {"editor": self.variable}
         if name and step.made and _is_page_request():
             names[name] = _assign_variable(

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import control_flow
 from tfgraphwidget.graph.op import Op
@@ -133,7 +132,7 @@ class CloneRequests:
 
     def _line(self, command: Clone) -> str:
         """The Python for it; a list of names too long to read is what also gives it."""
-        line = python_source.line(command)
+        line = command.code()
         if len(line) > _LONGEST and command.selection is not None:
             line = line.replace(command.selection.expression, "editor.selection", 1)
         return line[:_LONGEST]

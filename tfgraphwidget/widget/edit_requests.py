@@ -6,12 +6,11 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits.clone.command import Clone
+from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewire.validation import refusals, why_not
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import KINDS
 from tfgraphwidget.widget import protocol as p
@@ -19,7 +18,7 @@ from tfgraphwidget.widget.protocol.replies import seen
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.command import Edits
+    from tfgraphwidget.edits.command import Command, Edits
     from tfgraphwidget.graph.diff import Difference
     from tfgraphwidget.graph.index import GraphIndex
     from tfgraphwidget.graph.selection import Selection
@@ -28,8 +27,6 @@ _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
-_WHOLE_GRAPH = frozenset({"freeze", "strip_training", "fold_batch_norm"})
-_TWO = frozenset({"swap", "connect"})
 
 
 class EditRequests:
@@ -45,20 +42,24 @@ class EditRequests:
         """Make the edit; what was done, in a sentence or more. Raises GraphEditError."""
         method = getattr(self._editor, request.verb)
         keys = dict(zip(request.keys, map(parsed_value, request.values), strict=False))
+        signature = inspect.signature(method)
         try:
-            call = inspect.signature(method).bind(*self._what(request), **keys)
+            call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
             why = f"editor.{request.verb} cannot be called like that: {error}; reload the page."
             raise GraphEditError(why) from None
         return summary(method(*call.args, **call.kwargs))
 
-    def _what(self, request: p.Change) -> tuple[Any, ...]:
+    def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
+        """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
+        registration = registry.registered(request.verb)
+        if parts and registration is not None and registration.operands > 1:
+            return parts
         if parts:
-            return parts if request.verb in _TWO else (parts[0] if len(parts) == 1 else parts,)
-        if request.verb in _WHOLE_GRAPH:
-            return ()
-        return (self._chosen(),)
+            return (parts[0] if len(parts) == 1 else parts,)
+        first = next(iter(signature.parameters.values()))
+        return (self._chosen(),) if first.default is inspect.Parameter.empty else ()
 
     def _chosen(self) -> Selection:
         if self._editor.selection is None:
@@ -73,7 +74,7 @@ class EditRequests:
 
     def refused(self, error: GraphEditError) -> p.Refused:
         """The reply for a refusal, with a button for each way out."""
-        offers = {python_source.line(mend): mend for mend in error.mends}
+        offers = {mend.code(): mend for mend in error.mends}
         kept = list((self._offers | offers).items())[-_REMEMBERED:]
         self._offers = dict(kept)
         return p.Refused(
@@ -173,22 +174,9 @@ def summary(report: Edits) -> str:
     return " ".join([*sentences, *rest])
 
 
-def _button_text(mend: Any) -> str:
+def _button_text(mend: Command) -> str:
     """A few words for what a mend does."""
-    kind, never = getattr(mend, "mend", ""), getattr(mend, "never", ())
-    if isinstance(mend, Clone):
-        return f"Clone into '{mend.into}'"[:_LONGEST]
-    if kind:
-        return f"Insert a {kind}"
-    if isinstance(never, tuple) and never:
-        return f"Leave out {listed(never)}"[:_LONGEST]
-    if getattr(mend, "fix", False):
-        return "Rewrite the constants too"
-    if isinstance(way := getattr(mend, "by", ()), str):
-        return f"Read {way}"[:_LONGEST]
-    if getattr(mend, "readers", False):
-        return "Remove its readers too"
-    return python_source.line(mend).removeprefix("editor.")[:_LONGEST]
+    return (mend.fix_label() or mend.code().removeprefix("editor."))[:_LONGEST]
 
 
 def _ports(index: GraphIndex, op: int) -> list[int]:

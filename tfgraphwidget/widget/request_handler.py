@@ -8,7 +8,6 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor.state import EditorSnapshot
-from tfgraphwidget.edits.serialization import python_source
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import last_part
@@ -214,10 +213,10 @@ class RequestHandler:
             selected_variables=len(selection.variables) if selection else 0,
             values=executor.default_init(),
             proposal=editor.free_scope(),
-            undo=python_source.line(history.done[-1].command) if history.done else "",
-            redo=python_source.line(history.undone[-1].command) if history.undone else "",
-            code=python_source.lines(step.command for step in history.done),
-            ahead=python_source.lines(step.command for step in reversed(history.undone)),
+            undo=history.done[-1].line if history.done else "",
+            redo=history.undone[-1].line if history.undone else "",
+            code=tuple(step.line for step in history.done),
+            ahead=tuple(step.line for step in reversed(history.undone)),
             comparing=editor.difference is not None,
             changes=self._edits.changes(),
             colours=editor.colors,

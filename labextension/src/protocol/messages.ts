@@ -133,6 +133,31 @@ export interface Offer {
   line: string;
 }
 
+/** One argument that the form of a button asks for. */
+export interface FormField {
+  key: string;
+  label: string;
+  initial?: string;
+  known?: "name" | "device" | "shape" | "dtype" | "value" | null;
+  words?: string[];
+  python?: boolean;
+  optional?: boolean;
+  tensor?: boolean;
+  hint?: string;
+}
+
+/** A button of the panel that asks for an edit, and the form that it opens. */
+export interface EditButton {
+  name: string;
+  title: string;
+  on: "part" | "named" | "op" | "graph";
+  order: number;
+  types?: string[];
+  needs?: ("inputs" | "outputs")[];
+  output?: boolean;
+  fields?: FormField[];
+}
+
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
@@ -343,7 +368,7 @@ export interface RedoRequest {
 /** Edit the graph by the editor's method `verb`. */
 export interface ChangeRequest {
   type: "change";
-  verb: "reroute" | "swap" | "connect" | "bypass" | "detach" | "insert" | "remove" | "rename" | "place" | "set_attr" | "set_constant" | "replace_input" | "add_control_inputs" | "remove_control_inputs" | "freeze" | "strip_training" | "fold_batch_norm";
+  verb: "add_control_inputs" | "bypass" | "connect" | "detach" | "fold_batch_norm" | "freeze" | "insert" | "place" | "remove" | "remove_control_inputs" | "rename" | "replace_input" | "reroute" | "set_attr" | "set_constant" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -532,3 +557,19 @@ export type Reply =
   | Pictured
   | Refused
   | There;
+
+/** The panel's buttons for edits, in their order. */
+export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] })[] = [
+  {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"]},
+  {"verb": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
+  {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
+  {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "hint": "If empty, TensorFlow chooses."}]},
+  {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
+  {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"]}, {"key": "options", "label": "Options", "python": true, "optional": true, "hint": "Python, such as {\"dtype\": \"float16\"}. A function of your own: editor.insert in a cell."}]},
+  {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
+  {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
+  {"verb": "add_control_inputs", "name": "Wait for", "title": "Add a control input: an op that runs before this one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
+  {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100},
+  {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110},
+  {"verb": "fold_batch_norm", "name": "Fold batch norm", "title": "Fold batch normalization into the preceding weights", "on": "graph", "order": 120},
+];

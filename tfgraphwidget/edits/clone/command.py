@@ -20,7 +20,10 @@ from tfgraphwidget.edits.clone.boundary_inputs import Inputs, frames_of, inputs_
 from tfgraphwidget.edits.clone.function_library import carried, keys_in
 from tfgraphwidget.edits.clone.node_copier import ONE_OF_A_KIND, Copying, made_whole
 from tfgraphwidget.edits.clone.scopes import MOST_COPIES, check_free, check_size, device_of, names_of, taken_names
+from tfgraphwidget.edits.command import Command, Edits, Executor, Renew
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Preview, State
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
 from tfgraphwidget.graph.boundary import between, left_out, needed, unused
 from tfgraphwidget.graph.endpoints import pairs
@@ -75,31 +78,38 @@ INITS: tuple[str, ...] = get_args(Init)
 Pairs = tuple[tuple[str, Any], ...]
 
 
+@register(requested=False)  # the browser has a message of its own for it
 @dataclass(frozen=True)
-class Clone:
-    """Copy the ops between `inputs` and `outputs`, or those of `selection`, under the name scope `into`.
+class Clone(Command):
+    """Copy the ops between `inputs` and `outputs`, or those of `selection`, into a name scope.
 
-    To the ops of a selection come the variables, tables and other state whose values or handles they read, unless
-    `variables` shares all of it: then the selection is copied as it is.
+    A selection is copied with the variables, tables and other state that its ops read, unless `variables` is "shared".
+    Inputs that the outputs do not need are not copied; `Preview.dropped` lists them. Inputs stay connected to the
+    original, unless they are in `replace` or become placeholders.
 
-    An input that the outputs do not use is left out, and `Preview.dropped` says so. Unless they are in `replace`
-    (tensor -> the tensor that the copies read instead), inputs stay connected to the original; `placeholders` makes a
-    placeholder for each instead, under the input's name in `into`, as a copy into another `graph` always does.
-    `variables` says of all state, or of each variable (name or scope -> mode), whether
-    the copy gets its "own" or reads the original's, "shared". `init` says what the own variables hold afterwards:
-    "current" the originals' present values, "initial" what their initialisers give, "none" nothing yet, a path the
-    values of a checkpoint, or (name, value) pairs, where a value may be one of the words too and "current" is for the
-    rest. Where that is "current", hash tables of the copy's own hold what the originals hold. Random ops keep their
-    seeds, so an initialiser with a seed gives the copy the numbers that it gave the original; `reseed` draws new ones.
-
-    With `times`, or as many as there are `devices`, there are several copies, into "into_0", "into_1" …. `device` is
-    the copies' device, or pairs of (device, op or scope -> device). `src_scope/foo` becomes `into/foo`.
-    `where` names the rooms one stood in, of a function's body.
+    Attributes:
+        inputs: Ops or tensors.
+        outputs: Ops or tensors.
+        into: The name scope of the copy; `src_scope/foo` becomes `into/foo`.
+        variables: "own" for separate state, "shared" to read the original's; or pairs of (variable or scope, mode).
+        init: What separate variables hold: "current" for the originals' values, "initial" for what their initializers
+            compute, "none" for nothing, a path for the values of a checkpoint; or pairs of (variable, value or one of
+            these words), "current" for the rest. With "current", tables hold what the originals hold.
+        selection: The ops to copy, where there are neither inputs nor outputs.
+        replace: Pairs of (tensor, tensor that the copy reads instead).
+        placeholders: Whether the copy reads a new placeholder for each input. A copy in another graph always does.
+        reseed: Whether random ops get new seeds; else an initializer with a seed computes the same numbers again.
+        times: The number of copies, into "into_0", "into_1" and so on.
+        device: The device of the copies; or pairs of (op, scope or device of the originals, device).
+        devices: One device for each of several copies.
+        src_scope: The scope that is removed from the names of the originals.
+        graph: Another graph, or its editor, that gets the copies.
+        session: The session of that graph.
     """
 
     inputs: tuple[str, ...] = field(default=(), metadata={"unless": "selection"})
     outputs: tuple[str, ...] = ()
-    into: str = field(default="", metadata={"always": True})
+    into: str = field(default="", metadata={"required": True})
     variables: Modes = field(default="own", metadata={"pairs": True})
     init: str | Pairs = field(default="current", metadata={"pairs": True})
     selection: Selection | None = None
@@ -110,9 +120,8 @@ class Clone:
     device: str | tuple[tuple[str, str], ...] | None = field(default=None, metadata={"pairs": True})
     devices: tuple[str, ...] = ()
     src_scope: str = ""
-    graph: Any = field(default=None, metadata={"called": "other_graph"})
-    session: Any = field(default=None, metadata={"called": "other_session"})
-    where: str = field(default="", metadata={"aside": True})
+    graph: Any = field(default=None, metadata={"external": "other_graph"})
+    session: Any = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -120,21 +129,29 @@ class Clone:
         count = self.times if self.times is not None else len(self.devices) or None
         return (self.into,) if count is None else tuple(f"{self.into}_{k}" for k in range(count))
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
-        """The patch of `target`, which is `index` unless the copies go into another graph.
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of the graph that the copies go into.
 
         Raises UnknownName, NoPath, NameTaken or NotClonable.
         """
-        return self._patch(index, target, is_trial=False)
+        return self._patch(context, is_sample=False)
 
-    def trial(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:
+    def plan_sample(self, context: PlanContext) -> Patch:
         """As `plan`, refusals included; of several copies only one is made, or one for each of the devices."""
-        return self._patch(index, target, is_trial=True)
+        return self._patch(context, is_sample=True)
 
-    def _patch(self, index: GraphIndex, target: GraphIndex | None, *, is_trial: bool) -> Patch:
-        target = index if target is None else target
+    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
+        """Have the copies made, and their variables given values."""
+        return executor.copy(self)
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Clone into '{self.into}'"
+
+    def _patch(self, context: PlanContext, *, is_sample: bool) -> Patch:
+        index, target = context.index, context.target
         part = self._part(index, target)
-        count = len(self.devices) or 1 if is_trial else len(self.scopes)
+        count = len(self.devices) or 1 if is_sample else len(self.scopes)
         copied = [_Copied(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
@@ -142,6 +159,7 @@ class Clone:
             add=Change(**joined),
             scopes=tuple(filter(None, self.scopes)),
             preview=part.preview(self, copied[0]),
+            init=self.init,
         )
 
     def _part(self, index: GraphIndex, target: GraphIndex) -> _Part:
@@ -354,31 +372,47 @@ class _Copied:
 # Add: another source's whole graph, brought into this one with the values of its variables.
 
 
+@register(requested=False)  # a message of the browser reads no files
 @dataclass(frozen=True)
-class Add:
-    """Bring all ops of `source` (a path, a graph, what `tgw.edit` opens) into this graph, under the scope `into`.
+class Add(Command):
+    """Add all ops of another source to this graph, with the values of its variables.
 
-    `connect` are (tensor that comes in, tensor of this graph): what read the one reads the other. The one may be
-    named with `into/` before it or without. `clear_devices` lets the ops run anywhere. `checkpoint`, `tags` and
-    `session` are those of `tgw.edit`.
+    Attributes:
+        source: What `tgw.edit` opens: a path, a graph, a session.
+        into: The name scope of the new ops.
+        connect: Pairs of (tensor of the source, tensor of this graph that its consumers read instead). The first may be
+            named with or without `into`.
+        clear_devices: Whether the new ops may run on any device.
+        checkpoint: The checkpoint of the source, as in `tgw.edit`.
+        tags: The tags of the source's MetaGraphDef, as in `tgw.edit`.
+        session: The session of the source, as in `tgw.edit`.
     """
 
-    source: Any = field(metadata={"called": "source"})
+    source: Any = field(metadata={"external": "source"})
     into: str
     connect: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Any = field(default=None, metadata={"called": "other_session"})
+    session: Any = field(default=None, metadata={"external": "other_session"})
 
-    def clone(self, index: GraphIndex, graph: Any, init: str) -> Clone:
-        """The same as a clone of everything in the source's `index` into `graph`."""
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch of `context.target`, where `context.index` is the source's graph."""
+        return self._clone(context).plan(context)
+
+    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
+        """Have the source opened, its ops copied, and their variables given values."""
+        return executor.add(self)
+
+    def _clone(self, context: PlanContext) -> Clone:
+        """The same as a clone of everything in the source into another graph."""
+        index, init = context.index, "current" if context.has_values else "initial"
         connect = tuple((self._own(index, name), given) for name, given in self.connect)
         fed = [index.ids[split_tensor(name)[0]] for name, _ in connect if split_tensor(name)[0] in index.ids]
         gone = {i for i in fed if is_placeholder(index.types[i])}
         everything = Selection.of(index, [i for i in range(len(index)) if i not in gone], "~editor.ops()")
         device = "" if self.clear_devices else None
-        return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=graph)
+        return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=context.target)
 
     def _own(self, index: GraphIndex, name: str) -> str:
         """The name of a tensor within the source."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import frozen
 from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
+from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.boundary import left_out, needed
@@ -26,29 +29,34 @@ _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
-ARGUMENTS: Any = field(default=(), compare=False, repr=False, metadata={"aside": True})
-"""The arguments of a function's body: they stay though the outputs do not need them, since callers give them."""
-
-
+@register(
+    button=EditButton(
+        "Freeze", "Convert variables to constants and keep only what the outputs need", on="graph", order=100
+    )
+)
 @dataclass(frozen=True)
-class Freeze:
-    """Make constants of the variables that `outputs` need, up to `inputs`; all that these do not need goes.
+class Freeze(Command):
+    """Replace the variables that `outputs` need by constants, and remove all other ops.
 
-    `tensors` holds the TensorProto of each variable's value by the name of its handle op.
+    The arguments of a function's body stay, since its callers pass them.
+
+    Attributes:
+        outputs: Ops or tensors.
+        inputs: Ops or tensors that are fed; ops that only compute them are removed.
     """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
-    tensors: Mapping[str, Any] = field(
-        default_factory=dict, compare=False, repr=False, hash=False, metadata={"aside": True}
-    )
-    arguments: tuple[str, ...] = ARGUMENTS
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
-        """The patch; GraphEditError where a variable is not only read."""
-        made = frozen(index, self.outputs, self.tensors.__getitem__, self.inputs)
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch; GraphEditError where a variable is not only read, SessionRefused where one has no value."""
+        index = context.index
+        need = np.flatnonzero(needed(index, self.inputs, self.outputs)).tolist()
+        variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
+        values = context.variable_values(variables) if variables else {}
+        made = frozen(index, self.outputs, values.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
-        kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, self.arguments)
+        kept_ops = {i for i, name in enumerate(index.names) if name in after} | _ops(index, context.arguments)
         patch = _only(index, kept_ops, keep_members=made.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in made.nodes if node.name not in index.ids)
@@ -64,23 +72,29 @@ class Freeze:
         )
 
 
+@register(
+    button=EditButton("Strip training", "Remove gradients, optimizers, savers and summaries", on="graph", order=110)
+)
 @dataclass(frozen=True)
-class StripTraining:
-    """Let go of all that `outputs` do not need: gradients, optimisers and their slots, savers, summaries.
+class StripTraining(Command):
+    """Remove all ops that `outputs` do not need: gradients, optimizers and their slots, savers, summaries.
 
-    The variables that stay keep the ops that initialise them.
+    The variables that stay keep their initializers.
+
+    Attributes:
+        outputs: Ops or tensors.
     """
 
     outputs: tuple[str, ...]
-    arguments: tuple[str, ...] = ARGUMENTS
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; raises UnknownName, and GraphEditError when there is nothing to let go of."""
+        index = context.index
         kept = set(np.flatnonzero(needed(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(kept) if index.types[i] in HANDLES])
         own = {op for variable in variables.values() for op in own_ops(index, variable)}
         kept |= set(np.flatnonzero(needed(index, (), [index.names[op] for op in own])).tolist())
-        kept |= _ops(index, self.arguments)
+        kept |= _ops(index, context.arguments)
         if len(kept) == len(index):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}

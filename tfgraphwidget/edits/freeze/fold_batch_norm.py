@@ -7,13 +7,16 @@ known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, chosen
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
@@ -22,38 +25,35 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
-Array = np.ndarray[Any, Any]
 Tensor = tuple[int, int]
 
 
+@register(
+    button=EditButton("Fold batch norm", "Fold batch normalization into the preceding weights", on="graph", order=120)
+)
 @dataclass(frozen=True)
-class FoldBatchNorm:
-    """Fold the batch normalisations among the ops `what`, or all, into the weights before them.
+class FoldBatchNorm(Command):
+    """Fold batch normalizations into the weights of the convolution or matrix product before them.
 
-    Folded are those whose numbers are constants, that are in inference mode, and whose weights nobody else uses.
-    `numbers` gives the values of tensors that hang on constants only, `constant` a Const's NodeDef of a name and value.
+    A normalization is folded if its parameters are constants, it is in inference mode, and only it uses the weights.
+
+    Attributes:
+        what: Ops that hold the normalizations; () for all of the graph.
     """
 
     what: Chosen = ()
-    numbers: Callable[[Sequence[str]], list[Array]] | None = field(
-        default=None, compare=False, repr=False, metadata={"aside": True}
-    )
-    constant: Callable[[str, Array], Any] | None = field(
-        default=None, compare=False, repr=False, metadata={"aside": True}
-    )
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
+        index = context.index
         ops = chosen(index, self.what) if self.what else range(len(index))
         folding = _Folding(index)
         found = [fold for op in ops if (fold := folding.of(op)) is not None]
         if not found:
             raise GraphEditError(folding.why or "There is no batch normalisation here; name ops that hold one.")
-        assert self.numbers is not None  # who asks for the edit gives both
-        assert self.constant is not None
         tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
-        values = dict(zip(tensors, self.numbers(tensors), strict=True))
-        making = _Making(index, values, self.constant)
+        values = dict(zip(tensors, context.constant_values(tensors), strict=True))
+        making = _Making(context, values)
         for fold in found:
             making.fold(fold)
         return making.patch([fold.op for fold in found], folding.constants)
@@ -185,8 +185,9 @@ def _channels(index: GraphIndex, fold: _Fold) -> int | None:
 class _Making:
     """Makes the ops that stand for what is folded."""
 
-    def __init__(self, index: GraphIndex, values: dict[str, Array], constant: Callable[[str, Array], Any]) -> None:
-        self.index, self._values, self._constant = index, values, constant
+    def __init__(self, context: PlanContext, values: dict[str, Array]) -> None:
+        self._context, self._values = context, values
+        index = self.index = context.index
         self._leading = Leading(index)
         self._nodes: list[Any] = []
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
@@ -229,7 +230,11 @@ class _Making:
     def _made(self, wanted: str, value: Array) -> str:
         name = free_name(wanted, self._taken)
         self._taken.add(name.lower())
-        self._nodes.append(self._constant(name, value))
+        node = type(self.index.nodes[0])(name=name, op="Const")
+        held = self._context.constant(value, value.dtype.name, value.shape)
+        node.attr["dtype"].type = held.dtype
+        node.attr["value"].tensor.CopyFrom(held)
+        self._nodes.append(node)
         return name
 
     def _add(self, fold: _Fold, last: str, offset: Array) -> str:

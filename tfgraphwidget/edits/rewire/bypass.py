@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import compatible
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import Mend, placeholder
 from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor, Wires
@@ -22,29 +24,38 @@ from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import listed
 
 
+@register(
+    button=EditButton(
+        "Bypass", "Connect the consumers directly to the inputs", on="part", order=10, needs=("inputs", "outputs")
+    )
+)
 @dataclass(frozen=True)
 class Bypass(Rewire):
-    """Let who reads what an op, a scope or a selection gives read what comes into it instead.
+    """Connect the consumers of an op, scope or selection directly to its inputs.
 
-    `by` names the tensor to read, or pairs of (tensor that it gives, tensor to read), for these tensors alone. Without
-    it, inputs and outputs go pairwise where they are equally many and fit, else each output goes to the only input of
-    its dtype and static shape, or the only such one that is no constant or variable. What only ops read that come after
-    the readers of another output, as gradients do, is read as before. Who waits for an op of the part waits for what
-    the part reads and waits for. `mend` puts an op between where dtypes or static shapes differ. `ends`
-    are tensors that callers are given: signatures, results of functions.
+    Without `by`, outputs and inputs are paired in order where they are equally many and fit. Otherwise each output is
+    replaced by the only input of its dtype and static shape, or by the only such input that is not a constant or
+    variable. Outputs that are read only after other outputs, as by gradients, keep their consumers. Ops that wait for
+    an op of the part wait for what the part reads and waits for. The ops of the part stay in the graph.
+
+    Attributes:
+        what: The op, scope or selection.
+        by: The tensor to read instead; or pairs of (output, tensor to read instead), for these outputs alone.
+        mend: The type of an op to insert where dtypes or static shapes differ.
+        names: Names of the inserted ops.
     """
 
     what: str | Selection
     by: str | tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     mend: Mend = ""
     names: tuple[str, ...] = ()
-    ends: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
 
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
+        index = context.index
         chosen = part(index, self.what)
         wires, border = Wires(index, self.names), Border(index, chosen.mask)
-        self._add_ends(index, border)
+        _add_external(context, border)
         if not border.leaving and not border.waiting:
             raise GraphEditError(
                 f"Nobody reads what {self.what!r} gives, so there is nothing to bypass; choose ops that are read.",
@@ -53,7 +64,8 @@ class Bypass(Rewire):
         ways = self._ways(wires, border)
         for tensor, way in ways.items():
             wires.reads.update(dict.fromkeys(border.leaving[tensor], way))
-            self._give(wires, tensor, way)
+            if wires.told(tensor) in context.external_tensors:
+                _give(wires, tensor, way)
         left = [tensor for tensor in border.leaving if tensor not in ways]
         if left:
             wires.notes.append(f"{listed([wires.told(tensor) for tensor in left])} of {self.what!r} is read as before.")
@@ -66,24 +78,9 @@ class Bypass(Rewire):
             wires.notes.append(f"{self.what!r} stays in the graph, and nobody outside reads it any more.")
         return wires
 
-    def _add_ends(self, index: GraphIndex, border: Border) -> None:
-        """What callers are given leaves the part too, though no op reads it."""
-        for end in (tensors(index, name)[0] for name in self.ends):
-            if border.mask[end[0]]:
-                border.leaving.setdefault(end, [])
-
-    def _give(self, wires: Wires, tensor: Tensor, way: Tensor) -> None:
-        """Let callers who are given a tensor be given another one."""
-        told = wires.told(tensor)
-        if told not in self.ends:
-            return
-        if not _fits(wires, tensor, way):
-            raise GraphEditError(
-                f"{told!r} ({_like(wires, tensor)}) is a result that callers are given, and {wires.told(way)!r} "
-                f"({_like(wires, way)}) is of another kind; bypass less.",
-                [wires.name(tensor[0]), wires.name(way[0])],
-            )
-        wires.given[told] = wires.told(way)
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return super().fix_label() or (f"Read {self.by}" if isinstance(self.by, str) else "")
 
     def _ways(self, wires: Wires, border: Border) -> dict[Tensor, Tensor]:
         """For each output the tensor to read in its place."""
@@ -146,13 +143,21 @@ class Bypass(Rewire):
             wires.notes.append(f"{self.what!r} waits for {before}; who reads past it does not.")
 
 
+@register(
+    button=EditButton(
+        "Detach", "Cut all incoming and outgoing edges; placeholders replace the inputs", on="part", order=30
+    )
+)
 @dataclass(frozen=True)
 class Detach(Rewire):
-    """Cut an op, a scope or a selection off from the rest of the graph.
+    """Cut an op, scope or selection off from the rest of the graph.
 
-    With `inputs` it reads a new placeholder for each tensor that comes in, of that dtype and static shape; with
-    `outputs` the ops outside read one for each tensor that they read of it; with `control` nobody waits for anybody on
-    the other side. `names` are the placeholders'.
+    Attributes:
+        what: The op, scope or selection.
+        inputs: Whether it reads a new placeholder for each of its inputs, of the same dtype and static shape.
+        outputs: Whether its consumers read a new placeholder for each of its outputs.
+        control: Whether control edges across its boundary are removed.
+        names: Names of the placeholders.
     """
 
     what: str | Selection
@@ -166,8 +171,9 @@ class Detach(Rewire):
         """Whether it may add ops."""
         return True
 
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
+        index = context.index
         chosen = part(index, self.what)
         wires, border = Wires(index, self.names), Border(index, chosen.mask)
         for tensor, slots in (border.entering if self.inputs else {}).items():
@@ -196,6 +202,25 @@ class Detach(Rewire):
                 [wires.name(wrong), wires.name(tensor[0])],
             )
         wires.reads.update(dict.fromkeys(slots, (placeholder(wires, tensor), 0)))
+
+
+def _add_external(context: PlanContext, border: Border) -> None:
+    """What callers are given leaves the part too, though no op reads it."""
+    for end in (tensors(context.index, name)[0] for name in context.external_tensors):
+        if border.mask[end[0]]:
+            border.leaving.setdefault(end, [])
+
+
+def _give(wires: Wires, tensor: Tensor, way: Tensor) -> None:
+    """Let callers who are given a tensor be given another one."""
+    told = wires.told(tensor)
+    if not _fits(wires, tensor, way):
+        raise GraphEditError(
+            f"{told!r} ({_like(wires, tensor)}) is a result that callers are given, and {wires.told(way)!r} "
+            f"({_like(wires, way)}) is of another kind; bypass less.",
+            [wires.name(tensor[0]), wires.name(way[0])],
+        )
+    wires.given[told] = wires.told(way)
 
 
 def _first(index: GraphIndex, border: Border) -> list[Tensor]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire import adapters, validation
 from tfgraphwidget.edits.rewire.adapters import Mend
 from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
@@ -34,7 +37,7 @@ from tfgraphwidget.naming import listed, split_tensor
 # Rewire: what the commands that move edges have in common: collect, mend, check, and only then a patch.
 
 
-class Rewire(ABC):
+class Rewire(Command):
     """A command that moves edges.
 
     `mend` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
@@ -50,30 +53,34 @@ class Rewire(ABC):
         return bool(self.mend)
 
     @abstractmethod
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
-        return self._checked(index).patch()
+        return self._checked(context).patch()
 
-    def settled(self, index: GraphIndex) -> Any:
+    def with_final_names(self, context: PlanContext) -> Any:
         """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
-        if self.names or not index.reserved or not self.adds:
+        if self.names or not context.index.reserved or not self.adds:
             return self
-        wires = self._checked(index)
+        wires = self._checked(context)
         return _with(self, names=tuple(wires.called)) if wires.called != wires.plain else self
 
-    def mends(self, index: GraphIndex) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
         """Commands that may do the same where this one is refused for what the ends of edges are."""
         try:
-            wires = self.wires(index)
+            wires = self.wires(context)
         except GraphEditError:
             return ()
         return () if self.mend else tuple(_with(self, mend=kind) for kind in adapters.possible(wires))
 
-    def _checked(self, index: GraphIndex) -> Wires:
-        wires = self.wires(index)
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Insert a {self.mend}" if self.mend else ""
+
+    def _checked(self, context: PlanContext) -> Wires:
+        wires = self.wires(context)
         if self.mend:
             adapters.mend(wires, self.mend)
         validation.check(wires)
@@ -112,20 +119,26 @@ class _ByReaders(Rewire):
             dict.fromkeys(ops),
         )
 
-    def mends(self, index: GraphIndex) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
         """Also the same, less the readers that the new tensors depend on."""
+        index = context.index
         try:
-            wires = self.wires(index)
+            wires = self.wires(context)
         except GraphEditError:
             return ()
         if isinstance(self.never, Selection) or self._what_they_read() or not validation.cycle_of(wires):
-            return super().mends(index)
+            return super().suggested_fixes(context)
         waits = wires.waits_changed()
         moved = {slot[0] for slot, _, _ in wires.moves()} | set(waits)
         sources = {new[0] for _, _, new in wires.moves()}.union(*waits.values())
         before = traversal.backward(index, sorted(sources))
         looped = tuple(index.names[op] for op in sorted(moved) if before[op])
-        return (*super().mends(index), replace(cast("Any", self), never=(*self.never, *looped)))
+        return (*super().suggested_fixes(context), replace(cast("Any", self), never=(*self.never, *looped)))
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        left_out = f"Leave out {listed(self.never)}" if isinstance(self.never, tuple) and self.never else ""
+        return super().fix_label() or left_out
 
 
 def _move(wires: Wires, pairs: Pairs, may: Callable[[int], bool]) -> None:
@@ -139,13 +152,18 @@ def _move(wires: Wires, pairs: Pairs, may: Callable[[int], bool]) -> None:
             wires.waits[op] = tuple(dict.fromkeys(instead.get(waited, waited) for waited in wires.controls(op)))
 
 
+@register
 @dataclass(frozen=True)
 class Reroute(_ByReaders):
-    """Let whoever reads the tensors `old` read `to` instead, pair by pair and all at once.
+    """Connect the consumers of the tensors `old` to the tensors `to`, pair by pair and all at once.
 
-    An op's name stands for its tensors, "^op" for its control edges: whoever waits for the one op waits for the other
-    then. `only` and `never` are the ops that may and may not be changed: ops, scopes, or a selection. `mend` puts an op
-    between where dtypes or static shapes differ.
+    Attributes:
+        old: Tensors; an op stands for all its outputs, and "^op" for its control edges.
+        to: As many tensors.
+        only: The consumers that may change: ops, scopes or a selection; () for all.
+        never: Consumers that must not change.
+        mend: The type of an op to insert where dtypes or static shapes differ.
+        names: Names of the inserted ops.
     """
 
     old: Names
@@ -155,8 +173,9 @@ class Reroute(_ByReaders):
     mend: Mend = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
+        index = context.index
         wires, pairs = Wires(index, self.names), paired(index, self.old, self.to)
         _move(wires, pairs, self._may(index))
         if not wires.reads and not wires.waits:
@@ -164,12 +183,20 @@ class Reroute(_ByReaders):
         return wires
 
 
+@register(operands=2)
 @dataclass(frozen=True)
 class Swap(_ByReaders):
-    """Let two tensors exchange their readers; or two ops, scopes or selections what they read, or their readers.
+    """Exchange the consumers of two tensors; or the consumers or inputs of two ops, scopes or selections.
 
-    Of these, `what` says which ends: "outputs" (who reads the ones from outside both reads the others), "inputs" (what
-    they read), or "both". Inputs and outputs go pairwise in their order. `only` and `never` are as in Reroute.
+    Attributes:
+        a: A tensor, op, scope or selection.
+        b: Another one of the same kind.
+        what: Which ends of ops, scopes or selections are exchanged: "outputs" (their consumers), "inputs" or "both".
+            They are paired in order.
+        only: The consumers that may change; () for all.
+        never: Consumers that must not change.
+        mend: The type of an op to insert where dtypes or static shapes differ.
+        names: Names of the inserted ops.
     """
 
     a: str | Selection
@@ -180,8 +207,9 @@ class Swap(_ByReaders):
     mend: Mend = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
+        index = context.index
         wires, may = Wires(index, self.names), self._may(index)
         if self._of_tensors(index):
             _move(wires, _both_ways(paired(index, str(self.a), str(self.b))), may)
@@ -240,12 +268,17 @@ def _both_ways(pairs: Pairs) -> Pairs:
 # Connect: an op or a part of the graph reads other tensors.
 
 
+@register(operands=2)
 @dataclass(frozen=True)
 class Connect(Rewire):
-    """Let an op, a scope or a selection read other tensors: what `source` gives.
+    """Connect tensors to the inputs of an op, scope or selection.
 
-    `source` is a tensor, several, or an op, a scope or a selection for all its outputs. `target` is an op, of which
-    input `k` is meant, or all inputs, or the only one that fits; or a selection, whose inputs are taken in their order.
+    Attributes:
+        source: A tensor, several, or an op, scope or selection for all its outputs.
+        target: An op, scope or selection. Its inputs are taken in order, or the only one that fits a single tensor.
+        k: The position of one input of an op.
+        mend: The type of an op to insert where dtypes or static shapes differ.
+        names: Names of the inserted ops.
     """
 
     source: Names | Selection
@@ -254,8 +287,9 @@ class Connect(Rewire):
     mend: Mend = ""
     names: tuple[str, ...] = ()
 
-    def wires(self, index: GraphIndex) -> Wires:
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
+        index = context.index
         wires = Wires(index, self.names)
         given = [t for name in self._given(index) for t in tensors(index, name)]
         if any(port == CONTROL for _, port in given):
@@ -329,23 +363,43 @@ class _Waiting(Rewire):
         return wires, op, ops
 
 
+@register(
+    button=EditButton(
+        "Wait for",
+        "Add a control input: an op that runs before this one",
+        on="op",
+        order=90,
+        fields=(FormField("ops", "Op", tensor=True),),
+    )
+)
 @dataclass(frozen=True)
 class AddControlInputs(_Waiting):
-    """Let `op` wait for `ops` too, each of which it does not wait for yet: they run before it whenever it runs."""
+    """Add control inputs to an op: `ops` run before it, whenever it runs.
 
-    def wires(self, index: GraphIndex) -> Wires:
+    Attributes:
+        op: The op.
+        ops: The ops to wait for; none of them is a control input of the op yet.
+    """
+
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
-        wires, op, ops = self._numbers(index, there=False)
+        wires, op, ops = self._numbers(context.index, there=False)
         wires.waits[op] = (*wires.controls(op), *ops)
         return wires
 
 
+@register
 @dataclass(frozen=True)
 class RemoveControlInputs(_Waiting):
-    """Let `op` no longer wait for `ops`, for each of which it does wait."""
+    """Remove control inputs of an op.
 
-    def wires(self, index: GraphIndex) -> Wires:
+    Attributes:
+        op: The op.
+        ops: The ops that it no longer waits for; each is a control input of the op.
+    """
+
+    def wires(self, context: PlanContext) -> Wires:
         """The edges to move, not checked yet."""
-        wires, op, ops = self._numbers(index, there=True)
+        wires, op, ops = self._numbers(context.index, there=True)
         wires.waits[op] = tuple(other for other in wires.controls(op) if other not in ops)
         return wires

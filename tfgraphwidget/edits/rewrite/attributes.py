@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfgraphwidget.argument_checks import shown
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
+from tfgraphwidget.edits.rewrite.insert import PLACEHOLDERS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member
 from tfgraphwidget.graph.op_types import CONSTANTS
@@ -18,19 +22,24 @@ from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 
 
+@register
 @dataclass(frozen=True)
-class SetAttr:
-    """Give an op's attribute another value: a number, a text, a dtype's name, a shape, or a list of these.
+class SetAttr(Command):
+    """Set an attribute of an op.
 
-    Of an op that TensorFlow does not know, an attribute that it has takes values of the kind that it holds.
+    Attributes:
+        op: The op. If TensorFlow does not know its type, only attributes that the op has can be set.
+        name: The attribute.
+        value: A number, a text, the name of a dtype, a shape, or a list of these.
     """
 
     op: str
     name: str
-    value: Any = field(metadata={"always": True})
+    value: Any = field(metadata={"required": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an attribute that the op has not, or a value that does not suit it."""
+        index = context.index
         op = index.op(self.op)
         described, leading = self._described(index, op), Leading(index)
         node = leading.node(op)
@@ -213,20 +222,43 @@ _DEVICE = re.compile(
 )  # fmt: skip
 
 
+@register(
+    button=EditButton(
+        "Device",
+        "Set the device",
+        on="part",
+        order=40,
+        fields=(
+            FormField(
+                "device",
+                "Device",
+                known="device",
+                words=("/device:CPU:0", "/device:GPU:0"),
+                hint="If empty, TensorFlow chooses.",
+            ),
+        ),
+    )
+)
 @dataclass(frozen=True)
-class Place:
-    """Put the ops `what` on a device, "" for wherever TensorFlow likes; what must stand beside them moves along."""
+class Place(Command):
+    """Assign ops to a device; ops that are colocated with them move too.
+
+    Attributes:
+        what: The ops.
+        device: The device, "" to let TensorFlow choose.
+    """
 
     what: Chosen
-    device: str = field(metadata={"always": True})
+    device: str = field(metadata={"required": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for what is no device."""
         if not _DEVICE.fullmatch(self.device):
             raise GraphEditError(
                 f"{self.device!r} is not written as TensorFlow writes a device: '/device:GPU:0', '/job:worker/task:1', "
                 'or "" for any.'
             )
+        index = context.index
         meant = set(chosen(index, self.what))
         along = _beside(index, meant) - meant
         leading = Leading(index)
@@ -259,25 +291,39 @@ def _beside(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     return found
 
 
+@register(
+    button=EditButton(
+        "Set constant",
+        "Change the value; a placeholder becomes a constant",
+        on="op",
+        order=80,
+        types=("Const", *PLACEHOLDERS),
+        output=True,
+        fields=(FormField("value", "Value", known="value", python=True),),
+    )
+)
 @dataclass(frozen=True)
-class SetConstant:
-    """Let the tensor of a constant or a placeholder have a value for ever; a placeholder's readers read a new constant.
+class SetConstant(Command):
+    """Set the value of a constant, or fix a placeholder to a value.
 
-    `proto` is the TensorProto of the value.
+    The consumers of a placeholder then read a new constant.
+
+    Attributes:
+        tensor: The output of a Const or of a placeholder.
+        value: The value, of the dtype and static shape of the tensor.
     """
 
     tensor: str
-    value: Any = field(metadata={"always": True})
-    proto: Any = field(default=None, compare=False, repr=False, metadata={"aside": True})
+    value: Any = field(metadata={"required": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError for an op that is neither a constant nor a placeholder."""
-        if self.proto is None:
-            raise GraphEditError("The value is no TensorProto yet; hand this command to editor.edit, which makes it.")
+        index = context.index
         op, port = tensor(index, self.tensor)
+        value = context.constant(self.value, index.dtypes(op)[port], index.shape(op, port))
         name, kind, leading = index.names[op], index.types[op], Leading(index)
         if kind in CONSTANTS:
-            leading.node(op).attr["value"].tensor.CopyFrom(self.proto)
+            leading.node(op).attr["value"].tensor.CopyFrom(value)
             return Patch(changed=leading.changed("holds that value", name))
         if not is_placeholder(kind):
             raise GraphEditError(
@@ -288,7 +334,7 @@ class SetConstant:
         taken = {held.lower() for held in (*index.names, *index.scopes.names)} | index.reserved
         node = type(index.nodes[op])(name=free_name(f"{name}/value", taken), op="Const")
         node.attr["dtype"].type = index.typing.number(index.dtypes(op)[port])
-        node.attr["value"].tensor.CopyFrom(self.proto)
+        node.attr["value"].tensor.CopyFrom(value)
         for reader in readers(index, (op, port)):
             leading.lead(reader, (op, port), f"{node.name}:0")
         return Patch(add=Change(nodes=(node,)), changed=leading.edited(), given=((f"{name}:0", f"{node.name}:0"),))
@@ -299,14 +345,21 @@ class SetConstant:
 _KEY = "trainable_variables"
 
 
+@register(requested=False)  # a message of the browser cannot name several things to train
 @dataclass(frozen=True)
-class Trainable:
-    """Make the collection of trainable variables hold just these, by the names of their handles."""
+class Trainable(Command):
+    """Set the collection of trainable variables.
+
+    Attributes:
+        variables: The handle ops of the variables.
+    """
 
     variables: tuple[str, ...] = field(metadata={"positional": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch of the collection; GraphEditError for what no collection holds as a variable."""
+        context.require_graph()
+        index = context.index
         known = index.defined_variables
         unknown = [name for name in self.variables if name not in known]
         if unknown:
@@ -317,5 +370,5 @@ class Trainable:
             )
         # All go and all come, so that taking it back gives the old order too.
         now = tuple((_KEY, member) for member in index.collections.get(_KEY, ()))
-        wanted = tuple((_KEY, Member("variable", f"{name}:0")) for name in self.variables)
+        wanted = tuple((_KEY, Member("variable", f"{name}:0")) for name in sorted(self.variables, key=index.op))
         return Patch(add=Change(members=wanted), remove=Change(members=now))

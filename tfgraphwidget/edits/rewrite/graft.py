@@ -9,12 +9,13 @@ ever; so there such ops wait for the tensor that the function was called on.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tfgraphwidget.edits import control_flow_contexts
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.clone.scopes import check_free
+from tfgraphwidget.edits.context import IndexContext, TracedFunction
 from tfgraphwidget.edits.patch import Change
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
@@ -25,29 +26,6 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 _HERE = "here"
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """What a function made: the index of its graph, the placeholders that it was called on, the tensors that it gave.
-
-    `alive` is what must not be forgotten as long as the ops may run: Python functions that they call.
-    """
-
-    index: GraphIndex
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    alive: Any = field(default=None, repr=False)
-
-    @property
-    def has_state(self) -> bool:
-        """Whether it made variables, tables or other ops that hold state."""
-        return bool(self.index.variable_defs or self.index.collections.get("table_initializer"))
-
-    def dtype(self, output: int) -> str:
-        """The dtype of one of the outputs."""
-        op, port = tensor(self.index, self.outputs[output])
-        return self.index.dtypes(op)[port]
 
 
 @dataclass(frozen=True)
@@ -62,13 +40,13 @@ class Graft:
     notes: tuple[str, ...]
 
 
-def grafted(made: Made, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
-    """The ops of `made` under the scope `into` of `index`, called on the tensors `given`. Raises NameTaken."""
+def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], into: str) -> Graft:
+    """The ops of `traced` under the scope `into` of `index`, called on the tensors `given`. Raises NameTaken."""
     check_free(index, into)  # a clone from another graph might go to the root
     pairs = [split_tensor(of) for of in given]
-    stands = {name: (op, port or 0) for name, (op, port) in zip(made.inputs, pairs, strict=True)}
-    everything = Selection.of(made.index, range(len(made.index)), "editor.ops()")
-    patch = Clone(into=into, selection=everything, graph=made, init="none").plan(made.index, index)
+    stands = {name: (op, port or 0) for name, (op, port) in zip(traced.inputs, pairs, strict=True)}
+    everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
+    patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
     instead = {f"{into}/{name}": end for name, end in stands.items()}
     nodes = tuple(_reading(node, instead) for node in patch.add.nodes if node.name not in instead)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
@@ -77,8 +55,8 @@ def grafted(made: Made, index: GraphIndex, given: Sequence[str], into: str) -> G
     told = control_flow_contexts.renamed(patch.add.contexts, names, {})
     change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
-    outputs = tuple(_output(name, stands, into) for name in made.outputs)
-    return Graft(_within(index, made, change, given, into), outputs, dropped)
+    outputs = tuple(_output(name, stands, into) for name in traced.outputs)
+    return Graft(_within(index, traced, change, given, into), outputs, dropped)
 
 
 def _reading(node: Any, instead: Mapping[str, tuple[str, int]]) -> Any:
@@ -97,7 +75,7 @@ def _output(name: str, stands: Mapping[str, tuple[str, int]], into: str) -> str:
     return f"{op}:{port}"
 
 
-def _within(index: GraphIndex, made: Made, change: Change, given: Sequence[str], into: str) -> Change:
+def _within(index: GraphIndex, traced: TracedFunction, change: Change, given: Sequence[str], into: str) -> Change:
     """The change where the tensors may lie inside of v1 loops and conditionals: the ops then run there too."""
     tensors = [tensor(index, name) for name in given]
     if not change.nodes or not may_run_within(index, [op for op, _ in tensors]):
@@ -106,8 +84,8 @@ def _within(index: GraphIndex, made: Made, change: Change, given: Sequence[str],
     inside = [(told.given(of), of) for of in tensors if told.given(of)]
     if not inside:
         return change
-    if made.has_state:
-        state = [*(v.handle for v in made.index.variable_defs), "a table"][0]
+    if traced.has_state:
+        state = [*(v.handle for v in traced.index.variable_defs), "a table"][0]
         name = index.names[inside[0][1][0]]
         raise GraphEditError(
             f"The function makes state ({state}), which cannot be initialised inside of a loop or branch, where "

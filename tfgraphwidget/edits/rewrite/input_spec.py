@@ -8,15 +8,18 @@ Slice takes one, else by the size that the input has when the graph runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, patched
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.edits.rewrite.consumers import Leading, readers, tensor
-from tfgraphwidget.edits.rewrite.insert import Spec, respecify
+from tfgraphwidget.edits.rewrite.insert import PLACEHOLDERS, Spec, respecify
 from tfgraphwidget.edits.rewrite.shape_constants import Fixing
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
 from tfgraphwidget.errors import GraphEditError
@@ -30,12 +33,30 @@ _SAME: Literal["same"] = "same"
 _ROUNDS = 50
 
 
+@register(
+    button=EditButton(
+        "Replace input",
+        "Change the shape or dtype",
+        on="op",
+        order=70,
+        types=PLACEHOLDERS,
+        output=True,
+        fields=(
+            FormField("shape", "Shape", known="shape", python=True, optional=True),
+            FormField("dtype", "Dtype", known="dtype", optional=True),
+        ),
+    )
+)
 @dataclass(frozen=True)
-class ReplaceInput:
-    """Let the placeholder `tensor` take another static `shape` ("same" for that it has) or `dtype` ("" for the same).
+class ReplaceInput(Command):
+    """Change the static shape or the dtype of a placeholder.
 
-    Its readers go on reading it, with `mend="Cast"` through a Cast to the old dtype. With `fix` constants that hold an
-    old size are rewritten. `infer` tells static shapes.
+    Attributes:
+        tensor: The placeholder's output.
+        shape: The new static shape; "same" to keep it.
+        dtype: The new dtype; "" to keep it.
+        fix: Whether constants that hold an old size are rewritten.
+        mend: "Cast" for consumers that read the old dtype through a Cast.
     """
 
     tensor: str
@@ -43,13 +64,13 @@ class ReplaceInput:
     dtype: str = ""
     fix: bool = False
     mend: Literal["", "Cast"] = ""
-    infer: Infer | None = field(default=None, compare=False, repr=False, metadata={"aside": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch, with the `constants` that hold an old size.
 
         Raises GraphEditError for what is no placeholder, and where an op cannot take what follows.
         """
+        index = context.index
         op, _ = tensor(index, self.tensor)
         old: Spec = index.shape(op, 0), index.dtypes(op)[0]
         spec: Spec = old[0] if self.shape == _SAME else self.shape, self.dtype or old[1]
@@ -59,9 +80,13 @@ class ReplaceInput:
         patch = Patch(
             Change(nodes=cast), changed=leading.changed(f"is {spec[1]} {shape_text(spec[0])}", index.names[op])
         )
-        if self.infer is None or old[0] is None:
+        if old[0] is None:
             return patch
-        return _Resizing(self, self.infer, index, op, _sizes(old[0], spec[0])).run(patch)
+        return _Resizing(self, context.infer_shapes, index, op, _sizes(old[0], spec[0])).run(patch)
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return "Insert a Cast" if self.mend else "Rewrite the constants too" if self.fix else ""
 
     def _cast(self, index: GraphIndex, op: int, dtypes: tuple[str, str], leading: Leading) -> tuple[Any, ...]:
         """A Cast from the new dtype of the placeholder to the old one, for its readers; none where that is the same."""

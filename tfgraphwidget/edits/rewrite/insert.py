@@ -10,7 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.operands import Ops
 from tfgraphwidget.edits.rewrite.consumers import (
     Leading,
@@ -21,7 +24,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
     tensor_name,
 )
-from tfgraphwidget.edits.rewrite.graft import Made, grafted
+from tfgraphwidget.edits.rewrite.graft import grafted
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.tensors import Shape, shape_text
@@ -33,6 +36,8 @@ from tfgraphwidget.graph.variables import is_placeholder
 
 Spec = tuple[Shape, str]
 """Static shape and dtype."""
+PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+"""The op types that the panel offers to edit as inputs."""
 
 
 def respecify(index: GraphIndex, node: Any, spec: Spec) -> None:
@@ -74,37 +79,70 @@ def check_left(index: GraphIndex, placeholder: Tensor, spec: Spec, left: Iterabl
         )
 
 
-@dataclass(frozen=True)
-class Insert:
-    """Let those who read the tensor `at` read what `function` gives for it, a Python function or an op type.
+_OP_TYPES = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu")
+"""Those that a form proposes."""
 
-    What it makes lies in the scope `into`. `only` and `never` name ops and scopes among the readers, `options` are
-    keyword arguments of the function. `spec`, (shape, dtype), is what a placeholder `at` is to take from now on. `made`
-    is what the function made.
+
+@register(
+    button=EditButton(
+        "Insert after",
+        "Insert an op between this op and its consumers",
+        on="op",
+        order=60,
+        needs=("outputs",),
+        output=True,
+        fields=(
+            FormField("function", "Op type", "Identity", words=_OP_TYPES),
+            FormField(
+                "options",
+                "Options",
+                python=True,
+                optional=True,
+                hint='Python, such as {"dtype": "float16"}. A function of your own: editor.insert in a cell.',
+            ),
+        ),
+    )
+)
+@dataclass(frozen=True)
+class Insert(Command):
+    """Insert a function between a tensor and its consumers.
+
+    At a placeholder, `spec` inserts the function before the input: the placeholder takes that shape and dtype, and the
+    function makes of it what the graph reads.
+
+    Attributes:
+        at: The tensor.
+        function: A Python function of one tensor, or an op type.
+        into: The name scope of the new ops.
+        only: The consumers that may change; () for all.
+        never: Consumers that must not change.
+        spec: The (shape, dtype) that a placeholder takes from now on.
+        options: Keyword arguments of the function, as (name, value) pairs.
     """
 
     at: str
-    function: Any = field(metadata={"spoken": True})
+    function: Any = field(metadata={"callable": True})
     into: str
     only: Ops = ()
     never: Ops = ()
     spec: Spec | None = None
     options: tuple[tuple[str, Any], ...] = field(default=(), metadata={"pairs": True})
-    made: Made | None = field(default=None, compare=False, repr=False, metadata={"aside": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives."""
-        made, at = whole(self.made), tensor(index, self.at)
-        if len(made.outputs) != 1:
-            raise GraphEditError(f"The function gives {len(made.outputs)} tensors for {self.at!r}; let it give one.")
+        traced = self._trace(context)
+        index = context.index
+        at = tensor(index, self.at)
+        if len(traced.outputs) != 1:
+            raise GraphEditError(f"The function gives {len(traced.outputs)} tensors for {self.at!r}; let it give one.")
         reading = readers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
         leading = Leading(index)
         if self.spec is not None:
             respecify(index, leading.node(at[0]), self.spec)
             check_left(index, at, self.spec, set(readers(index, at)) - set(reading))
-        graft = grafted(made, index, [tensor_name(index, at)], self.into)
-        check_dtype(index, reading, at, graft.outputs[0], made.dtype(0))
+        graft = grafted(traced, index, [tensor_name(index, at)], self.into)
+        check_dtype(index, reading, at, graft.outputs[0], traced.dtype(0))
         for reader in reading:
             leading.lead(reader, at, graft.outputs[0])
         is_result = not self.only and not is_placeholder(index.types[at[0]])
@@ -113,12 +151,13 @@ class Insert:
             scopes=(self.into,),
             changed=leading.edited(),
             notes=graft.notes,
+            traced=traced,
             given=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
 
-
-def whole(made: Made | None) -> Made:
-    """What a function made, which only a graph editor can find out."""
-    if made is None:
-        raise GraphEditError("The function was not called yet; hand this command to editor.edit, which does it.")
-    return made
+    def _trace(self, context: PlanContext) -> TracedFunction:
+        """Call the function on a placeholder that is like the tensor."""
+        index = context.index
+        op, port = tensor(index, self.at)
+        shape, dtype = (index.shape(op, port), index.dtypes(op)[port]) if self.spec is None else self.spec
+        return context.trace(self.function, [(dtype, shape)], self.options)

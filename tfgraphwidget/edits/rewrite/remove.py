@@ -6,13 +6,16 @@ stood beside it (colocation) stands alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tfgraphwidget.edits import queue_runners
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import control_flow, traversal
@@ -28,22 +31,34 @@ from tfgraphwidget.naming import colocated_with, listed, split_tensor
 _COLOCATED = "_class"
 
 
+@register(button=EditButton("Remove", "Remove these ops and the ops that only they use (Delete)", on="part", order=20))
 @dataclass(frozen=True)
-class Remove:
-    """Take the ops `what` out of the graph; with `readers` whatever depends on their tensors too.
+class Remove(Command):
+    """Remove ops from the graph.
 
-    With `prune` goes what only they needed: constants, reads of variables, branches that end in them. Not what holds
-    state, does something beside computing, or is in a collection; nor what would leave an input without any reader: of
-    the way from an input to a removed op all stays. `ends` are tensors that callers are given.
+    Pruning never removes ops that hold state, that have side effects, or that are in a collection. It leaves each input
+    of the graph a consumer: the ops between such an input and a removed op stay.
+
+    Attributes:
+        what: The ops.
+        prune: Whether ops that only they needed are removed too: constants, reads of variables, unused branches.
+        readers: Whether all ops that depend on their outputs are removed too.
     """
 
     what: Chosen
     prune: bool = True
     readers: bool = False
-    ends: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when an op that stays would lose what it reads."""
+        return self.patch(context.index, context.external_tensors)
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return "Remove its readers too" if self.readers else ""
+
+    def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
+        """The patch of a graph of which callers name the tensors `external`."""
         gone = set(chosen(index, self.what))
         if not gone:
             raise GraphEditError("The selection holds no ops, so there is nothing to remove; select some.")
@@ -51,7 +66,7 @@ class Remove:
             gone = set(np.flatnonzero(traversal.forward(index, gone, controls=False)).tolist())
         self._check_unread(index, gone)
         if self.prune:
-            gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in self.ends})
+            gone |= _no_longer_needed(index, gone, {split_tensor(name)[0] for name in external})
         _check_variables(index, gone)
         leading = Leading(index)
         _let_wait(index, gone, leading)
@@ -60,7 +75,7 @@ class Remove:
         names = {node.name for node in lost.nodes}
         touched = tuple(pair for pair in index.beside.runners() if not names.isdisjoint(queue_runners.named(pair[1])))
         stay = {name: name for _, runner in touched for name in queue_runners.named(runner) if name not in names}
-        dangling = [name for name in self.ends if split_tensor(name)[0] in names]
+        dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
             add=Change(runners=queue_runners.renamed(touched, stay)),
             remove=replace(lost, runners=touched),

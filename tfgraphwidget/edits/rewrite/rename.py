@@ -14,7 +14,10 @@ from typing import Any
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone.node_copier import Copying
 from tfgraphwidget.edits.clone.scopes import LONGEST
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import Leading
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph.index import GraphIndex, Member
@@ -34,20 +37,30 @@ from tfgraphwidget.naming import (
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
 
+@register(
+    button=EditButton(
+        "Rename", "Change the name", on="named", order=50, fields=(FormField("new", "Name", known="name"),)
+    )
+)
 @dataclass(frozen=True)
-class Rename:
-    """Give the op or name scope `old` the name `new`; or, as "signature:key", an end of a signature.
+class Rename(Command):
+    """Rename an op, a name scope, or an input or output of a signature.
 
-    A variable takes the ops along that are named after it.
+    A variable is renamed with the ops that are named after it.
+
+    Attributes:
+        old: An op, a scope, or "signature:key".
+        new: The new name.
     """
 
     old: str
     new: str
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed."""
         if len(self.new) > LONGEST:
             raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
+        index = context.index
         names = self._names(index)
         _check_free(index, names)
         _check_whole(index, names)
@@ -99,19 +112,26 @@ class Rename:
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
 
 
+@register(requested=False)  # the browser asks for "rename"
 @dataclass(frozen=True)
-class RenameKey:
-    """What renaming an end of a signature is, once it is known to be one: `key` of `signature` becomes `new`."""
+class RenameKey(Command):
+    """Rename an input or output of a signature; code calls `rename` for it.
+
+    Attributes:
+        signature: The name of the signature.
+        key: The name of its input or output.
+        new: The new name.
+    """
 
     signature: str
     key: str
     new: str
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
         """The patch, which changes no op."""
         return Patch(keys=((self.signature, self.key, self.new),))
 
-    def spoken(self) -> Rename:
+    def as_called(self) -> Rename:
         """The call that a person writes for it."""
         return Rename(f"{self.signature}:{self.key}", self.new)
 

@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Edited, Patch, patched
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewire.validation import check
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, check_dtype, chosen, readers, tensor
-from tfgraphwidget.edits.rewrite.graft import Made, grafted
-from tfgraphwidget.edits.rewrite.insert import whole
+from tfgraphwidget.edits.rewrite.graft import grafted
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
@@ -25,32 +27,35 @@ from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.naming import listed
 
 
+@register(requested=False)  # a message of the browser cannot name a function, nor two parts
 @dataclass(frozen=True)
-class Replace:
-    """Let those who read outputs of the ops `what` read in their place what `by` gives.
+class Replace(Command):
+    """Replace ops by what a function makes, or by other ops of the graph.
 
-    `by` is a function, which is called on the inputs of `what` and makes its ops in the scope `into`; or other ops of
-    the graph, whose inputs and outputs take the place of those of `what` in their order, or as `ends` says: (old, new)
-    tensors. With `remove` the ops `what` go. `made` is what the function made, `results` are tensors that callers get.
+    Attributes:
+        what: The ops to replace.
+        by: A function that is called on the inputs of `what` and returns a tensor for each output; or other ops, whose
+            inputs and outputs take the place of those of `what` in order, or as `ends` says.
+        into: The name scope of the ops that the function makes.
+        ends: Pairs of (old tensor, new tensor).
+        remove: Whether the ops `what` are removed.
     """
 
     what: Chosen
-    by: Any = field(metadata={"spoken": True})
+    by: Any = field(metadata={"callable": True})
     into: str = ""
     ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
     remove: bool = False
-    made: Made | None = field(default=None, compare=False, repr=False, metadata={"aside": True})
-    results: tuple[str, ...] = field(default=(), compare=False, repr=False, metadata={"aside": True})
 
-    def plan(self, index: GraphIndex, target: GraphIndex | None = None) -> Patch:  # noqa: ARG002
+    def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError where ends do not match in number, dtype or place."""
-        part = self.part(index)
         is_part = isinstance(self.by, Selection | tuple)
-        patch = self._by_part(index, part) if is_part else self._by_function(index, part)
+        patch = self._by_part(context.index) if is_part else self._by_function(context)
         if not self.remove:
             return patch
-        kept = tuple(name for name in self.results if name not in dict(patch.given))
-        rest = Remove(part.ops, prune=True, ends=kept).plan(patched(index, patch))
+        index = context.index
+        kept = tuple(name for name in context.external_tensors if name not in dict(patch.given))
+        rest = Remove(self.part(index).ops).patch(patched(index, patch), kept)
         return _both(index, patch, rest)
 
     def part(self, index: GraphIndex) -> Part:
@@ -60,9 +65,9 @@ class Replace:
             raise GraphEditError("The selection holds no ops, so there is nothing to replace; select some.")
         return Selection.of(index, ops, "")
 
-    def outputs(self, index: GraphIndex, part: Part, count: int) -> tuple[str, ...]:
+    def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
         """The outputs that `count` new tensors take the place of: all, or those that somebody reads."""
-        results = set(self.results)
+        index, results = context.index, set(context.external_tensors)
         read = tuple(
             n for n in part.outputs if n in results or not part.ids.issuperset(readers(index, tensor(index, n)))
         )
@@ -75,15 +80,19 @@ class Replace:
             part.ops[:1],
         )
 
-    def _by_function(self, index: GraphIndex, part: Part) -> Patch:
-        made = whole(self.made)
-        outputs = self.outputs(index, part, len(made.outputs))
-        graft = grafted(made, index, part.inputs, self.into)
+    def _by_function(self, context: PlanContext) -> Patch:
+        index = context.index
+        inputs = (tensor(index, name) for name in self.part(index).inputs)
+        traced = context.trace(self.by, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in inputs])
+        index = context.index
+        part = self.part(index)
+        outputs = self._outputs(context, part, len(traced.outputs))
+        graft = grafted(traced, index, part.inputs, self.into)
         leading = Leading(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
             reading = [op for op in readers(index, of) if op not in part.ids]
-            check_dtype(index, reading, of, new, made.dtype(k))
+            check_dtype(index, reading, of, new, traced.dtype(k))
             _check_way(index, part, reading)
             for reader in reading:
                 leading.lead(reader, of, new)
@@ -93,9 +102,11 @@ class Replace:
             changed=leading.edited(),
             notes=graft.notes,
             given=tuple(zip(outputs, graft.outputs, strict=True)),
+            traced=traced,
         )
 
-    def _by_part(self, index: GraphIndex, part: Part) -> Patch:
+    def _by_part(self, index: GraphIndex) -> Patch:
+        part = self.part(index)
         other = Selection.of(index, chosen(index, self.by), "")
         if not part.ids.isdisjoint(other.ids):
             raise GraphEditError("The ops share some with those that are to replace them; choose others.", part.ops[:1])

@@ -1,4 +1,4 @@
-"""Python that does what a history did: one line for each edit, or a script that needs nothing else."""
+"""Python scripts that repeat the edits of a history."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.edits.command import Wording, arguments, literal
+from tfgraphwidget.edits.command import ValueWriter, literal
+from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph.expressions import call, lambda_of
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.naming import identifier
 
-if TYPE_CHECKING:
-    from tfgraphwidget.edits.history import Step
-
-# Quoted: Python functions and values as source that makes them again in another process.  A function comes with the
-# names that it reads, from its closure and its module, each as a statement before it. What nobody can write down (a
-# variable, a session) becomes a line that says what to give.
+# Python functions and values as source code that makes them again in another process.  A function comes with the
+# names that it reads, from its closure and its module, each as a statement before it. A value without source (a
+# variable, a session) becomes a line that says what to fill in.
 
 _LARGEST = 1 << 20  # bytes of an array that is written into the source
 _LONGEST = 10_000  # characters of a value
@@ -42,46 +39,60 @@ Arrays = dict[str, "np.ndarray[Any, Any]"]
 """Arrays too large for source, by the name they have in the file beside the script."""
 
 
-class Quoted(NamedTuple):
-    """An expression, and the statements that must come before it, by the name that each defines."""
+class Expression(NamedTuple):
+    """A Python expression.
+
+    Attributes:
+        text: Its source.
+        statements: The statements that must come before it, by the name that each defines.
+    """
 
     text: str
-    needs: dict[str, str]
+    statements: dict[str, str]
 
 
-def quoted(thing: Any, name: str, arrays: Arrays, file: str) -> Quoted:
-    """Source of any value; `name` is what it is called where no source can be had.
+def expression_of(thing: Any, name: str, arrays: Arrays, file: str) -> Expression:
+    """Write any value as Python.
 
-    Arrays over 1 MB are added to `arrays`, and read from the NumPy archive `file`.
+    Args:
+        thing: The value.
+        name: The name that stands for a value without source.
+        arrays: Arrays over 1 MB are added here, and read from a NumPy archive.
+        file: The name of that archive.
+
+    Returns:
+        The expression.
     """
-    return _Quoting(arrays, file).value(thing, name)
+    return _ExpressionWriter(arrays, file).value(thing, name)
 
 
-def array_text(array: np.ndarray[Any, Any], name: str, arrays: Arrays, file: str) -> Quoted:
-    """Source of an array of any dtype."""
+def array_expression(array: np.ndarray[Any, Any], name: str, arrays: Arrays, file: str) -> Expression:
+    """Write an array of any dtype as Python; see `expression_of`."""
     if array.dtype.kind == "O":
-        return Quoted(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
-    needs, view = {"np": "import numpy as np"}, ""
+        return Expression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
+    statements, view = {"np": "import numpy as np"}, ""
     if array.dtype.type.__module__ == "ml_dtypes":  # NumPy's files forget what they are
-        needs["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
+        statements["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
         free = (key for key in _numbered(name) if key not in _NOT_KEYS and key not in arrays)
         key = next((key for key, known in arrays.items() if known is array), None) or next(free)
         arrays[key] = array
-        return Quoted(f'np.load("{file}")[{key!r}]{view}', needs)
+        return Expression(f'np.load("{file}")[{key!r}]{view}', statements)
     held = io.BytesIO()
     np.save(held, array, allow_pickle=False)
-    needs |= {"base64": "import base64", "io": "import io"}
-    return Quoted(f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(held.getvalue()).decode()}"))){view}', needs)
+    statements |= {"base64": "import base64", "io": "import io"}
+    return Expression(
+        f'np.load(io.BytesIO(base64.b64decode("{base64.b64encode(held.getvalue()).decode()}"))){view}', statements
+    )
 
 
-def to_give(name: str, what: str) -> str:
-    """The statement for what nobody can write down."""
+def assignment_to_fill(name: str, what: str) -> str:
+    """The statement for a value without source."""
     return f"{name} = ...  # give here {what}"
 
 
-def stands_alone(expression: str, known: Collection[str]) -> bool:
+def reads_only(expression: str, known: Collection[str]) -> bool:
     """Whether an expression reads no names but those `known` and Python's own."""
     tree = ast.parse(expression, mode="eval")
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -90,19 +101,19 @@ def stands_alone(expression: str, known: Collection[str]) -> bool:
     return all(name.id in known or name.id in own or hasattr(builtins, name.id) for name in names)
 
 
-class _Quoting:
-    """One quotation; a function that is being quoted is not begun again."""
+class _ExpressionWriter:
+    """Writes one value; a function that calls itself is written once."""
 
     def __init__(self, arrays: Arrays, file: str) -> None:
         self._arrays, self._file = arrays, file
         self._begun: set[int] = set()
 
-    def value(self, thing: Any, name: str) -> Quoted:
+    def value(self, thing: Any, name: str) -> Expression:
         """An expression for anything."""
         if _is_literal(thing):
-            return Quoted(repr(thing), {})
+            return Expression(repr(thing), {})
         if isinstance(thing, np.ndarray | np.generic):
-            return array_text(np.asarray(thing), name, self._arrays, self._file)
+            return array_expression(np.asarray(thing), name, self._arrays, self._file)
         found = _public(thing)
         if found is not None:
             return found
@@ -110,26 +121,26 @@ class _Quoting:
         if isinstance(plain, FunctionType):
             return self._function(plain, name)
         kind = f"{type(thing).__module__.partition('.')[0]} {type(thing).__name__}"
-        return Quoted(name, {name: to_give(name, f"the {kind.removeprefix('builtins ')}")})
+        return Expression(name, {name: assignment_to_fill(name, f"the {kind.removeprefix('builtins ')}")})
 
-    def _function(self, function: FunctionType, name: str) -> Quoted:
+    def _function(self, function: FunctionType, name: str) -> Expression:
         own = function.__name__ if function.__name__.isidentifier() else name
         if id(function) in self._begun:
-            return Quoted(own, {})
+            return Expression(own, {})
         self._begun.add(id(function))
         tree, text = _source(function)
         if tree is None:
-            return Quoted(own, {own: to_give(own, f"the function {function.__qualname__!r}")})
-        needs: dict[str, str] = {}
+            return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+        statements: dict[str, str] = {}
         for free, held in _free(function, tree):
-            said = self.value(held, free) if free != own else Quoted(own, {})
-            more = said.needs if said.text == free else {**said.needs, free: f"{free} = {said.text}"}
-            if any(needs.get(name, text) != text for name, text in more.items()):  # two closures, one name
-                return Quoted(own, {own: to_give(own, f"the function {function.__qualname__!r}")})
-            needs |= more
+            said = self.value(held, free) if free != own else Expression(own, {})
+            more = said.statements if said.text == free else {**said.statements, free: f"{free} = {said.text}"}
+            if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
+                return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
+            statements |= more
         if isinstance(tree, ast.Lambda):
-            return Quoted(text, needs)
-        return Quoted(own, {**needs, own: text})
+            return Expression(text, statements)
+        return Expression(own, {**statements, own: text})
 
 
 def _numbered(name: str) -> Iterator[str]:
@@ -154,39 +165,39 @@ def _is_literal(thing: Any) -> bool:
 # What another process can import
 
 
-def _public(thing: Any) -> Quoted | None:
+def _public(thing: Any) -> Expression | None:
     """What a package that is installed gives under a name, and its modules; None for what a person wrote."""
     if isinstance(thing, ModuleType):
         return _module(thing)
     if isinstance(thing, float):
-        return Quoted(f'float("{thing}")', {})
+        return Expression(f'float("{thing}")', {})
     tensorflow = sys.modules.get("tensorflow")
     if type(thing).__module__.startswith("tensorflow.") and type(thing).__name__ == "DType":
-        return Quoted(repr(thing), {"tf": "import tensorflow as tf"})
+        return Expression(repr(thing), {"tf": "import tensorflow as tf"})
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
     if not isinstance(name, str):
         return None
     home = str(getattr(thing, "__module__", ""))
     for part in _PARTS if home.startswith("tensorflow.") else ():
         if _at(tensorflow, f"{part}{name}") is thing:
-            return Quoted(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
+            return Expression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
     module = sys.modules.get(home)
     if module is None or not _is_installed(module) or _at(module, name) is not thing:
         return None
     if module is builtins:
-        return Quoted(name, {})
+        return Expression(name, {})
     first = name.partition(".")[0]
-    return Quoted(name, {first: f"from {module.__name__} import {first}"})
+    return Expression(name, {first: f"from {module.__name__} import {first}"})
 
 
-def _module(module: ModuleType) -> Quoted:
+def _module(module: ModuleType) -> Expression:
     name = module.__name__.replace("tensorflow._api.v2", "tensorflow")
     if name.startswith("tensorflow"):  # most of its parts cannot be imported by their names
-        return Quoted(f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"})
+        return Expression(f"tf{name.removeprefix('tensorflow')}", {"tf": "import tensorflow as tf"})
     if name == "numpy":
-        return Quoted("np", {"np": "import numpy as np"})
+        return Expression("np", {"np": "import numpy as np"})
     top = name.partition(".")[0]
-    return Quoted(name, {top if name == top else name: f"import {name}"})
+    return Expression(name, {top if name == top else name: f"import {name}"})
 
 
 def _at(module: Any, name: str) -> Any:
@@ -261,46 +272,33 @@ def _free(function: FunctionType, node: Any) -> Iterator[tuple[str, Any]]:
             yield name, around[name]
 
 
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
-
-
-def line(command: Any, wording: Wording | None = None, *, renewed: bool = True) -> str:
-    """One call of the editor, for example `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`."""
-    command = command.spoken() if hasattr(command, "spoken") else command
-    options = filter(None, [arguments(command, wording), "" if renewed else 'renew="never"'])
-    text = f"editor.{_WORD.sub('_', type(command).__name__).lower()}({', '.join(options)})"
-    made, where = result(command), getattr(command, "where", "")
-    return (f"{made} = {text}" if made else text) + (f"  # in {where}" if where else "")
-
-
-def lines(commands: Iterable[Any]) -> tuple[str, ...]:
-    """One line per command, oldest first."""
-    return tuple(line(command) for command in commands)
-
-
-def result(command: Any) -> str:
-    """The name that a line gives to what its edit makes; "" for an edit that makes nothing with a name."""
-    into = getattr(command, "into", "")
-    name = identifier(into) if into else ""
-    return f"{name}_" if name in _TAKEN or hasattr(builtins, name) else name
-
-
 @dataclass(frozen=True)
 class Script:
-    """A Python script, and the arrays that it reads from a file beside it: those over 1 MB."""
+    """A Python script.
+
+    Attributes:
+        text: The source.
+        arrays: The arrays over 1 MB, which the script reads from a NumPy archive beside it.
+    """
 
     text: str
     arrays: Arrays
 
 
 def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str = "values.npz") -> Script:
-    """The script that opens what was opened, by the expression `opened`, and does the steps.
+    """Write the script that opens a source and repeats the steps.
 
-    `path` are the rooms one stands in when it is open. `file` is what the script calls the file of its arrays.
+    Args:
+        opened: The expression that opens the source.
+        path: The functions that are open then, outermost first.
+        steps: The steps, oldest first.
+        file: What the script calls the file of its arrays.
+
+    Returns:
+        The script, which needs no names but its own.
     """
-    writing = _Writing(file)
-    writing.define("tgw", "import tfgraphwidget as tgw")
+    writer = _ScriptWriter(file)
+    writer.define("tgw", "import tfgraphwidget as tgw")
     body = [*f"editor = {opened}".splitlines(), ""]
     imported, reserved = False, set[str]()
     for step in steps:
@@ -312,15 +310,15 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
             body.append(f"editor.reserve({literal(more)})")
         imported, reserved = imported or step.imported, reserved | set(more)
         changed = bool(step.patch.changed)
-        told = line(step.command, writing, renewed=step.renewed or not changed)
-        body += [*writing.before(), told]
-        writing.forget(result(step.command))
-    head = sorted(writing.imports(body), key=lambda text: (text.startswith("from"), text))
-    return Script("\n".join([*head, "", *body]).rstrip() + "\n", writing.arrays)
+        told = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
+        body += [*writer.before(), told]
+        writer.forget(step.command.result_name())
+    head = sorted(writer.imports(body), key=lambda text: (text.startswith("from"), text))
+    return Script("\n".join([*head, "", *body]).rstrip() + "\n", writer.arrays)
 
 
 def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
-    """The lines that lead from one room to another, by the titles of those on the way."""
+    """The lines that go from one open function to another, by the titles on the way."""
     shared = sum(1 for k in range(1, min(len(here), len(there)) + 1) if here[:k] == there[:k])
     moves = [f"editor.leave({shared - 1})"] if shared < len(here) else []
     for title in there[shared:]:
@@ -329,8 +327,8 @@ def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
     return moves
 
 
-class _Writing(Wording):
-    """Names in a script: each is defined before the line that has it, and again when it means something else."""
+class _ScriptWriter(ValueWriter):
+    """The names in a script: each is defined before the line that uses it, and again when its meaning changes."""
 
     def __init__(self, file: str) -> None:
         self.arrays: Arrays = {}
@@ -367,14 +365,14 @@ class _Writing(Wording):
             self.define("base64", "import base64")
         return list(self._imports.values())
 
-    def _said(self, said: Quoted) -> str:
-        for name, statement in said.needs.items():
+    def _said(self, said: Expression) -> str:
+        for name, statement in said.statements.items():
             self.define(name, statement)
         return said.text
 
     def function(self, function: Any) -> str:
         """The function's name, or the lambda itself; its source comes before."""
-        return self._said(quoted(function, super().function(function), self.arrays, self._file))
+        return self._said(expression_of(function, super().function(function), self.arrays, self._file))
 
     def array(self, array: Any, called: str) -> str:
         """The entry of `values` that the script makes before."""
@@ -382,17 +380,17 @@ class _Writing(Wording):
         if "values" not in self._defined:
             self.define("values", "values = {}")
         beside = len(self.arrays)
-        text = self._said(array_text(array, called, self.arrays, self._file))
+        text = self._said(array_expression(array, called, self.arrays, self._file))
         note = f"  # editor.save writes {self._file} beside the script" if len(self.arrays) > beside else ""
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 
-    def given(self, thing: Any, called: str) -> str:
-        """The name, after a line that says what to give."""
-        self.define(called, to_give(called, f"the {type(thing).__name__}"))
+    def external(self, value: Any, called: str) -> str:
+        """The name, after a line that says what to fill in."""
+        self.define(called, assignment_to_fill(called, f"the {type(value).__name__}"))
         return called
 
     def selection(self, part: Part) -> str:
         """The expression, or the names of the ops where that needs something that the script lacks."""
         text = super().selection(part)
-        return text if stands_alone(text, {"editor"}) else call("ops", [*part.ops, *part.tensors])
+        return text if reads_only(text, {"editor"}) else call("ops", [*part.ops, *part.tensors])

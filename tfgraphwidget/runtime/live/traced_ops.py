@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.edits.rewrite.graft import Made
+from tfgraphwidget.edits.context import TracedFunction
 from tfgraphwidget.edits.rewrite.insert import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import traversal
@@ -67,7 +67,7 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
 
 
 @wrap_tf_errors("initialise what the function makes")
-def rehearse(session: Any, made: Made) -> None:
+def rehearse(session: Any, made: TracedFunction) -> None:
     """Initialise what a function has made in the graph that it was called in, as it will be in the session's graph.
 
     Raises what `initialise` raises, before TensorFlow's graph has ops of an edit that fails, which it cannot remove.
@@ -109,7 +109,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
 
 
 @wrap_tf_errors("call the function")
-def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None) -> Made:
+def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options | None = None) -> TracedFunction:
     """What `function` makes of tensors of these (dtype, static shape); an op type does for a function.
 
     `options` are its keyword arguments. Raises GraphEditError, with what the function raised.
@@ -132,7 +132,7 @@ def traced(function: Any, specs: Sequence[tuple[str, Shape]], options: Options |
             ) from error
         outputs = _after(graph, outputs, effects)
     # Python functions that ops call (tf.py_function) are kept by the graph that they were made in.
-    return Made(_index(graph), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph)
+    return TracedFunction(_index(graph), tuple(t.op.name for t in inputs), tuple(t.name for t in outputs), graph)
 
 
 def _function(function: Any) -> tuple[Callable[..., Any], str]:
@@ -197,7 +197,7 @@ def _index(graph: tf.Graph) -> GraphIndex:
     return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
 
 
-def keep_alive(graph: tf.Graph, made: Made) -> None:
+def keep_alive(graph: tf.Graph, made: TracedFunction) -> None:
     """Let a graph keep the Python functions that ops of `made` call, as it does for its own."""
     share_python_functions(made.alive, graph)
 

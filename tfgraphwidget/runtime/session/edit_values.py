@@ -60,14 +60,6 @@ def tensor_proto(value: Array, dtype: int) -> Any:
     return tf.make_tensor_proto(value, dtype=tf.as_dtype(dtype), shape=np.shape(value))
 
 
-def constant(name: str, value: Array) -> Any:
-    """The NodeDef of a Const."""
-    node = tf.compat.v1.NodeDef(name=name, op="Const")
-    node.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
-    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
-    return node
-
-
 @wrap_tf_errors("work out the constants")
 def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
     """The values of tensors that hang on constants only."""

@@ -6,7 +6,7 @@ import dataclasses
 import re
 import types
 from collections.abc import Mapping
-from typing import Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget.protocol import Refused, Reply, Request, Working
@@ -27,7 +27,7 @@ def decode(message: object) -> tuple[int, Request]:
     if kind is None:
         raise GraphEditError(f"The editor knows no request {_described(message.get('type'))}; reload the page.")
     body = {key: value for key, value in message.items() if key not in {"id", "type"}}
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     unknown = sorted(set(body) - set(hints))
     if unknown:
         raise GraphEditError(f"A {message['type']!r} request has no field {str(unknown[0])[:80]!r}; reload the page.")
@@ -43,6 +43,8 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
     if isinstance(hint, types.UnionType):  # int | None
         return None if value is None else _checked(value, get_args(hint)[0], name)
     if get_origin(hint) is Literal and value in get_args(hint):
+        return value
+    if get_origin(hint) is Annotated and isinstance(value, str) and value in get_args(hint)[1].options():
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_checked(v, get_args(hint)[0], name) for v in value)

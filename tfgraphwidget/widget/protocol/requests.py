@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from tfgraphwidget.edits import registry
 
 Mode = Literal["own", "shared"]
 Init = Literal["current", "initial", "none"]
@@ -196,25 +199,15 @@ class Redo:
     """Do again what was undone last."""
 
 
-Verb = Literal[
-    "reroute",
-    "swap",
-    "connect",
-    "bypass",
-    "detach",
-    "insert",
-    "remove",
-    "rename",
-    "place",
-    "set_attr",
-    "set_constant",
-    "replace_input",
-    "add_control_inputs",
-    "remove_control_inputs",
-    "freeze",
-    "strip_training",
-    "fold_batch_norm",
-]
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """What a field of type str may be, when a message is read or the TypeScript is written; see `Verb`."""
+
+    options: Callable[[], tuple[str, ...]]
+
+
+Verb = Annotated[str, OneOf(registry.requested)]
+"""The verb of an edit that the browser may ask for: those of `edits.registry`."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import types
-import typing
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
+from tfgraphwidget.edits import registry
+from tfgraphwidget.edits.registry import EditButton, FormField
 from tfgraphwidget.widget.protocol import (
     Around,
     Door,
@@ -26,7 +29,11 @@ from tfgraphwidget.widget.protocol import (
     Working,
 )
 
-_PARTS = (Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Image, Offer)
+_PARTS = (
+    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Image, Offer),
+    *(FormField, EditButton),
+)
+_OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
 
 
 def to_typescript() -> str:
@@ -37,7 +44,30 @@ def to_typescript() -> str:
     for name, union in (("Request", Request), ("Reply", Reply)):
         members = "\n".join(f"  | {_type_name(kind)}" for kind in get_args(union))
         parts.append(f"export type {name} =\n{members};\n")
+    parts.append(_buttons())
     return "\n".join(parts)
+
+
+def _buttons() -> str:
+    """The panel's buttons as a constant: each an `EditButton` with the verb that it asks for."""
+    lines = [json.dumps({"verb": verb, **_set_fields(button)}) for verb, button in registry.buttons()]
+    entries = "".join(f"  {line},\n" for line in lines)
+    kind = 'readonly (EditButton & { verb: ChangeRequest["verb"] })[]'
+    doc = "/** The panel's buttons for edits, in their order. */"
+    return f"{doc}\nexport const EDIT_BUTTONS: {kind} = [\n{entries}];\n"
+
+
+def _set_fields(value: Any) -> dict[str, Any]:
+    """The fields of a button or of its form that differ from their defaults."""
+    values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    values = {name: held for name, held in values.items() if held != _defaults(type(value)).get(name)}
+    return {name: [_set_fields(one) for one in held] if name == "fields" else held for name, held in values.items()}
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    """The defaults of a dataclass's fields that have one."""
+    fields = dataclasses.fields(cast("Any", kind))
+    return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
 
 
 def _type_name(kind: type) -> str:
@@ -50,13 +80,17 @@ def _interface(kind: type, *, tagged: bool) -> str:
     lines = [f"/** {doc} */", f"export interface {_type_name(kind)} {{"]
     if tagged:
         lines.append(f'  type: "{kind.__name__.lower()}";')
-    lines += [f"  {name}: {_ts(hint)};" for name, hint in get_type_hints(kind).items()]
+    optional = _defaults(kind) if kind in _OF_BUTTONS else {}
+    hints = get_type_hints(kind, include_extras=True).items()
+    lines += [f"  {name}{'?' if name in optional else ''}: {_ts(hint)};" for name, hint in hints]
     return "\n".join([*lines, "}", ""])
 
 
 def _ts(hint: Any) -> str:
     """The TypeScript type of an annotation."""
     origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return " | ".join(f'"{option}"' for option in args[1].options())
     if origin is Literal:
         return " | ".join(f'"{a}"' for a in args)
     if origin in {Union, types.UnionType}:
@@ -67,4 +101,4 @@ def _ts(hint: Any) -> str:
     if origin is tuple:
         return f"[{', '.join(_ts(a) for a in args)}]"
     plain = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
-    return plain.get(hint) or typing.cast("str", hint.__name__)
+    return plain.get(hint) or cast("str", hint.__name__)

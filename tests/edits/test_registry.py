@@ -1,0 +1,287 @@
+"""The registry: a command that is defined here has undo, code, JSON, replay, a method and a message without more."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.edits import registry
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import IndexContext, PlanContext
+from tfgraphwidget.edits.patch import Edited, Patch
+from tfgraphwidget.edits.rewrite.rename import Rename
+from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.runtime.planning import SourceContext, plan
+from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.protocol import codec
+from tfgraphwidget.widget.protocol.typescript import to_typescript
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+PACKAGE = Path(tfgraphwidget.__file__).parent
+
+
+@dataclass(frozen=True)
+class TurnOver(Command):
+    """Let an op of two inputs read them the other way round."""
+
+    op: str
+    note: str = ""
+
+    def plan(self, context: PlanContext) -> Patch:
+        index = context.index
+        before = index.nodes[index.op(self.op)]
+        if len(before.input) != 2:
+            raise GraphEditError(f"turn_over: {self.op!r} has {len(before.input)} inputs; name an op of two.")
+        after = type(before)()
+        after.CopyFrom(before)
+        after.input[:] = reversed(before.input)
+        return Patch(changed=(Edited(before, after),), notes=(self.note,) if self.note else ())
+
+
+@pytest.fixture(autouse=True)
+def registered() -> Iterator[None]:
+    registry.register(TurnOver)
+    yield
+    registry.unregister("turn_over")
+
+
+@pytest.fixture
+def editor() -> tgw.GraphEditor:
+    """An editor of a graph that gives 3 - 2, with a session."""
+    with tf.Graph().as_default() as graph:
+        three, two = tf.constant(3.0, name="three"), tf.constant(2.0, name="two")
+        tf.subtract(three, two, name="less")
+        return tgw.edit(graph, session=v1.Session(graph=graph))
+
+
+def less(editor: tgw.GraphEditor) -> float:
+    return float(editor.session.run("less:0"))
+
+
+def test_a_toy_command_is_planned_done_undone_and_done_again(editor: tgw.GraphEditor) -> None:
+    assert TurnOver("less").plan(IndexContext(editor.index)).changed[0].after.input == ["two", "three"]
+    assert less(editor) == 1.0
+    assert editor.edit(TurnOver("less", note="upside down")).notes == ("upside down",)
+    assert less(editor) == -1.0
+    line = 'editor.turn_over(op="less", note="upside down")'
+    assert editor.undo() == line
+    assert less(editor) == 1.0
+    assert editor.redo() == line
+    assert less(editor) == -1.0
+
+
+def test_a_toy_command_has_a_method_and_its_code_is_run(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+    file = tmp_path / "graph.pb"
+    file.write_bytes(editor.graph.as_graph_def().SerializeToString(deterministic=True))
+    opened = tgw.edit(file)
+    assert opened.turn_over(opened.graph.get_operation_by_name("less")).changed == ("less",)
+    assert opened.turn_over("less", renew="never").changed == ("less",)
+    opened.undo()
+    names: dict[str, tgw.GraphEditor] = {}
+    exec(compile(opened.code(), "script", "exec"), names)
+    assert names["editor"].index.nodes == opened.index.nodes
+    assert list(opened.index.nodes[opened.index.op("less")].input) == ["two", "three"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sideways'"):
+        opened.turn_over("less", sideways=True)
+    with pytest.raises(AttributeError, match="has no attribute 'turn_round'"):
+        opened.turn_round("less")
+
+
+def test_a_toy_command_is_json_and_is_replayed(editor: tgw.GraphEditor) -> None:
+    editor.edit(TurnOver("less"))
+    edits = json.loads(json.dumps(editor.edits()))
+    assert edits == [{"verb": "turn_over", "given": {"op": "less"}}]
+    editor.undo()
+    assert editor.replay(edits) == 1
+    assert less(editor) == -1.0
+    with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be read: 'op' cannot be 5"):
+        editor.replay([{"verb": "turn_over", "given": {"op": 5}}])
+    with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be done: turn_over: 'two' has 0 inputs"):
+        editor.replay([{"verb": "turn_over", "given": {"op": "two"}}])
+
+
+def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.GraphEditor) -> None:
+    message = {"id": 1, "type": "change", "verb": "turn_over", "what": ["less"], "keys": ["note"], "values": ["'hm'"]}
+    answers = RequestHandler(editor)
+    answers.handle(codec.decode({"id": 0, "type": "refresh"})[1])
+    reply, _ = answers.handle(codec.decode(message)[1])
+    assert isinstance(reply, protocol.Drawn)
+    assert reply.state.notice == "1 op changed. hm"
+    assert less(editor) == -1.0
+    assert '"turn_over"' in to_typescript()
+    editor.selection = None
+    with pytest.raises(GraphEditError, match="Nothing is selected"):
+        answers.handle(codec.decode({**message, "what": []})[1])
+
+
+def test_a_button_of_a_toy_command_is_in_the_panel_s_table(editor: tgw.GraphEditor) -> None:
+    button = registry.EditButton("Turn over", "Swap its inputs", on="op", order=55, types=("Sub",))
+    registry.register(button=button)(TurnOver)
+    verbs = [verb for verb, _ in registry.buttons()]
+    assert verbs.index("rename") < verbs.index("turn_over") < verbs.index("insert")
+    assert '{"verb": "turn_over", "name": "Turn over"' in to_typescript()
+    assert set(verbs) <= set(registry.requested()), "what a button asks for is a message of the browser"
+
+
+def test_each_field_of_a_form_is_an_argument_of_the_editor_s_method() -> None:
+    for verb, button in registry.buttons():
+        known = inspect.signature(getattr(tgw.GraphEditor, verb, None) or registry.commands()[verb]).parameters
+        assert {field.key for field in button.fields} <= known.keys(), verb
+
+
+def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(editor: tgw.GraphEditor) -> None:
+    registry.unregister("turn_over")
+    try:
+        with pytest.raises(GraphEditError, match="'verb' of a request cannot be 'turn_over'"):
+            codec.decode({"id": 1, "type": "change", "verb": "turn_over"})
+        with pytest.raises(GraphEditError, match="'turn_over' is no verb"):
+            editor.replay([{"verb": "turn_over", "given": {"op": "less"}}])
+        with pytest.raises(AttributeError):
+            editor.turn_over("less")
+        editor.edit(TurnOver("less"))  # a command is a value, registered or not
+        assert less(editor) == -1.0
+        with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be written"):
+            editor.edits()
+    finally:
+        registry.register(TurnOver)
+
+
+def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> None:
+    @dataclass(frozen=True)
+    class Reroute(Command):
+        op: str
+
+        def plan(self, context: PlanContext) -> Patch:
+            return Patch()
+
+    with pytest.raises(ValueError, match="the verb 'reroute' is taken by tfgraphwidget"):
+        registry.register(Reroute)
+    again = type("TurnOver", (TurnOver,), {"__module__": TurnOver.__module__, "__qualname__": TurnOver.__qualname__})
+    assert registry.register(again) is registry.commands()["turn_over"]
+
+
+def test_no_field_hides_what_a_command_is() -> None:
+    @dataclass(frozen=True)
+    class Describe(Command):
+        code: str = ""  # type: ignore[assignment]
+
+        def plan(self, context: PlanContext) -> Patch:
+            return Patch()
+
+    with pytest.raises(ValueError, match="'code' is a method of a command; rename the field"):
+        registry.register(Describe)
+
+
+def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
+    """No field is filled in by somebody else: each is compared, printed, and written in code and JSON."""
+    known = {"required", "unless", "positional", "pairs", "callable", "external"}
+    for verb, kind in registry.commands().items():
+        for field in dataclasses.fields(kind):
+            assert field.compare, verb
+            assert field.repr, verb
+            assert field.init, verb
+            assert set(field.metadata) <= known, verb
+
+
+def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
+    assert not {"add", "clone", "grow", "rename_key", "replace", "trainable"} & set(registry.requested())
+    assert registry.commands().keys() > set(registry.requested())
+
+
+def test_a_patch_names_the_function_that_it_is_for() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name="rows")])
+    def outer(rows: tf.Tensor) -> tf.Tensor:
+        return tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * 2.0), [0, rows])[1]
+
+    editor = tgw.edit(outer)
+    assert editor.edit(Rename("rows_0", "row") if "rows_0" in editor.index.ids else Rename("while", "loop"))
+    assert editor.history.done[-1].patch.function == ""
+    loop = next(
+        name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind.endswith("While")
+    )
+    editor.enter(loop, "body")
+    editor.rename(next(iter(editor.matching("mul$"))), "twice")
+    assert editor.history.done[-1].patch.function in editor.core.target.index.functions
+
+
+def test_planning_asks_the_context_for_what_tensorflow_knows(editor: tgw.GraphEditor) -> None:
+    commands = [
+        tfgraphwidget.edits.Insert("less:0", tf.abs, "positive"),
+        tfgraphwidget.edits.SetConstant("two:0", 5.0),
+    ]
+    for command in commands:
+        with pytest.raises(GraphEditError, match=r"cannot be planned without TensorFlow.*call editor\.edit\(command\)"):
+            command.plan(IndexContext(editor.index))
+        context = SourceContext(editor.core.source, editor.core.view.body, editor.core.view, editor.core.target.graph)
+        patch = plan(command, context)
+        assert editor.edit(command).added == tuple(node.name for node in patch.add.nodes)
+    assert less(editor) == -2.0
+
+
+def test_a_refusal_suggests_only_fixes_that_work(editor: tgw.GraphEditor) -> None:
+    @dataclass(frozen=True)
+    class Fussy(TurnOver):
+        def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
+            return TurnOver("two"), TurnOver("less")
+
+        def plan(self, context: PlanContext) -> Patch:
+            raise UnknownName("Fussy takes nothing.")
+
+    with pytest.raises(
+        UnknownName, match=r"Fussy takes nothing, such as editor\.turn_over\(op=\"less\"\)\."
+    ) as refused:
+        editor.edit(Fussy("less"))
+    assert refused.value.mends == (TurnOver("less"),)
+    editor.edit(refused.value.mends[0])
+    assert less(editor) == -1.0
+
+
+def test_selections_and_arrays_of_a_toy_command_are_carried_by_code_and_json(editor: tgw.GraphEditor) -> None:
+    @dataclass(frozen=True)
+    class Annotate(Command):
+        part: Selection
+        numbers: tuple[float, ...] = ()
+
+        def plan(self, context: PlanContext) -> Patch:
+            return Patch(notes=tuple(f"{op}: {self.numbers}" for op in self.part.on(context.index).ops))
+
+    Annotate.__annotations__["part"] = Selection  # the hints of a class in a function see no names around it
+    registry.register(Annotate)
+    try:
+        report = editor.annotate(editor.ops("two"), numbers=np.array([1.0, 2.0]))
+        assert report.notes == ("two: (1.0, 2.0)",)
+        assert editor.lines == ("editor.annotate(part=editor.ops('two'), numbers=[1.0, 2.0])",)
+        edits = json.loads(json.dumps(editor.edits()))
+        assert editor.replay(edits) == 1
+        assert editor.edits() == edits * 2
+    finally:
+        registry.unregister("annotate")
+
+
+def classes_of_commands() -> set[str]:
+    return {kind.__name__ for kind in registry.commands().values()} | {"Command"}
+
+
+def test_no_module_asks_which_command_a_command_is() -> None:
+    """A ladder of isinstance would have to be extended for each new command; a method of the command is not."""
+    names, found = classes_of_commands() - {"Command"}, []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+            if called and {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & names:
+                found.append(f"{path.name}:{node.lineno}")
+    assert found == []

@@ -1,0 +1,190 @@
+"""PlanContext: what a command may ask while it is planned.
+
+A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a person's Python
+function is asked of the context. `IndexContext` has two graphs and nothing else; `runtime.planning` implements the
+rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.naming import split_tensor
+
+Array = np.ndarray[Any, Any]
+Options = Iterable[tuple[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class TracedFunction:
+    """What a Python function made when it was called on placeholders, in a graph of its own.
+
+    Attributes:
+        index: The graph of the trace.
+        inputs: The placeholders, as op names, in the order of the arguments.
+        outputs: The tensors that the function returned.
+        alive: An object that keeps alive the Python functions that ops of the trace call.
+    """
+
+    index: GraphIndex
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    alive: Any = field(default=None, repr=False)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether it made variables, tables or other ops that hold state."""
+        return bool(self.index.variable_defs or self.index.collections.get("table_initializer"))
+
+    def dtype(self, output: int) -> str:
+        """The dtype of one of the outputs."""
+        op, port = split_tensor(self.outputs[output])
+        return self.index.dtypes(self.index.op(op))[port or 0]
+
+
+class PlanContext(Protocol):
+    """The graph that a command is planned for, and what TensorFlow knows of it.
+
+    Only `trace` and `require_graph` may change `index`: they import the graph of a file where the edit needs one that
+    TensorFlow holds. Read `index` after them.
+    """
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph whose ops the command names; when ops are copied, the one that holds the originals."""
+
+    @property
+    def target(self) -> GraphIndex:
+        """The graph that the patch is for: `index`, unless ops are copied from one graph to another."""
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the variables of `index` have values: in a session, or in a checkpoint."""
+
+    @property
+    def function(self) -> str:
+        """The name of the function whose body is edited; "" for a graph."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The tensors that callers of the edited function pass in; () for a graph."""
+
+    @property
+    def external_tensors(self) -> tuple[str, ...]:
+        """The tensors that are named outside of the graph: by signatures, or as arguments and results of a function."""
+
+    def require_graph(self) -> None:
+        """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
+
+        Raises:
+            NotRunnable: The graph is a function's body, or cannot be imported.
+        """
+
+    def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
+        """Call a Python function on placeholders, in a graph of its own.
+
+        Args:
+            function: The function, or an op type.
+            specs: The (dtype, static shape) of each placeholder.
+            options: Keyword arguments as (name, value) pairs.
+
+        Returns:
+            What the function made.
+
+        Raises:
+            GraphEditError: The function failed, or makes state where the graph can have none.
+        """
+
+    def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
+        """Infer the static shapes that follow from a patch.
+
+        Args:
+            index: The graph before the patch.
+            patch: The patch without static shapes.
+
+        Returns:
+            The patch with the static shapes that differ from those of `index`.
+
+        Raises:
+            GraphEditError: An op cannot take the shapes of its new inputs.
+        """
+
+    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:
+        """Return the TensorProto of a value.
+
+        Args:
+            value: Anything that TensorFlow converts to a tensor.
+            dtype: The dtype of the tensor.
+            shape: The static shape that the value must fit; None for any.
+
+        Raises:
+            GraphEditError: The value does not have that dtype or shape.
+        """
+
+    def constant_values(self, tensors: Sequence[str]) -> list[Array]:
+        """Compute tensors of `index` that depend on constants only."""
+
+    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
+        """Return the present value of each variable of `index` as a TensorProto, by the name of its handle op.
+
+        Raises:
+            SessionRefused: A variable has no value.
+        """
+
+
+@dataclass(frozen=True)
+class IndexContext:
+    """A PlanContext of graphs as arrays, without TensorFlow.
+
+    Attributes:
+        index: The graph whose ops the command names.
+        into: The graph that copies go into, if that is another one.
+        has_values: See `PlanContext.has_values`.
+    """
+
+    index: GraphIndex
+    into: GraphIndex | None = None
+    has_values: bool = False
+    function: str = ""
+    arguments: tuple[str, ...] = ()
+    external_tensors: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> GraphIndex:
+        """The graph that the patch is for."""
+        return self.index if self.into is None else self.into
+
+    def require_graph(self) -> None:
+        """Do nothing: arrays can be edited in every way."""
+
+    def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:  # noqa: ARG002
+        """Raise GraphEditError: a function is called by TensorFlow."""
+        raise _needs_tensorflow("the function was not called")
+
+    def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
+        """Return the patch itself: static shapes stay what they are."""
+        return patch
+
+    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:  # noqa: ARG002
+        """Raise GraphEditError: TensorFlow encodes values."""
+        raise _needs_tensorflow("the value was not encoded")
+
+    def constant_values(self, tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002
+        """Raise GraphEditError: TensorFlow computes tensors."""
+        raise _needs_tensorflow("the constants were not computed")
+
+    def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Raise GraphEditError: a session has the values."""
+        raise _needs_tensorflow("the values of the variables were not read")
+
+
+def _needs_tensorflow(what: str) -> GraphEditError:
+    return GraphEditError(f"This edit cannot be planned without TensorFlow, so {what}; call editor.edit(command).")
