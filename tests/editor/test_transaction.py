@@ -158,6 +158,15 @@ def test_an_undo_that_fails_does_not_keep_the_others_from_it() -> None:
     assert undone == ["first"]
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """A shell that starts these tests in the background has them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_undo_them() -> None:
     undone: list[str] = []
     done: list[str] = []
@@ -175,6 +184,7 @@ def test_an_interrupt_comes_behind_steps_that_are_not_interrupted_and_does_not_u
     assert (done, undone) == (["second"], [])
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupt_while_steps_are_undone_waits_until_all_are() -> None:
     undone: list[str] = []
 

@@ -17,6 +17,7 @@ SETS = {name: value for name, value in vars(op_types).items() if isinstance(valu
 MADE_THERE = {
     "edits/rewire/adapters.py": "the ops that an edit can put between, which are the values of an option too",
     "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",
+    "edits/rewrite/insert.py": "the ops that the form proposes, in the order of its list",
 }
 
 

@@ -22,7 +22,7 @@ TESTED = (
     "graph",
     "edits",
     "sources",
-    "applying",
+    "runtime",
     "widget/test_request_handler.py",
     "editor/test_graph_editor.py",
     "test_export_files.py",

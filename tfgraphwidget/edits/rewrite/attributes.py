@@ -14,10 +14,9 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
-from tfgraphwidget.edits.rewrite.insert import PLACEHOLDERS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.index import GraphIndex, Member
-from tfgraphwidget.graph.op_types import CONSTANTS
+from tfgraphwidget.graph.op_types import CONSTANTS, PLACEHOLDERS
 from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 
@@ -297,7 +296,7 @@ def _beside(index: GraphIndex, ops: Iterable[int]) -> set[int]:
         "Change the value; a placeholder becomes a constant",
         on="op",
         order=80,
-        types=("Const", *PLACEHOLDERS),
+        types=tuple(sorted(CONSTANTS | PLACEHOLDERS)),
         output=True,
         fields=(FormField("value", "Value", known="value", python=True),),
     )

@@ -19,12 +19,13 @@ from tfgraphwidget.edits.patch import Change, Patch, patched
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Tensor
 from tfgraphwidget.edits.rewrite.consumers import Leading, readers, tensor
-from tfgraphwidget.edits.rewrite.insert import PLACEHOLDERS, Spec, respecify
+from tfgraphwidget.edits.rewrite.insert import Spec, respecify
 from tfgraphwidget.edits.rewrite.shape_constants import Fixing
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import PLACEHOLDERS
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import free_name, listed, split_input
 
@@ -39,7 +40,7 @@ _ROUNDS = 50
         "Change the shape or dtype",
         on="op",
         order=70,
-        types=PLACEHOLDERS,
+        types=tuple(sorted(PLACEHOLDERS)),
         output=True,
         fields=(
             FormField("shape", "Shape", known="shape", python=True, optional=True),

@@ -36,8 +36,6 @@ from tfgraphwidget.graph.variables import is_placeholder
 
 Spec = tuple[Shape, str]
 """Static shape and dtype."""
-PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
-"""The op types that the panel offers to edit as inputs."""
 
 
 def respecify(index: GraphIndex, node: Any, spec: Spec) -> None:
