@@ -220,7 +220,11 @@ def test_threads_that_add_and_train_while_edits_go_on() -> None:
             return
         with graph.as_default():
             logits = graph.get_tensor_by_name("net/logits:0")
-            made = v1.get_variable(f"other/v{number}", [2]) if number % 5 == 0 else tf.identity(logits, name="other/i")
+            if number % 5 == 0:
+                with IN_PYTHON:
+                    made = v1.get_variable(f"other/v{number}", [2])
+            else:
+                made = tf.identity(logits, name="other/i")
         added.append(made.op.name)
 
     def train() -> None:
@@ -251,10 +255,21 @@ def place(editor: GraphEditor) -> None:
     editor.place("net/hidden/Relu", None if device else "/device:CPU:0")
 
 
+# TensorFlow sets the attributes of a variable's ops in a dictionary of the graph, which every op that Python makes
+# iterates over: two threads that do both at once fail inside TensorFlow, whoever they are.
+IN_PYTHON = threading.Lock()
+
+
+def grow(editor: GraphEditor) -> None:
+    """Grow a head, which the function makes op by op in the live graph."""
+    with IN_PYTHON:
+        editor.grow("net/hidden/Relu:0", tf.reduce_mean, into=editor.free_scope("head"))
+
+
 EDITS_OF_EXAMPLE = [
     lambda e: e.clone("x:0", "net/logits:0", into=e.free_scope("copy")),
     lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e.free_scope("unit")),
-    lambda e: e.grow("net/hidden/Relu:0", tf.reduce_mean, into=e.free_scope("head")),
+    grow,
     lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.free_scope("loss")),
     place,
 ]
