@@ -18,8 +18,8 @@ from tfgraphwidget.editor import GraphEditor, clone_values
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.graph.index import build
-from tfgraphwidget.graph.initializers import first_contents
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.state_initializers import first_contents
 from tfgraphwidget.runtime.session.state_transfer import copy_tables
 
 

@@ -12,10 +12,10 @@ from tensorflow.python.ops import data_flow_ops
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.initializers import Filling, first_contents, from_outside
-from tfgraphwidget.graph.resources import free_key, keyed, new_keys, resources, shared_state, used_keys
-from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.state_closure import completed, without_shared
+from tfgraphwidget.graph.state_initializers import Filling, first_contents, from_outside
+from tfgraphwidget.graph.stateful_resources import free_key, keyed, new_keys, resources, shared_state, used_keys
 from tfgraphwidget.graph.tensors import Untold
 
 

@@ -15,8 +15,8 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.state_initializers import from_outside
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tests.layout.checks import outside, overlaps
 from tests.odd import GRAPHS, IMAGE
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.rendering.svg_text import svg
 from tfgraphwidget.scene.scene import build as build_scene
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import visible

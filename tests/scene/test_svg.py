@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfgraphwidget.scene.rendering.display_list import thickness
-from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.rendering.svg_text import svg
 from tfgraphwidget.scene.scene import build, paint
 from tfgraphwidget.visible.measure import shorten
 from tfgraphwidget.visible.view_spec import Shown

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
-from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.rendering.svg_text import svg
 from tfgraphwidget.scene.scene import build
 from tfgraphwidget.visible.measure import shorten, text_width, text_widths
 from tfgraphwidget.visible.view_spec import Shown

@@ -11,7 +11,7 @@ import tfgraphwidget as tgw
 from tests.models import NAMES, written
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.scene import prefetch
+from tfgraphwidget.scene import layout_prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible.visible_graph import CLOSED
 from tfgraphwidget.widget import protocol as p
@@ -97,7 +97,7 @@ def test_what_takes_long_or_is_large_is_not_foreseen(
 ) -> None:
     editor.close_all()
     before, after = len(editor.scene()), len(editor.core.view.prefetch("net") or ())
-    monkeypatch.setattr(prefetch, bound, after - before if bound == "_MOST" else after)
+    monkeypatch.setattr(layout_prefetch, bound, after - before if bound == "_MOST" else after)
     assert editor.core.view.prefetch("net") is not None
-    monkeypatch.setattr(prefetch, bound, getattr(prefetch, bound) - 1)
+    monkeypatch.setattr(layout_prefetch, bound, getattr(layout_prefetch, bound) - 1)
     assert RequestHandler(editor).handle(p.Foresee("net")) == (p.Foreseen(), [])

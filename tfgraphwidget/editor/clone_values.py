@@ -12,8 +12,8 @@ from tfgraphwidget.edits.clone.command import INITS, is_checkpoint
 from tfgraphwidget.edits.patch import Patch, patched
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import TABLE, first_contents, initializers
-from tfgraphwidget.graph.resources import keyed, kind_of
+from tfgraphwidget.graph.state_initializers import TABLE, first_contents, initializers
+from tfgraphwidget.graph.stateful_resources import keyed, kind_of
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell

@@ -17,9 +17,9 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.control_flow import inside_control_flow
 from tfgraphwidget.graph.diff import Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import HANDLE_DTYPES
-from tfgraphwidget.graph.resources import key_of
-from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.stateful_resources import key_of
 from tfgraphwidget.graph.traversal import forward, mask_of
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure import probe as probing

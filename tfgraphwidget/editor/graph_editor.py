@@ -116,7 +116,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
 
     def _picture(self) -> str:
         """The drawing as SVG; if it is too large, with the default scopes open, with none, or ""."""
-        from tfgraphwidget.scene.rendering.svg import svg
+        from tfgraphwidget.scene.rendering.svg_text import svg
 
         view = self._core.view
         for opened in (view.shown.opened, default_open(view.index), frozenset[str]()):

@@ -23,7 +23,7 @@ from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.prefetch import candidates, prefetch
+from tfgraphwidget.scene.layout_prefetch import candidates, prefetch
 from tfgraphwidget.scene.scene import Scene
 from tfgraphwidget.visible import visible_graph
 from tfgraphwidget.visible.items import find_shown_ops

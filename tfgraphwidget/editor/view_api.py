@@ -458,7 +458,7 @@ class ViewAPI(Checked):
             >>> editor.svg().startswith("<svg ")
             True
         """
-        from tfgraphwidget.scene.rendering.svg import svg
+        from tfgraphwidget.scene.rendering.svg_text import svg
 
         scene = self.scene()
         return svg(scene, paint=self._core.paint(scene), dark=dark)

@@ -13,9 +13,9 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.initializers import from_outside
-from tfgraphwidget.graph.resources import held_by, keyed, of_type
 from tfgraphwidget.graph.selection import Selection, remade
+from tfgraphwidget.graph.state_initializers import from_outside
+from tfgraphwidget.graph.stateful_resources import held_by, keyed, of_type
 from tfgraphwidget.graph.variables import is_placeholder
 from tfgraphwidget.naming import listed, split_tensor
 

@@ -14,7 +14,7 @@ from tfgraphwidget.graph.attributes import NAMES, Attributes
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_matching import paired
-from tfgraphwidget.graph.resources import key_of, keyed
+from tfgraphwidget.graph.stateful_resources import key_of, keyed
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with

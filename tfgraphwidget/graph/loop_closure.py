@@ -19,7 +19,6 @@ from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow import Conditional, Loop, control_flow
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.initializers import computed_from_outside
 from tfgraphwidget.graph.op_types import (
     CONSTANTS,
     ENTER,
@@ -32,6 +31,7 @@ from tfgraphwidget.graph.op_types import (
     TENSOR_ARRAYS,
     V1_FORWARDING,
 )
+from tfgraphwidget.graph.state_initializers import computed_from_outside
 
 Tensor = tuple[int, int]
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.attributes import Attributes
 from tfgraphwidget.graph.edges import Ids, Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.resources import key_of, keyed
+from tfgraphwidget.graph.stateful_resources import key_of, keyed
 from tfgraphwidget.naming import last_part
 
 Labels = npt.NDArray[np.uint64]

@@ -15,7 +15,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOOPS
-from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import is_placeholder
 

@@ -18,10 +18,10 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.control_flow import control_flow
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import Filling, computed_from_outside, from_outside
+from tfgraphwidget.graph.op_effects import writes
 from tfgraphwidget.graph.op_types import ENTER, EXIT, HANDLES
-from tfgraphwidget.graph.resources import by_key, held_by, is_reference, key_of, keyed, of_type
-from tfgraphwidget.graph.side_effects import writes
+from tfgraphwidget.graph.state_initializers import Filling, computed_from_outside, from_outside
+from tfgraphwidget.graph.stateful_resources import by_key, held_by, is_reference, key_of, keyed, of_type
 from tfgraphwidget.graph.variables import definitions, is_placeholder, own_ops
 from tfgraphwidget.naming import split_tensor
 

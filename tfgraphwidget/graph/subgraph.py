@@ -11,8 +11,8 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL, Ids, Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import computed_from_outside, from_outside
 from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.graph.state_initializers import computed_from_outside, from_outside
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import split_tensor
 

@@ -17,7 +17,7 @@ from tfgraphwidget.edits.patch import Change, Patch
 from tfgraphwidget.edits.queue_runners import renamed as renamed_runners
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor

@@ -16,10 +16,10 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.graph.index import Member
-from tfgraphwidget.graph.initializers import Filling
 from tfgraphwidget.graph.loop_closure import all_of
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
-from tfgraphwidget.graph.resources import keyed
+from tfgraphwidget.graph.state_initializers import Filling
+from tfgraphwidget.graph.stateful_resources import keyed
 from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read

@@ -12,7 +12,7 @@ from tfgraphwidget.edits.clone.node_copier import refer
 from tfgraphwidget.graph.called_functions import calls, doors
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import FUNCTIONAL_CONTROL_FLOW
-from tfgraphwidget.graph.resources import keyed, shared_name
+from tfgraphwidget.graph.stateful_resources import keyed, shared_name
 from tfgraphwidget.graph.variables import has_state
 from tfgraphwidget.naming import free_name
 

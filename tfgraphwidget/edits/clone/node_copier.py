@@ -19,7 +19,7 @@ from google.protobuf import message_factory
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.op_types import CONSTANTS, TAGGED_SUMMARIES
-from tfgraphwidget.graph.resources import shared_name
+from tfgraphwidget.graph.stateful_resources import shared_name
 from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.graph.variables import STATE_KEY
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor

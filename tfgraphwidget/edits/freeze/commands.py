@@ -18,8 +18,8 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.boundary import left_out, needed
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
-from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.variables import definitions, handles, is_placeholder, own_ops
 from tfgraphwidget.naming import colocated_with, listed
 

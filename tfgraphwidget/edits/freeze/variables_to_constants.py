@@ -32,7 +32,7 @@ from tfgraphwidget.graph.op_types import (
     V1_LOOPS,
     WHILE_LOOPS,
 )
-from tfgraphwidget.graph.resources import keyed, of_type, resources
+from tfgraphwidget.graph.stateful_resources import keyed, of_type, resources
 from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 

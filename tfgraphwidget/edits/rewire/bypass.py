@@ -18,8 +18,8 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import CONTROL
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.initializers import computed_from_outside
 from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph.state_initializers import computed_from_outside
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import listed
 

@@ -21,10 +21,10 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import control_flow, traversal
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.initializers import from_outside
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import EXIT
-from tfgraphwidget.graph.resources import keyed
-from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.state_initializers import from_outside
+from tfgraphwidget.graph.stateful_resources import keyed
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
 from tfgraphwidget.naming import colocated_with, listed, split_tensor
 

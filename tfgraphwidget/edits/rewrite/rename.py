@@ -22,7 +22,7 @@ from tfgraphwidget.edits.rewrite.consumers import Leading
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph.index import GraphIndex, Member
 from tfgraphwidget.graph.op_types import HANDLES, REF_HANDLES, V1_CONTROL_FLOW
-from tfgraphwidget.graph.resources import keyed, kind_of, shared_name
+from tfgraphwidget.graph.stateful_resources import keyed, kind_of, shared_name
 from tfgraphwidget.naming import (
     as_input,
     did_you_mean,

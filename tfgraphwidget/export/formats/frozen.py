@@ -26,7 +26,7 @@ from tfgraphwidget.graph.boundary import left_out, needed, unused
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox

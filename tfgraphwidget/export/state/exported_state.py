@@ -16,9 +16,9 @@ from tfgraphwidget.export.state.table_contents import content
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import from_outside
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, TABLE_FILE_INITIALIZERS
-from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.state_initializers import from_outside
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.naming import free_name

@@ -18,7 +18,7 @@ from tfgraphwidget.edits.rewrite.insert import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
-from tfgraphwidget.graph.side_effects import side_effects
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values

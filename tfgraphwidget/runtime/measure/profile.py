@@ -22,8 +22,8 @@ from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import Floats
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import FUSION_ROOTS
-from tfgraphwidget.graph.side_effects import side_effects
 from tfgraphwidget.graph.traversal import backward
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running

@@ -14,9 +14,9 @@ from tfgraphwidget.graph.captured_state import Held
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import first_contents, initializers
 from tfgraphwidget.graph.op_types import ARGUMENTS, HANDLES
-from tfgraphwidget.graph.resources import keyed, of_type
+from tfgraphwidget.graph.state_initializers import first_contents, initializers
+from tfgraphwidget.graph.stateful_resources import keyed, of_type
 from tfgraphwidget.graph.traversal import forward, readers_of
 from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import colocated_with

@@ -15,9 +15,9 @@ import tensorflow as tf
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph.boundary import needed
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.initializers import initializers
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.resources import resources
+from tfgraphwidget.graph.state_initializers import initializers
+from tfgraphwidget.graph.stateful_resources import resources
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import definitions, own_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes

@@ -27,7 +27,7 @@ from tfgraphwidget.scene.rendering.display_list import (
     arrow_head,
     build_display_list,
 )
-from tfgraphwidget.scene.rendering.svg import svg
+from tfgraphwidget.scene.rendering.svg_text import svg
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene

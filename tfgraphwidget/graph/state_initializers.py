@@ -16,7 +16,7 @@ from tfgraphwidget.graph.cached_per_index import remembered
 from tfgraphwidget.graph.edges import Mask, frozen
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS, V1_LOOPS
-from tfgraphwidget.graph.resources import keyed, kind_of, of_type, users
+from tfgraphwidget.graph.stateful_resources import keyed, kind_of, of_type, users
 from tfgraphwidget.graph.variables import comes_from_outside
 from tfgraphwidget.naming import split_tensor
 

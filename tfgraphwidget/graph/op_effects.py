@@ -12,7 +12,7 @@ from tfgraphwidget.graph.cached_per_index import remembered
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import DT_RESOURCE
-from tfgraphwidget.graph.resources import of_type
+from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 
 # TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
