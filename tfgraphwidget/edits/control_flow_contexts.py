@@ -15,7 +15,7 @@ from tfgraphwidget.naming import split_tensor
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
 
 
-def renamed(
+def rename_contexts(
     contexts: Iterable[Any], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
 ) -> tuple[Any, ...]:
     """What becomes of `contexts` (outermost ones, with all that is nested) for the copies; nothing for most.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tfgraphwidget.edits import queue_runners
-from tfgraphwidget.edits.control_flow_contexts import renamed
+from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.called_functions import calls
 from tfgraphwidget.graph.extras import joined
@@ -192,8 +192,8 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     variables = tuple(v for v in index.variable_defs if v.handle in names)
     nodes = tuple(index.nodes[i] for i in sorted(ops))
     same, held = {name: name for name in names}, index.beside
-    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else renamed(held.contexts(), same, {})
-    return Change(nodes, members, variables, contexts, queue_runners.renamed(held.runners(), same))
+    contexts = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else rename_contexts(held.contexts(), same, {})
+    return Change(nodes, members, variables, contexts, queue_runners.rename_runners(held.runners(), same))
 
 
 def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[Any, ...]) -> tuple[Any, ...]:

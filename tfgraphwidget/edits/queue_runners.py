@@ -8,7 +8,7 @@ from typing import Any
 from tfgraphwidget.naming import split_tensor
 
 
-def renamed(runners: Iterable[tuple[str, Any]], names: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
+def rename_runners(runners: Iterable[tuple[str, Any]], names: Mapping[str, str]) -> tuple[tuple[str, Any], ...]:
     """The runners of the copied queues, under the collection keys of the originals; `names` maps ops to copies.
 
     Enqueue ops that are not copied are left out, and a runner without any.

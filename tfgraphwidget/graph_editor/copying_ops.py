@@ -12,9 +12,9 @@ from typing import Any
 
 from tfgraphwidget.edits.clone.function_library import carried
 from tfgraphwidget.edits.clone.node_copier import Copying
-from tfgraphwidget.edits.control_flow_contexts import renamed
+from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.queue_runners import renamed as renamed_runners
+from tfgraphwidget.edits.queue_runners import rename_runners
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
 from tfgraphwidget.graph.op_effects import side_effects
@@ -191,7 +191,7 @@ class Copier:
             set_attribute(find_operation(info.graph_, node.name), "_class", node.attr["_class"])
         made = {v.name: self._variable(v) for v in self.index.variable_defs if self._is_copied(v)}
         own = {name: self.names[name] for name in self._own if name in self.names}
-        runners = renamed_runners(self.index.beside.runners(), own)
+        runners = rename_runners(self.index.beside.runners(), own)
         change = Change(variables=tuple(made.values()), runners=runners)
         apply_live(Patch(add=change), info.graph_, origin=info.graph)
         found = record_of(info.graph_).variables
@@ -206,7 +206,7 @@ class Copier:
             return
         info = self.info
         names = self.names | {t.name: t_.name for t, t_ in info.inputs.items()}
-        told = renamed(contexts, names, self.copying.frames, stays=info.same_graph)
+        told = rename_contexts(contexts, names, self.copying.frames, stays=info.same_graph)
         nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
         change = Change(nodes=nodes, contexts=told)
         try:

@@ -352,7 +352,7 @@ class _Copied:
             members=tuple(copying.members(index, variables)),
             variables=tuple(variables),
             contexts=self._contexts(),
-            runners=queue_runners.renamed(index.beside.runners(), copying.names),
+            runners=queue_runners.rename_runners(index.beside.runners(), copying.names),
             functions=self.library.functions,
             gradients=self.library.gradients,
             copies=(*copying.names.items(), *self.part.inputs.copies(into)),
@@ -366,7 +366,9 @@ class _Copied:
         instead = ((f"{op}:{port}", text) for (op, port), text in copying.instead.items() if port >= 0)
         read = {name: text or name for name, text in instead}
         names = {**copying.names, **{name: text if ":" in text else f"{text}:0" for name, text in read.items()}}
-        return control_flow_contexts.renamed(self.index.beside.contexts(), names, copying.frames, stays=copying.stays)
+        return control_flow_contexts.rename_contexts(
+            self.index.beside.contexts(), names, copying.frames, stays=copying.stays
+        )
 
 
 # Add: another source's whole graph, brought into this one with the values of its variables.

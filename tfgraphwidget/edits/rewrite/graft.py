@@ -52,7 +52,7 @@ def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], int
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
-    told = control_flow_contexts.renamed(patch.add.contexts, names, {})
+    told = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
     change = replace(patch.add, nodes=nodes, members=members, contexts=told, copies=())
     dropped = patch.preview.dropped if patch.preview else ()
     outputs = tuple(_output(name, stands, into) for name in traced.outputs)

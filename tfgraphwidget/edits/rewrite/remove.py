@@ -77,7 +77,7 @@ class Remove(Command):
         stay = {name: name for _, runner in touched for name in queue_runners.named(runner) if name not in names}
         dangling = [name for name in external if split_tensor(name)[0] in names]
         return Patch(
-            add=Change(runners=queue_runners.renamed(touched, stay)),
+            add=Change(runners=queue_runners.rename_runners(touched, stay)),
             remove=replace(lost, runners=touched),
             changed=leading.edited(),
             fed=tuple((name, "") for name in dangling),

@@ -73,12 +73,12 @@ class Rename(Command):
         variables = tuple(Copying(names).variable(v, "") for v in gone.variables)
         held_in = index.beside.contexts() if gone.contexts else ()
         # A context goes on being called as the frame of its loop, which stays.
-        told = control_flow_contexts.renamed(
+        told = control_flow_contexts.rename_contexts(
             held_in, names, {name: name for name in control_flow_contexts.called(held_in)}
         )
         pairs = tuple(names.items())
         return Patch(
-            add=Change(made, renamed, variables, told, queue_runners.renamed(touched, every), copies=pairs),
+            add=Change(made, renamed, variables, told, queue_runners.rename_runners(touched, every), copies=pairs),
             remove=replace(gone, members=members, runners=touched),
             scopes=_scopes(index, self.old, self.new, names),
             changed=_changed(index, names),

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tfgraphwidget.edits.control_flow_contexts import renamed
+from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.edits.patch import Change
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.formats.function_library import called
@@ -143,5 +143,5 @@ def _add_collections(graph: tf.Graph, what: Export, inside: set[str], variables:
     if V1_CONTROL_FLOW.isdisjoint(what.index.kinds[0]):
         return
     ops = [node for node in what.index.nodes if node.name in inside]
-    contexts = renamed(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    contexts = rename_contexts(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
     rebuild(graph, Change(nodes=tuple(ops), contexts=contexts))
