@@ -10,10 +10,9 @@ from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.diff import Difference
+from tfgraphwidget.graph import Difference
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measured
 from tfgraphwidget.runtime.measure import probe as probing
-from tfgraphwidget.runtime.measure.comparison import Comparison
-from tfgraphwidget.runtime.measure.profile import Cost, Measured
 from tfgraphwidget.sources import Signature
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
-from tfgraphwidget.edits.clone.command import Clone, Mode
-from tfgraphwidget.edits.freeze.commands import results
-from tfgraphwidget.edits.rewire.operands import is_scope, outputs_of
-from tfgraphwidget.edits.rewrite.rename import Rename, RenameKey
+from tfgraphwidget.edits.clone import Clone, Mode
+from tfgraphwidget.edits.freeze import results
+from tfgraphwidget.edits.rewire import is_scope, outputs_of
+from tfgraphwidget.edits.rewrite import Rename, RenameKey
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import selectors
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.naming import free_name, identifier, listed, split_tensor
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.measure import probe
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.editor.graph_view import GraphView
     from tfgraphwidget.editor.navigator import Navigator
-    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph import GraphIndex
     from tfgraphwidget.sources import Source
 
 CLONE_OPTIONS = {

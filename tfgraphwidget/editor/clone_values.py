@@ -8,18 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits.clone.command import INITS, is_checkpoint
-from tfgraphwidget.edits.patch import Patch, patched
+from tfgraphwidget.edits import Patch, patched
+from tfgraphwidget.edits.clone import INITS, is_checkpoint
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.state_initializers import TABLE, first_contents, initializers
-from tfgraphwidget.graph.stateful_resources import keyed, kind_of
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import (
+    TABLE,
+    GraphIndex,
+    VariableDef,
+    definitions,
+    first_contents,
+    initializers,
+    keyed,
+    kind_of,
+)
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session import initial_values, variable_values
-from tfgraphwidget.runtime.session.run import Answered
-from tfgraphwidget.runtime.session.state_transfer import copy_tables
+from tfgraphwidget.runtime.session import Answered, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
 

@@ -9,19 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import costs
-from tfgraphwidget.graph.table import frame
-from tfgraphwidget.hierarchy.op_facts import facts
-from tfgraphwidget.runtime.measure.flops import flops_and_calls
-from tfgraphwidget.runtime.measure.profile import Measured
-from tfgraphwidget.scene.coloring import encodings, scales
-from tfgraphwidget.scene.coloring.scales import Legend, Numbers, OpValues
-from tfgraphwidget.scene.scene import Scene
+from tfgraphwidget.graph import costs, frame
+from tfgraphwidget.hierarchy import facts
+from tfgraphwidget.runtime.measure import Measured, flops_and_calls
+from tfgraphwidget.scene import Scene
+from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.evaluation import Evaluator
     from tfgraphwidget.editor.navigator import Navigator
-    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph import GraphIndex
 
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}

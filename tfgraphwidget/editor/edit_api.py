@@ -13,25 +13,24 @@ from tfgraphwidget.editor.executor import Copies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.traced_growth import Grow, Grown
-from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.command import Command, Edits, Renew
-from tfgraphwidget.edits.freeze.commands import Freeze, StripTraining
-from tfgraphwidget.edits.freeze.fold_batch_norm import FoldBatchNorm
-from tfgraphwidget.edits.history import History
-from tfgraphwidget.edits.patch import Preview
-from tfgraphwidget.edits.rewire.adapters import Mend
-from tfgraphwidget.edits.rewire.bypass import Bypass, Detach
-from tfgraphwidget.edits.rewire.reroute import AddControlInputs, Connect, RemoveControlInputs, Reroute, Side, Swap
-from tfgraphwidget.edits.rewrite.attributes import Place, SetAttr, SetConstant, Trainable
-from tfgraphwidget.edits.rewrite.input_spec import ReplaceInput
-from tfgraphwidget.edits.rewrite.insert import Insert
-from tfgraphwidget.edits.rewrite.remove import Remove
-from tfgraphwidget.edits.rewrite.replace_subgraph import Replace
+from tfgraphwidget.edits import Command, Edits, History, Preview, Renew
+from tfgraphwidget.edits.clone import Add, Clone
+from tfgraphwidget.edits.freeze import FoldBatchNorm, Freeze, StripTraining
+from tfgraphwidget.edits.rewire import (
+    AddControlInputs,
+    Bypass,
+    Connect,
+    Detach,
+    Mend,
+    RemoveControlInputs,
+    Reroute,
+    Side,
+    Swap,
+)
+from tfgraphwidget.edits.rewrite import Insert, Place, Remove, Replace, ReplaceInput, SetAttr, SetConstant, Trainable
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import selectors
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.graph import Selection, selectors
+from tfgraphwidget.runtime.live import Copy, traced_ops
 
 _SAME = "same"
 

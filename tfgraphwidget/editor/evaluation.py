@@ -11,33 +11,31 @@ import numpy as np
 
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
-from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.signature_tracking import ends_now, follow
+from tfgraphwidget.edits import Patch, ends_now, follow
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.control_flow import inside_control_flow
-from tfgraphwidget.graph.diff import Difference, difference
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.op_types import HANDLE_DTYPES
-from tfgraphwidget.graph.stateful_resources import key_of
-from tfgraphwidget.graph.traversal import forward, mask_of
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    Difference,
+    GraphIndex,
+    difference,
+    forward,
+    inside_control_flow,
+    key_of,
+    mask_of,
+    side_effects,
+)
 from tfgraphwidget.naming import listed, split_tensor
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compared, measured_aside, profile
 from tfgraphwidget.runtime.measure import probe as probing
-from tfgraphwidget.runtime.measure import profile
-from tfgraphwidget.runtime.measure.comparison import Comparison, compared
-from tfgraphwidget.runtime.measure.function_profile import measured_aside
-from tfgraphwidget.runtime.measure.profile import Cost, Measured
 from tfgraphwidget.runtime.sandbox import evaluation
-from tfgraphwidget.runtime.session.edit_values import present
-from tfgraphwidget.runtime.session.variable_values import check_session, no_value
+from tfgraphwidget.runtime.session import check_session, no_value, present
 from tfgraphwidget.sources import Body, Source, captured_state, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
     from tfgraphwidget.editor.executor import EditExecutor
-    from tfgraphwidget.edits.history import History
-    from tfgraphwidget.graph.captured_state import Held
-    from tfgraphwidget.graph.index import VariableDef
+    from tfgraphwidget.edits import History
+    from tfgraphwidget.graph import Held, VariableDef
 
 _EMPTY = "no value in this session"
 Values = Mapping[Any, Any]

@@ -14,20 +14,28 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.edits.clone.command import Add, Clone
-from tfgraphwidget.edits.clone.scopes import taken_names
-from tfgraphwidget.edits.command import Command, Edits, Renew, rebind_selections
-from tfgraphwidget.edits.context import IndexContext
-from tfgraphwidget.edits.history import History, Step
-from tfgraphwidget.edits.patch import Patch, reserved
-from tfgraphwidget.edits.signature_tracking import Ends, check_called, ends_now, renamed_keys
+from tfgraphwidget.edits import (
+    Command,
+    Edits,
+    Ends,
+    History,
+    IndexContext,
+    Patch,
+    Renew,
+    Step,
+    check_called,
+    ends_now,
+    rebind_selections,
+    renamed_keys,
+    reserved,
+)
+from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, tried_before
-from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.runtime.live.clone_result import Copy
-from tfgraphwidget.runtime.planning import SourceContext, plan
-from tfgraphwidget.runtime.session.run import Answered
-from tfgraphwidget.runtime.sync.sync import Model
+from tfgraphwidget.runtime import SourceContext, plan
+from tfgraphwidget.runtime.live import Copy, traced_ops
+from tfgraphwidget.runtime.session import Answered
+from tfgraphwidget.runtime.sync import Model
 from tfgraphwidget.sources import open_source
 
 if TYPE_CHECKING:
@@ -36,8 +44,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.graph_view import Boundary, EditTarget, GraphView
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
-    from tfgraphwidget.edits.patch import Preview
-    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.edits import Preview
+    from tfgraphwidget.graph import GraphIndex
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (

@@ -12,11 +12,9 @@ from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor import replay, saving
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization.json_format import records_of
-from tfgraphwidget.edits.serialization.python_source import Script
+from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.boundary import left_out, unused
-from tfgraphwidget.graph.selectors import ops, upstream
+from tfgraphwidget.graph import left_out, ops, unused, upstream
 from tfgraphwidget.sources import open_source
 
 
@@ -152,7 +150,7 @@ class FileAPI(Checked):
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
-        from tfgraphwidget.export.formats.networkx_extras import surroundings
+        from tfgraphwidget.export.formats import surroundings
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self._core.index, nodes=True)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator
 from tfgraphwidget.editor.targets import NodeDefTarget
-from tfgraphwidget.edits.clone.command import Clone
-from tfgraphwidget.edits.patch import Patch, Preview
-from tfgraphwidget.edits.signature_tracking import Ends, ends_now
+from tfgraphwidget.edits import Ends, Patch, Preview, ends_now
+from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph.boundary import between, left_out, unused
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex, between, left_out, unused
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, module_clone
 from tfgraphwidget.sources import Body, Source, captured_state

@@ -15,9 +15,8 @@ from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
-from tfgraphwidget.edits import registry
-from tfgraphwidget.edits.command import Command, Edits, Renew
-from tfgraphwidget.visible.visible_graph import default_open, visible
+from tfgraphwidget.edits import Command, Edits, Renew, registry
+from tfgraphwidget.visible import default_open, visible
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
@@ -116,7 +115,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
 
     def _picture(self) -> str:
         """The drawing as SVG; if it is too large, with the default scopes open, with none, or ""."""
-        from tfgraphwidget.scene.rendering.svg_text import svg
+        from tfgraphwidget.scene.rendering import svg
 
         view = self._core.view
         for opened in (view.shown.opened, default_open(view.index), frozenset[str]()):

@@ -11,27 +11,18 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
-from tfgraphwidget.graph import selectors
-from tfgraphwidget.graph.boundary import between
-from tfgraphwidget.graph.endpoints import check_ports
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.selection import Selection, as_selection
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.tree import Outline
-from tfgraphwidget.layout.cache import LayoutCache
+from tfgraphwidget.graph import GraphIndex, Op, Selection, as_selection, between, check_ports, selectors
+from tfgraphwidget.hierarchy import Outline, outline_of
+from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, listed, split_tensor
+from tfgraphwidget.scene import Scene, candidates, prefetch
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.layout_prefetch import candidates, prefetch
-from tfgraphwidget.scene.scene import Scene
-from tfgraphwidget.visible import visible_graph
-from tfgraphwidget.visible.items import find_shown_ops
-from tfgraphwidget.visible.view_spec import Direction, Shown
+from tfgraphwidget.visible import Direction, Shown, find_shown_ops, visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
-    from tfgraphwidget.edits.patch import Patch
+    from tfgraphwidget.edits import Patch
     from tfgraphwidget.sources import Body
 
 Names = str | Iterable[Any]

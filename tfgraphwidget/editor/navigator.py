@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.targets import LiveTarget, NodeDefTarget
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
-from tfgraphwidget.graph.called_functions import Door, doors
-from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph import Door, build, doors
 from tfgraphwidget.sources import open_function
 
 if TYPE_CHECKING:

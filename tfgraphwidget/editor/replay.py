@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.edits.history import History
-from tfgraphwidget.edits.serialization.json_format import EditRecord, parse, records_from
+from tfgraphwidget.edits import History
+from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.runtime.live import record_of
 
 
 def replay(executor: EditExecutor, edits: Any) -> int:

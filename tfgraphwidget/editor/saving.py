@@ -11,8 +11,7 @@ from typing import Any
 from tfgraphwidget import export
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization.json_format import document, records_of
-from tfgraphwidget.edits.serialization.python_source import Script, script
+from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import listed
 from tfgraphwidget.scene import scene as scenes

@@ -10,10 +10,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.graph import boundary, control_flow, query, selectors
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, query, selectors
 from tfgraphwidget.naming import free_name
 
 

@@ -14,8 +14,7 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Source

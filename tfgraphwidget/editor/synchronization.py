@@ -7,11 +7,9 @@ from typing import Any
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor.graph_editor import GraphEditor
 from tfgraphwidget.errors import NotAGraph
-from tfgraphwidget.graph.index import VariableDef
-from tfgraphwidget.graph.variables import definitions, handles
-from tfgraphwidget.runtime.live.clone_result import Copy
-from tfgraphwidget.runtime.sync.sync import Model, Sync
-from tfgraphwidget.runtime.sync.variable_matching import Names, matched
+from tfgraphwidget.graph import VariableDef, definitions, handles
+from tfgraphwidget.runtime.live import Copy
+from tfgraphwidget.runtime.sync import Model, Names, Sync, matched
 from tfgraphwidget.sources import variable_definition
 
 

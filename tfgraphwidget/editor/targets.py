@@ -20,23 +20,15 @@ import numpy as np
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, transaction
-from tfgraphwidget.edits.op_replacement import exchanged
-from tfgraphwidget.edits.patch import Patch, check_unchanged, patched, reading, reserved, shown
+from tfgraphwidget.edits import Patch, check_unchanged, exchanged, patched, reading, reserved, shown
 from tfgraphwidget.errors import NothingTo
-from tfgraphwidget.graph.called_functions import calls
-from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.tensors import Shape
-from tfgraphwidget.graph.variables import definitions, handles
-from tfgraphwidget.runtime.live import in_place_changes, patch_application, placement
-from tfgraphwidget.runtime.live.control_flow_contexts import COLLECTIONS
-from tfgraphwidget.runtime.live.edit_record import check_still
-from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.runtime.session.renewal import Renewal
-from tfgraphwidget.runtime.session.untransferable import watch_partial_runs
+from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, handles
+from tfgraphwidget.runtime.live import COLLECTIONS, check_still, in_place_changes, patch_application, placement
+from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
 
 if TYPE_CHECKING:
-    from tfgraphwidget.graph.collections import Member
+    from tfgraphwidget.graph import Member
     from tfgraphwidget.sources import Source
 
     Members = Mapping[str, tuple[Member, ...]]

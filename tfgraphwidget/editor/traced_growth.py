@@ -8,19 +8,13 @@ from typing import Any
 
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
-from tfgraphwidget.edits.clone.scopes import check_free
-from tfgraphwidget.edits.command import Command
-from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
+from tfgraphwidget.edits.clone import check_free
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import calls
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex, calls
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live import patch_application, placement, traced_ops
-from tfgraphwidget.runtime.live.edit_record import check_still, growing
-from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.live import check_still, growing, patch_application, placement, traced_ops
+from tfgraphwidget.runtime.session import Answered, variable_values
 
 
 @register(requested=False)  # a message of the browser cannot name a function

@@ -8,10 +8,10 @@ from tfgraphwidget.argument_checks import Checked, shown
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import Door
+from tfgraphwidget.graph import Door
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.coloring.scales import Legend
-from tfgraphwidget.visible.view_spec import Direction
+from tfgraphwidget.scene.coloring import Legend
+from tfgraphwidget.visible import Direction
 
 
 class ViewAPI(Checked):
@@ -458,7 +458,7 @@ class ViewAPI(Checked):
             >>> editor.svg().startswith("<svg ")
             True
         """
-        from tfgraphwidget.scene.rendering.svg_text import svg
+        from tfgraphwidget.scene.rendering import svg
 
         scene = self.scene()
         return svg(scene, paint=self._core.paint(scene), dark=dark)

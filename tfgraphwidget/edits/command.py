@@ -18,11 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
-from tfgraphwidget.graph.expressions import written
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph import GraphIndex, Part, Selection, shape_text, written
 from tfgraphwidget.naming import identifier
 
 if TYPE_CHECKING:

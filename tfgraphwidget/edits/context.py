@@ -15,8 +15,7 @@ import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.naming import split_tensor
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tfgraphwidget.edits.patch import Edited, Patch, leaving
-from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 

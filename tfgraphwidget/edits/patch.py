@@ -9,12 +9,19 @@ from typing import Any, NamedTuple
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import rename_contexts
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import calls
-from tfgraphwidget.graph.extras import joined
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.op_types import HANDLES, V1_CONTROL_FLOW
-from tfgraphwidget.graph.tensors import OUTPUT_SHAPES, Shape, saying
-from tfgraphwidget.graph.variables import comes_from_outside
+from tfgraphwidget.graph import (
+    HANDLES,
+    OUTPUT_SHAPES,
+    V1_CONTROL_FLOW,
+    GraphIndex,
+    Member,
+    Shape,
+    VariableDef,
+    calls,
+    comes_from_outside,
+    joined,
+    saying,
+)
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
 
 # Preview: what a clone will do, told before it is done; and afterwards, what it did.

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS, GraphIndex, Shape
 from tfgraphwidget.naming import split_input
 
 Tensor = tuple[str, int]

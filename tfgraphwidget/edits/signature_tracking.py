@@ -8,8 +8,7 @@ from typing import Any
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.stateful_resources import keyed
+from tfgraphwidget.graph import GraphIndex, keyed
 from tfgraphwidget.naming import split_tensor
 
 Ends = tuple[tuple[str, ...], dict[str, str]]

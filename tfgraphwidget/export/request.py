@@ -10,10 +10,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.serialization.python_source import Script
+from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.html.page_input import Viewed
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.scene.scene import Paint, Scene
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import Signature
 
 

@@ -9,10 +9,7 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.control_flow_contexts import Contexts
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import EXIT, HANDLE_DTYPES, V1_LOOPS
+from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
 

@@ -10,20 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tfgraphwidget.edits.clone.function_library import carried
-from tfgraphwidget.edits.clone.node_copier import Copying
-from tfgraphwidget.edits.control_flow_contexts import rename_contexts
-from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.queue_runners import rename_runners
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.op_effects import side_effects
+from tfgraphwidget.edits import Change, Patch, rename_contexts, rename_runners
+from tfgraphwidget.edits.clone import Copying, carried
+from tfgraphwidget.graph import GraphIndex, Member, VariableDef, side_effects, traversal
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
-from tfgraphwidget.runtime.live.patch_application import apply_live, record_of
-from tfgraphwidget.runtime.sandbox.preflight import check_devices, check_functions
+from tfgraphwidget.runtime.live import apply_live, rebuild, record_of, unbuild
+from tfgraphwidget.runtime.sandbox import check_devices, check_functions
 from tfgraphwidget.tf_internals import find_operation, operation_finder, set_attribute
 
 

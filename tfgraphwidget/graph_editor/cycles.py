@@ -14,8 +14,8 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-from tfgraphwidget.graph.op_types import MERGE, NEXT
-from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.graph import MERGE, NEXT
+from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_internals import operation_number
 
 Edge = tuple[Any, Any]

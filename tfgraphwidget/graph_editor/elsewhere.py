@@ -15,19 +15,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.graph.index import Member
-from tfgraphwidget.graph.loop_closure import all_of
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
-from tfgraphwidget.graph.state_initializers import Filling
-from tfgraphwidget.graph.stateful_resources import keyed
-from tfgraphwidget.graph.variables import definitions, own_ops
+from tfgraphwidget.graph import CONSTANTS, HANDLES, Filling, Member, all_of, definitions, keyed, own_ops
 from tfgraphwidget.graph_editor.lists import check_type
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import Known
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live.patch_application import record_of
+from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
 
 Copied = MutableMapping[str, Any]

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph import GraphIndex, Mask, build
 from tfgraphwidget.tf_internals import control_edges, input_tuples, operation_number
 
 _KEPT_AS = "_tfgraphwidget_indexed"

@@ -10,13 +10,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.loop_closure import all_of
-from tfgraphwidget.graph.op_types import EXIT, V1_LOOPS
-from tfgraphwidget.runtime.live.edit_record import noting
-from tfgraphwidget.runtime.live.patch_application import check_open, collections_of, hide_failed, made_with, put_back
-from tfgraphwidget.runtime.live.static_attributes import keep_static
-from tfgraphwidget.runtime.sandbox.preflight import validate
+from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, all_of, build
+from tfgraphwidget.runtime.live import check_open, collections_of, hide_failed, keep_static, made_with, noting, put_back
+from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
 

@@ -19,9 +19,7 @@ from tfgraphwidget.graph_editor.cycles import Edge, cycle_of, feeding, keep_orde
 from tfgraphwidget.graph_editor.lists import unique
 from tfgraphwidget.graph_editor.live_ops import all_or_nothing
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor
-from tfgraphwidget.runtime.live.edit_record import record_of
-from tfgraphwidget.runtime.live.graph_import import check_open
-from tfgraphwidget.runtime.live.in_place_changes import set_control_inputs, set_input
+from tfgraphwidget.runtime.live import check_open, record_of, set_control_inputs, set_input
 from tfgraphwidget.tf_internals import is_reference, takes_reference, update_input
 
 _SHOWN = 12

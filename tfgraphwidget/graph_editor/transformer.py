@@ -9,8 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.graph.op_types import ENTER, MERGE
+from tfgraphwidget.graph import ENTER, MERGE, no_collections
 from tfgraphwidget.graph_editor.copying_ops import Copier
 from tfgraphwidget.graph_editor.handlers import (
     assign_renamed_collections_handler,

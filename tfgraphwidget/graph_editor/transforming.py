@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import GraphIndex, Member
+from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.graph_editor.lists import as_tensor, check_type
 from tfgraphwidget.graph_editor.placeholders import make_placeholder_from_tensor, placeholder_name
 from tfgraphwidget.graph_editor.subgraph import SubGraphView

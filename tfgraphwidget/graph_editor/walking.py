@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex, Mask, traversal
 from tfgraphwidget.graph_editor.boundary import check_cios
 from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import (

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
 from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, facts, find_savers
 from tfgraphwidget.hierarchy.repeats import find_repeats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.hierarchy.op_facts import NONE, Mask, facts
 from tfgraphwidget.hierarchy.tree import Outline, Sums

@@ -20,7 +20,7 @@ from itertools import groupby, pairwise, takewhile
 
 import numpy as np
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges

@@ -13,9 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
 
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
     ARGUMENTS,
     CHECKPOINT_OPS,
     CONSTANT_LIKE,
@@ -23,6 +21,8 @@ from tfgraphwidget.graph.op_types import (
     HANDLES,
     RESOURCE_READS,
     VARIABLE_READS,
+    GraphIndex,
+    doors,
 )
 
 # Families of op types: what decides a box's color.

@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import NEXT
+from tfgraphwidget.graph import NEXT, GraphIndex
 from tfgraphwidget.hierarchy.op_facts import Mask, of_types
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges
 

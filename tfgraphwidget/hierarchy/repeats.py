@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, HANDLE, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import Hashes, SiblingEdges, mix, sibling_edges, structural_hashes

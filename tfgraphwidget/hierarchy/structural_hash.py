@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import Ints, Mask
 from tfgraphwidget.hierarchy.tree import Outline
 

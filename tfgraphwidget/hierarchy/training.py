@@ -16,8 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix, csr_matrix
 from scipy.sparse.csgraph import depth_first_order
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import ZEROS
+from tfgraphwidget.graph import ZEROS, GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts, downstream, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
 from tfgraphwidget.naming import last_part

@@ -15,9 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.name_scopes import ScopeTree
-from tfgraphwidget.graph.op_types import LAYER_KERNELS
+from tfgraphwidget.graph import LAYER_KERNELS, GraphIndex, ScopeTree
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, count_inside, find_savers, of_types
 from tfgraphwidget.naming import last_part
 

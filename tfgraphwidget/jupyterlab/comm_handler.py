@@ -21,7 +21,7 @@ from typing import Any
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import told_to
-from tfgraphwidget.widget.main_thread import run_on_main_thread
+from tfgraphwidget.widget import run_on_main_thread
 
 Message = Mapping[str, Any]
 _SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first

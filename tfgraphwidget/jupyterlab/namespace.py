@@ -21,7 +21,7 @@ from tfgraphwidget.naming import did_you_mean
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.history import Step
+    from tfgraphwidget.edits import Step
 
 Namespace = MutableMapping[Any, Any]  # globals()[1] = 2 is possible
 Tell = Callable[[dict[str, Any]], None]

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.graph import handles
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

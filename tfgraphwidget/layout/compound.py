@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.edges import no_collections
+from tfgraphwidget.graph import no_collections
 from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
 from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
 from tfgraphwidget.layout.container import layout_container
@@ -40,9 +40,7 @@ from tfgraphwidget.layout.incremental.previous_layout import (
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
 from tfgraphwidget.progress import tell
-from tfgraphwidget.visible.measure import LEAST_WIDTH, OP_HEIGHT, item_sizes, second_line
-from tfgraphwidget.visible.view_spec import Direction
-from tfgraphwidget.visible.visible_graph import OPEN, Visible
+from tfgraphwidget.visible import LEAST_WIDTH, OP_HEIGHT, OPEN, Direction, Visible, item_sizes, second_line
 
 __all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "second_line"]
 

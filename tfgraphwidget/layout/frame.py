@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible.measure import LOOP_SIGN, TEXT, place_badges, text_width
-from tfgraphwidget.visible.visible_graph import OPEN, Visible
+from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, Visible, place_badges, text_width
 
 Floats = npt.NDArray[np.float64]
 # Pages write the names of open scopes in bold letters.

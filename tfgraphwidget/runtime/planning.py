@@ -11,12 +11,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfgraphwidget.edits.command import Command
-from tfgraphwidget.edits.context import Array, Options, PlanContext, TracedFunction
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits import Array, Command, Options, Patch, PlanContext, TracedFunction
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.runtime.session import edit_values

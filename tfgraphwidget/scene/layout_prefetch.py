@@ -7,12 +7,11 @@ from itertools import accumulate
 
 import numpy as np
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.layout.cache import LayoutCache
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.hierarchy import outline_of
+from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import CLOSED, visible
+from tfgraphwidget.visible import CLOSED, Shown, visible
 
 # Opening shows so many boxes: below, the layout takes no time that anybody sees; above, one step of it would be felt by
 # whoever starts a cell just then.

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints
-from tfgraphwidget.layout.compound import Layout, LayoutCache, place
-from tfgraphwidget.layout.free_form.pinning import keys, meant_key, pinned_items
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, KINDS, OPEN, visible
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.hierarchy import FAMILIES, Ints
+from tfgraphwidget.layout import Layout, LayoutCache, place
+from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
+from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, Shown, visible
 
 if TYPE_CHECKING:
-    from tfgraphwidget.hierarchy.op_facts import Mask
+    from tfgraphwidget.hierarchy import Mask
 
 __all__ = [
     "EDGE_FIELDS", "FAMILIES", "ITEM_FIELDS", "KINDS", "PAINT_FIELDS",

@@ -14,7 +14,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tfgraphwidget.errors import NotAGraph
-from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph import CONTROL
 from tfgraphwidget.naming import as_input, listed, split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.graph import Typing
 from tfgraphwidget.naming import did_you_mean, split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes

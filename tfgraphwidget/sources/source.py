@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph.index import Member, VariableDef
-from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.graph import Member, Typing, VariableDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time

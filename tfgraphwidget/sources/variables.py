@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from tfgraphwidget.graph.index import Member, VariableDef
+from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections

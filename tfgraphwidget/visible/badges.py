@@ -19,9 +19,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts
-from tfgraphwidget.hierarchy.tree import Outline, Sums
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.hierarchy import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts, Outline, Sums
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.visible.items import Items
 

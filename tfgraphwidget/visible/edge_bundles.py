@@ -10,9 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import HANDLE_DTYPES, MERGE, NEXT
-from tfgraphwidget.hierarchy.op_facts import Mask, of_types
+from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex
+from tfgraphwidget.hierarchy import Mask, of_types
 from tfgraphwidget.visible.badges import format_shape
 
 Ints = npt.NDArray[np.int32]

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.op_facts import Ints, Mask
-from tfgraphwidget.hierarchy.tree import Outline
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.hierarchy import Ints, Mask, Outline
 from tfgraphwidget.visible.view_spec import Shown
 
 

@@ -25,12 +25,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import DRAWN_AS_LOOPS, LOOP_CONDITION
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.default_expansion import default_open
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, facts, of_types
-from tfgraphwidget.hierarchy.tree import Outline, Sums
+from tfgraphwidget.graph import DRAWN_AS_LOOPS, LOOP_CONDITION, GraphIndex
+from tfgraphwidget.hierarchy import (
+    FAMILIES,
+    Ints,
+    Mask,
+    OpFacts,
+    Outline,
+    Sums,
+    default_open,
+    facts,
+    of_types,
+    outline_of,
+)
 from tfgraphwidget.visible.badges import Badges, assign_badges, no_badges, ops_with_badges
 from tfgraphwidget.visible.edge_bundles import (
     EdgeBundles,

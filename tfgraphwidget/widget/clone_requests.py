@@ -9,18 +9,16 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
-from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph import Op, control_flow, shape_text
 from tfgraphwidget.naming import enclosing_scopes, split_tensor
 from tfgraphwidget.sources import shape_from_proto
 from tfgraphwidget.widget import protocol as p
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.clone.command import Clone
-    from tfgraphwidget.edits.patch import Preview, State
-    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.edits import Preview, State
+    from tfgraphwidget.edits.clone import Clone
+    from tfgraphwidget.graph import GraphIndex
 
 Modes = p.Mode | tuple[tuple[str, p.Mode], ...]
 

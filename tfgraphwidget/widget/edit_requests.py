@@ -7,21 +7,19 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.edits import registry
-from tfgraphwidget.edits.rewire.validation import refusals, why_not
+from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.graph import mask_of
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible.visible_graph import KINDS
+from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.replies import seen
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits.command import Command, Edits
-    from tfgraphwidget.graph.diff import Difference
-    from tfgraphwidget.graph.index import GraphIndex
-    from tfgraphwidget.graph.selection import Selection
+    from tfgraphwidget.edits import Command, Edits
+    from tfgraphwidget.graph import Difference, GraphIndex, Selection
 
 _OP = KINDS.index("op")
 _MOST_NAMES = 200  # what a panel can show

@@ -6,15 +6,13 @@ import base64
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.editor.evaluation import original_name
-from tfgraphwidget.edits.signature_tracking import ends_now
+from tfgraphwidget.editor import original_name
+from tfgraphwidget.edits import ends_now
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.called_functions import Door
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
+from tfgraphwidget.graph import CONSTANTS, HANDLES, Door, control_flow
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.measure import images as pixels
-from tfgraphwidget.runtime.measure.probe import Stats
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import (
     Documentation,

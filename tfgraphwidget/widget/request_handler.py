@@ -7,11 +7,11 @@ import io
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from tfgraphwidget.editor.state import EditorSnapshot
+from tfgraphwidget.editor import EditorSnapshot
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph.variables import handles
+from tfgraphwidget.graph import handles
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.runtime.live.clone_result import Copy
+from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
@@ -21,7 +21,7 @@ from tfgraphwidget.widget.selection_requests import SelectionRequests, search, s
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph.selection import Selection
+    from tfgraphwidget.graph import Selection
 
 
 _LONGEST = 20_000  # characters of an expression

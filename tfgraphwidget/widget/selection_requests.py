@@ -11,7 +11,7 @@ from tfgraphwidget.widget import protocol as p
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.graph.selection import Selection
+    from tfgraphwidget.graph import Selection
 
 
 class SelectionRequests:

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError, NotClonable
-from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.endpoints import check_ports, pairs
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import ENTER, EXIT
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.graph.traversal import ANY_PORT
+from tfgraphwidget.graph import (
+    ANY_PORT,
+    ENTER,
+    EXIT,
+    GraphIndex,
+    Selection,
+    check_ports,
+    control_flow,
+    pairs,
+    shape_text,
+)
 from tfgraphwidget.naming import as_input, free_name, split_tensor
 
 if TYPE_CHECKING:

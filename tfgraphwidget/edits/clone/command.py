@@ -25,18 +25,33 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Preview, State
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
-from tfgraphwidget.graph.boundary import between, left_out, needed, unused
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.loop_closure import copied_frames, whole
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.op_types import HANDLES, V1_CONTROL_FLOW
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.state_closure import completed, without_shared
-from tfgraphwidget.graph.state_initializers import TABLE, Filling
-from tfgraphwidget.graph.stateful_resources import keyed, new_keys, resources, shared_state, with_state
-from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import definitions, is_placeholder
+from tfgraphwidget.graph import (
+    HANDLES,
+    TABLE,
+    V1_CONTROL_FLOW,
+    Filling,
+    GraphIndex,
+    Selection,
+    VariableDef,
+    between,
+    completed,
+    copied_frames,
+    definitions,
+    is_placeholder,
+    keyed,
+    left_out,
+    mask_of,
+    needed,
+    new_keys,
+    pairs,
+    resources,
+    shared_state,
+    side_effects,
+    unused,
+    whole,
+    with_state,
+    without_shared,
+)
 from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
 
 # Whose state a copy has: its own, or the original's.

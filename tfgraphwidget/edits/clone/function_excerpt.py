@@ -14,14 +14,17 @@ from functools import cached_property
 import numpy as np
 
 from tfgraphwidget.errors import NoPath, NotClonable
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.boundary import between
-from tfgraphwidget.graph.control_flow import inside_control_flow
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.traversal import ANY_PORT
+from tfgraphwidget.graph import (
+    ANY_PORT,
+    HANDLES,
+    REQUIRED_PLACEHOLDERS,
+    GraphIndex,
+    Mask,
+    between,
+    inside_control_flow,
+    pairs,
+    traversal,
+)
 
 Tensor = tuple[int, int]
 

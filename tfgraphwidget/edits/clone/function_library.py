@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.edits.clone.node_copier import refer
-from tfgraphwidget.graph.called_functions import calls, doors
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import FUNCTIONAL_CONTROL_FLOW
-from tfgraphwidget.graph.stateful_resources import keyed, shared_name
-from tfgraphwidget.graph.variables import has_state
+from tfgraphwidget.graph import FUNCTIONAL_CONTROL_FLOW, GraphIndex, calls, doors, has_state, keyed, shared_name
 from tfgraphwidget.naming import free_name
 
 

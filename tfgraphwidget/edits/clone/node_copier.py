@@ -17,11 +17,16 @@ from typing import Any
 from google.protobuf import message_factory
 
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.op_types import CONSTANTS, TAGGED_SUMMARIES
-from tfgraphwidget.graph.stateful_resources import shared_name
-from tfgraphwidget.graph.traversal import ANY_PORT
-from tfgraphwidget.graph.variables import STATE_KEY
+from tfgraphwidget.graph import (
+    ANY_PORT,
+    CONSTANTS,
+    STATE_KEY,
+    TAGGED_SUMMARIES,
+    GraphIndex,
+    Member,
+    VariableDef,
+    shared_name,
+)
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.

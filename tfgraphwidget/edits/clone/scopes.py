@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, is_scope_name
 
 if TYPE_CHECKING:

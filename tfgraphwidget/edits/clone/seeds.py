@@ -12,7 +12,7 @@ from hashlib import sha256
 from math import prod
 from typing import Any
 
-from tfgraphwidget.graph.op_types import CONSTANTS, SEED_FORWARDING
+from tfgraphwidget.graph import CONSTANTS, SEED_FORWARDING
 from tfgraphwidget.naming import split_input
 
 _ATTRIBUTES = ("seed", "seed2")

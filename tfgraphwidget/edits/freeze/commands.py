@@ -15,12 +15,19 @@ from tfgraphwidget.edits.freeze.variables_to_constants import frozen
 from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.boundary import left_out, needed
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES
-from tfgraphwidget.graph.variables import definitions, handles, is_placeholder, own_ops
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    GraphIndex,
+    definitions,
+    handles,
+    is_placeholder,
+    left_out,
+    needed,
+    own_ops,
+    side_effects,
+    traversal,
+)
 from tfgraphwidget.naming import colocated_with, listed
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")

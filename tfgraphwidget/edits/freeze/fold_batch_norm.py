@@ -19,10 +19,7 @@ from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, chosen
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS
+from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, traversal
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 
 Tensor = tuple[int, int]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.op_types import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
+from tfgraphwidget.graph import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
 
 _BOOL, _INT32 = 10, 3  # TensorFlow's DataType

@@ -15,13 +15,8 @@ import numpy as np
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
 from tfgraphwidget.edits.freeze.value_rewriting import Rewriting, Value, constant
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.boundary import needed, unused
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
+    ANY_PORT,
     BRANCHES,
     ENTER,
     FUNCTION_CALLS,
@@ -31,9 +26,17 @@ from tfgraphwidget.graph.op_types import (
     SWITCH,
     V1_LOOPS,
     WHILE_LOOPS,
+    GraphIndex,
+    Mask,
+    doors,
+    keyed,
+    needed,
+    of_type,
+    pairs,
+    resources,
+    traversal,
+    unused,
 )
-from tfgraphwidget.graph.stateful_resources import keyed, of_type, resources
-from tfgraphwidget.graph.traversal import ANY_PORT
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 
 # Functions that take values where they took references to variables, and the calls of them.

@@ -1,1 +1,5 @@
 """Edits that move edges: reroute, swap, connect, bypass; what is checked before an edge is moved."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

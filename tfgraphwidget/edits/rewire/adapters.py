@@ -13,9 +13,7 @@ from typing import Any, Literal
 from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.graph.op_types import HANDLE_DTYPES
-from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape, shape_text
 from tfgraphwidget.naming import as_input
 
 Mend = Literal["", "Cast", "Reshape", "Transpose"]

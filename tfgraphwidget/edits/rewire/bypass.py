@@ -15,12 +15,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor, Wires
 from tfgraphwidget.edits.rewire.operands import part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.state_initializers import computed_from_outside
-from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, computed_from_outside, shape_text, traversal
 from tfgraphwidget.naming import listed
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
-from tfgraphwidget.graph.edges import CONTROL, Csr, Mask
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, free_name, is_scope_name
 
 Tensor = tuple[int, int]

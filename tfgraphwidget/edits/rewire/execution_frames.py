@@ -13,11 +13,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.control_flow_contexts import Contexts
-from tfgraphwidget.graph.edges import CONTROL, Mask
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH
+from tfgraphwidget.graph import (
+    CONTROL,
+    ENTER,
+    EXIT,
+    LOOP_CONDITION,
+    MERGE,
+    NEXT,
+    SWITCH,
+    Contexts,
+    GraphIndex,
+    Mask,
+    traversal,
+)
 
 Tensor = tuple[int, int]
 

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sized
 
 from tfgraphwidget.edits.rewire.edge_moves import Border, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.graph.endpoints import check_ports
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports
 from tfgraphwidget.naming import listed, split_tensor
 
 Names = str | tuple[str, ...]

@@ -28,10 +28,7 @@ from tfgraphwidget.edits.rewire.operands import (
     tensors,
 )
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import CONTROL
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
 from tfgraphwidget.naming import listed, split_tensor
 
 # Rewire: what the commands that move edges have in common: collect, mend, check, and only then a patch.

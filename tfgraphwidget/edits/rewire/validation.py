@@ -16,11 +16,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.edges import CONTROL, Csr
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import MERGE, NEXT, V1_CONTROL_FLOW
-from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph import CONTROL, MERGE, NEXT, V1_CONTROL_FLOW, Csr, GraphIndex, shape_text, traversal
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""

@@ -1,1 +1,5 @@
 """Edits that change ops: insert, replace, remove, rename, attributes, the dtype and shape of inputs."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

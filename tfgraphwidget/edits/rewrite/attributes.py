@@ -15,9 +15,7 @@ from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, readers, slots, tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex, Member
-from tfgraphwidget.graph.op_types import CONSTANTS, PLACEHOLDERS
-from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
 
 

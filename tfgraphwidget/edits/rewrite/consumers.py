@@ -10,8 +10,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Wires
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import LOOP_CONDITION, MERGE, NEXT, SWITCH
+from tfgraphwidget.graph import LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 Tensor = tuple[int, int]

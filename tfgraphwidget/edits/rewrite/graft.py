@@ -20,9 +20,7 @@ from tfgraphwidget.edits.patch import Change
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import EXIT, FUNCTION_CALLS, SWITCH
-from tfgraphwidget.graph.selection import Selection
+from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 
 _HERE = "here"

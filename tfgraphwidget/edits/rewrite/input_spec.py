@@ -23,10 +23,7 @@ from tfgraphwidget.edits.rewrite.insert import Spec, respecify
 from tfgraphwidget.edits.rewrite.shape_constants import Fixing
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import PLACEHOLDERS
-from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
 from tfgraphwidget.naming import free_name, listed, split_input
 
 Infer = Callable[[GraphIndex, Patch], Patch]

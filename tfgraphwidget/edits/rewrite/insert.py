@@ -26,9 +26,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.edits.rewrite.graft import grafted
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.tensors import Shape, shape_text
-from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
 
 # Placeholders that are to take another dtype or shape.  Its name is what people feed, so a placeholder is changed
 # in place. Only a live graph takes no other dtype for one; a new placeholder takes its place there (see

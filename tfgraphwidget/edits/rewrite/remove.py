@@ -18,14 +18,19 @@ from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import control_flow, traversal
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.op_types import EXIT
-from tfgraphwidget.graph.state_initializers import from_outside
-from tfgraphwidget.graph.stateful_resources import keyed
-from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.graph import (
+    EXIT,
+    GraphIndex,
+    Mask,
+    control_flow,
+    definitions,
+    from_outside,
+    handles,
+    keyed,
+    own_ops,
+    side_effects,
+    traversal,
+)
 from tfgraphwidget.naming import colocated_with, listed, split_tensor
 
 _COLOCATED = "_class"

@@ -20,9 +20,7 @@ from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import Leading
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph.index import GraphIndex, Member
-from tfgraphwidget.graph.op_types import HANDLES, REF_HANDLES, V1_CONTROL_FLOW
-from tfgraphwidget.graph.stateful_resources import keyed, kind_of, shared_name
+from tfgraphwidget.graph import HANDLES, REF_HANDLES, V1_CONTROL_FLOW, GraphIndex, Member, keyed, kind_of, shared_name
 from tfgraphwidget.naming import (
     as_input,
     did_you_mean,

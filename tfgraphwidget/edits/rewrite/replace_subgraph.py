@@ -19,11 +19,7 @@ from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, check_dtype, 
 from tfgraphwidget.edits.rewrite.graft import grafted
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import NEXT
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.subgraph import Part
+from tfgraphwidget.graph import NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import listed
 
 

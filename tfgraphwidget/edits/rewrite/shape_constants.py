@@ -9,7 +9,7 @@ from typing import Any
 from tfgraphwidget.edits.patch import Edited, Patch, patched
 from tfgraphwidget.edits.rewrite import stale_shapes
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name
 
 

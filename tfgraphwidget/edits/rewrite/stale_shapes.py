@@ -14,10 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.edits.rewire.edge_moves import Tensor, Wires
-from tfgraphwidget.graph import control_flow
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import AXIS_CHANGES, CONSTANTS, EQUAL_SIZES, SIZE_FORWARDING, SIZE_VECTORS
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import (
+    AXIS_CHANGES,
+    CONSTANTS,
+    EQUAL_SIZES,
+    SIZE_FORWARDING,
+    SIZE_VECTORS,
+    GraphIndex,
+    Shape,
+    control_flow,
+)
 
 # Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
 # vector of sizes is often put together from several constants (`tf.stack([32, tf.shape(x)[1]])`), so it is read

@@ -36,10 +36,7 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.edits.registry import commands
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.graph.selectors import ops
-from tfgraphwidget.graph.subgraph import Part
+from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import did_you_mean
 
 # Packed: the values that commands hold as JSON, and back: numbers, names, lists, arrays of any dtype, selections.

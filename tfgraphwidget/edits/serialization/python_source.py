@@ -21,8 +21,7 @@ import numpy as np
 
 from tfgraphwidget.edits.command import ValueWriter, literal
 from tfgraphwidget.edits.history import Step
-from tfgraphwidget.graph.expressions import call, lambda_of
-from tfgraphwidget.graph.subgraph import Part
+from tfgraphwidget.graph import Part, call, lambda_of
 
 # Python functions and values as source code that makes them again in another process.  A function comes with the
 # names that it reads, from its closure and its module, each as a statement before it. A value without source (a

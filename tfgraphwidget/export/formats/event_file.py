@@ -15,8 +15,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import assembled
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.tensors import OUTPUT_SHAPES
+from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
 from tfgraphwidget.writable import reason, write_files
 
 _VERSION = "brain.Event:2"

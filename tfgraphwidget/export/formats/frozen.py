@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.edits.freeze.variables_to_constants import Frozen
-from tfgraphwidget.edits.freeze.variables_to_constants import frozen as freeze
+from tfgraphwidget.edits.freeze import Frozen
+from tfgraphwidget.edits.freeze import frozen as freeze
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import called
 from tfgraphwidget.export.formats.function_module import standing_alone
@@ -22,14 +22,21 @@ from tfgraphwidget.export.state.exported_state import State, present_values, sta
 from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import Run, check
-from tfgraphwidget.graph.boundary import left_out, needed, unused
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
-from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.stateful_resources import of_type
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import (
+    HANDLES,
+    REQUIRED_PLACEHOLDERS,
+    GraphIndex,
+    Mask,
+    VariableDef,
+    build,
+    definitions,
+    left_out,
+    needed,
+    of_type,
+    unused,
+)
 from tfgraphwidget.naming import listed, split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature, tf_protos
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"

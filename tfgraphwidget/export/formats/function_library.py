@@ -9,8 +9,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph import GraphIndex, doors
 from tfgraphwidget.sources import tf_protos
 
 

@@ -19,7 +19,7 @@ from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import NOT_RUN, Tried, unasked
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, unoptimised
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
-from tfgraphwidget.graph.index import build
+from tfgraphwidget.graph import build
 from tfgraphwidget.sources import Signature, open_source
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 

@@ -24,13 +24,10 @@ from tfgraphwidget.export.state.exported_state import State, assigned, present_v
 from tfgraphwidget.export.state.exported_subgraph import needed_by
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import Run, check, difference, first_line
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.index import GraphIndex, Member, VariableDef
-from tfgraphwidget.graph.op_types import ASSIGNS
-from tfgraphwidget.graph.variables import definitions, handles
+from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed
 from tfgraphwidget.naming import last_part, listed, split_tensor
-from tfgraphwidget.runtime.live.variables import proto_of
-from tfgraphwidget.runtime.sandbox.sandbox import exact
+from tfgraphwidget.runtime.live import proto_of
+from tfgraphwidget.runtime.sandbox import exact
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import Signature

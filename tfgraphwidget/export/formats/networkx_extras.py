@@ -8,8 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.export.formats.function_library import assembled
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.runtime.live.variables import proto_of
+from tfgraphwidget.graph import GraphIndex
+from tfgraphwidget.runtime.live import proto_of
 
 
 def surroundings(index: GraphIndex, envelope: Callable[[], Any]) -> bytes:

@@ -16,8 +16,7 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tfgraphwidget.edits.control_flow_contexts import rename_contexts
-from tfgraphwidget.edits.patch import Change
+from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.formats.function_library import called
 from tfgraphwidget.export.formats.function_module import save_module
@@ -28,12 +27,10 @@ from tfgraphwidget.export.state.exported_state import State, state_of
 from tfgraphwidget.export.state.exported_subgraph import Part, cut, needed_by, placed
 from tfgraphwidget.export.verification.reference import Original
 from tfgraphwidget.export.verification.round_trip import check_saved_model
-from tfgraphwidget.graph.op_types import V1_CONTROL_FLOW
+from tfgraphwidget.graph import V1_CONTROL_FLOW
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.live.control_flow_contexts import rebuild
-from tfgraphwidget.runtime.live.graph_import import import_validated
-from tfgraphwidget.runtime.live.variables import make_variable
-from tfgraphwidget.runtime.sandbox.preflight import validate
+from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild
+from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
 

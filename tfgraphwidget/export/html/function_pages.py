@@ -16,14 +16,12 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_input import Rooms, Seen, Viewed
-from tfgraphwidget.graph.called_functions import Door, doors
-from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.hierarchy.default_expansion import default_open
-from tfgraphwidget.hierarchy.op_facts import facts
-from tfgraphwidget.layout.cache import LayoutCache
+from tfgraphwidget.graph import Door, GraphIndex, build, doors
+from tfgraphwidget.hierarchy import default_open, facts
+from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible import Shown
 
 _MOST_OPS = 20_000  # in all bodies, those on the way to where one stands aside: some 2 MB of the page
 _MOST_ROOMS = 500

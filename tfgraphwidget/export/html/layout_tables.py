@@ -18,23 +18,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import Ints
-from tfgraphwidget.hierarchy.tree import Outline
-from tfgraphwidget.layout.aspect import level_of
-from tfgraphwidget.layout.compound import ROOT_ASPECT, CompoundLayout, Layout, LayoutCache
-from tfgraphwidget.layout.frame import Frame
-from tfgraphwidget.layout.free_form.pinning import pinned_items
-from tfgraphwidget.layout.geometry import ContainerLayout
-from tfgraphwidget.scene.coloring.scales import OpValues, color_items
-from tfgraphwidget.visible.measure import item_sizes, place_badges
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, OP, OPEN, Visible, visible
+from tfgraphwidget.graph import GraphIndex, no_collections
+from tfgraphwidget.hierarchy import Ints, Outline, outline_of
+from tfgraphwidget.layout import ROOT_ASPECT, CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
+from tfgraphwidget.layout.free_form import pinned_items
+from tfgraphwidget.scene.coloring import OpValues, color_items
+from tfgraphwidget.visible import BADGE, OP, OPEN, Shown, Visible, item_sizes, place_badges, visible
 
 if TYPE_CHECKING:
-    from tfgraphwidget.scene.scene import Scene
+    from tfgraphwidget.scene import Scene
 
 Floats = npt.NDArray[np.float64]
 _ASPECT = 1.4

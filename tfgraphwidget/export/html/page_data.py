@@ -27,16 +27,12 @@ from tfgraphwidget.export.html import layout_tables
 from tfgraphwidget.export.html.function_pages import Opened, opened
 from tfgraphwidget.export.html.layout_tables import Arrays, Texts, pieces
 from tfgraphwidget.export.html.page_input import Viewed
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_predicates import TRAITS, value_holds
-from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import facts
-from tfgraphwidget.hierarchy.tree import Outline, Sums
-from tfgraphwidget.layout.frame import Frame
+from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
+from tfgraphwidget.hierarchy import Outline, Sums, facts, outline_of
+from tfgraphwidget.layout import Frame
 from tfgraphwidget.progress import counted, tell
 from tfgraphwidget.sources import attribute_text, documentation
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible import Shown
 
 # Values of attributes by number, each with its text and with what a query compares it by.
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.selection import Selection
-from tfgraphwidget.layout.cache import LayoutCache
-from tfgraphwidget.scene.coloring.scales import Legend, OpValues
+from tfgraphwidget.graph import GraphIndex, Selection
+from tfgraphwidget.layout import LayoutCache
+from tfgraphwidget.scene.coloring import Legend, OpValues
 from tfgraphwidget.sources import Body
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible import Shown
 
 Ways = Mapping[str, tuple[OpValues, Legend]]
 """The ways to colour, each with what it says of ops and its legend."""

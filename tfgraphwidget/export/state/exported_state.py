@@ -13,17 +13,22 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import Export
 from tfgraphwidget.export.state.table_contents import content
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, TABLE_FILE_INITIALIZERS
-from tfgraphwidget.graph.state_initializers import from_outside
-from tfgraphwidget.graph.stateful_resources import of_type
-from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import definitions, own_ops
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    TABLE_FILE_INITIALIZERS,
+    GraphIndex,
+    Mask,
+    VariableDef,
+    definitions,
+    from_outside,
+    mask_of,
+    needed,
+    of_type,
+    own_ops,
+)
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.runtime.session.run import Answered
+from tfgraphwidget.runtime.session import Answered, variable_values
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,9 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import placed_here
+from tfgraphwidget.runtime.sandbox import placed_here
 from tfgraphwidget.sources import Signature
 
 Tensor = tuple[int, int]

@@ -10,12 +10,17 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.state_initializers import TABLE, initializers
-from tfgraphwidget.graph.stateful_resources import by_key, kind_of, users
+from tfgraphwidget.graph import (
+    REQUIRED_PLACEHOLDERS,
+    TABLE,
+    GraphIndex,
+    Mask,
+    by_key,
+    initializers,
+    kind_of,
+    needed,
+    users,
+)
 from tfgraphwidget.naming import free_name
 
 _EXPORT = "LookupTableExportV2"

@@ -16,11 +16,9 @@ from tfgraphwidget.export.request import Export
 from tfgraphwidget.export.state.exported_state import State
 from tfgraphwidget.export.state.exported_subgraph import given_whole, needed_by
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.op_effects import side_effects
+from tfgraphwidget.graph import needed, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
 
 Tried = tuple[Signature, dict[str, Any], dict[str, Any]]

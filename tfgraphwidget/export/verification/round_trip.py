@@ -14,8 +14,8 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.verification.reference import Tried
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.sandbox.sandbox import exact
-from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.runtime.sandbox import exact
+from tfgraphwidget.runtime.session import told
 from tfgraphwidget.sources import Signature
 from tfgraphwidget.tf_internals import eager_mode
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import Shape
 
 # (size of unknown dimensions, rank of what has no known one, how it is filled), the likeliest first.
 _WAYS = (

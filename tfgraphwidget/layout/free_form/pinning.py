@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.hierarchy.builder import outline_of
+from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter, pieces_through
 from tfgraphwidget.layout.free_form.polyline_routing import PolylineRerouter, is_slanted
 from tfgraphwidget.layout.geometry import ContainerLayout, Point
 from tfgraphwidget.layout.layered.components import BORDER
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN, Visible
+from tfgraphwidget.visible import BADGE, CLOSED, OPEN, Visible
 
 if TYPE_CHECKING:
-    from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph import GraphIndex
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -13,12 +13,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone.function_excerpt import Excerpt
-from tfgraphwidget.edits.clone.node_copier import KEY, disown
+from tfgraphwidget.edits.clone import KEY, Excerpt, disown
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import FUNCTION_CALLS
+from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, doors
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos

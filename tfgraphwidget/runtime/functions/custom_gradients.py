@@ -14,9 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone.function_excerpt import Excerpt
-from tfgraphwidget.edits.clone.node_copier import KEY, is_closure
-from tfgraphwidget.graph.captured_state import Held
+from tfgraphwidget.edits.clone import KEY, Excerpt, is_closure
+from tfgraphwidget.graph import Held
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
 
 

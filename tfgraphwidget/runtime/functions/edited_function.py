@@ -10,12 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.edits.patch import Change, Edited, Patch, patched
-from tfgraphwidget.edits.signature_tracking import Ends
+from tfgraphwidget.edits import Change, Edited, Ends, Patch, patched
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, doors
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.sources import Body, OpTypes

@@ -14,17 +14,17 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.edits.clone.function_excerpt import Excerpt, excerpt
-from tfgraphwidget.edits.patch import Preview, State
+from tfgraphwidget.edits import Preview, State
+from tfgraphwidget.edits.clone import Excerpt, excerpt
 from tfgraphwidget.errors import NameTaken, NotClonable, UnknownName
-from tfgraphwidget.graph.captured_state import Held
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
     FUNCTION_CALLS,
     FUNCTIONAL_CONTROL_FLOW,
     PYTHON_CALLS,
     REMOTE_CALLS,
     RESOURCE_QUERIES,
+    GraphIndex,
+    Held,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded

@@ -8,11 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone.function_excerpt import Excerpt
+from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.graph.captured_state import Held
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import HANDLE_DTYPES, HANDLES, TABLE_WRITES
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, GraphIndex, Held
 from tfgraphwidget.naming import did_you_mean, split_tensor
 
 Variables = str | Mapping[str, str]

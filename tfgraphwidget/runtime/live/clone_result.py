@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import Checked, shown
-from tfgraphwidget.edits.patch import Preview
+from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of

@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.patch import Change
-from tfgraphwidget.graph.op_types import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
+from tfgraphwidget.edits import Change
+from tfgraphwidget.graph import EXIT, IDENTITY, MADE_OUTSIDE_CONTEXTS, SWITCH
 from tfgraphwidget.tf_internals import (
     CondContext,
     WhileContext,

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.patch import Edited, NewShape
+from tfgraphwidget.edits import Edited, NewShape
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.edit_record import record_of

@@ -20,10 +20,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back, let_in
-from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
-from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.graph.index import Member
+from tfgraphwidget.graph import Member, no_collections
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild, unbuild
 from tfgraphwidget.runtime.live.edit_record import Record, record_of

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.patch import Edited, Patch
+from tfgraphwidget.edits import Edited, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of

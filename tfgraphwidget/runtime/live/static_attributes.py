@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.op_types import FUNCTION_CALLS
+from tfgraphwidget.graph import FUNCTION_CALLS
 from tfgraphwidget.tf_internals import (
     c_end,
     copy_handle_data,

@@ -13,13 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
-from tfgraphwidget.edits.context import TracedFunction
-from tfgraphwidget.edits.rewrite.insert import Spec
+from tfgraphwidget.edits import TracedFunction
+from tfgraphwidget.edits.rewrite import Spec
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph import traversal
-from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, shape_text, side_effects, traversal
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import GraphBody, first_line, tf_protos, wrap_tf_errors

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
 

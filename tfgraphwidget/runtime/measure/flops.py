@@ -10,11 +10,18 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.costs import Floats
-from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.op_types import BATCH_MATMULS, BRANCHES, FUNCTION_CALLS, FUNCTIONAL_CONTROL_FLOW, REMOTE_CALLS
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, families
+from tfgraphwidget.graph import (
+    BATCH_MATMULS,
+    BRANCHES,
+    FUNCTION_CALLS,
+    FUNCTIONAL_CONTROL_FLOW,
+    REMOTE_CALLS,
+    Floats,
+    GraphIndex,
+    build,
+    doors,
+)
+from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import Body, open_function
 from tfgraphwidget.tf_internals import has_flops, op_flops

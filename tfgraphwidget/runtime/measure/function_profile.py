@@ -12,10 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.captured_state import Held
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex, build
-from tfgraphwidget.graph.traversal import forward, readers_of
+from tfgraphwidget.graph import GraphIndex, Held, build, forward, pairs, readers_of
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measured, check_harmless, measured
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module

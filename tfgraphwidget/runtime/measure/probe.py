@@ -16,11 +16,16 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.control_flow import Loop, around
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, RESOURCE_HANDLES
-from tfgraphwidget.graph.traversal import backward
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import (
+    HANDLE_DTYPES,
+    REQUIRED_PLACEHOLDERS,
+    RESOURCE_HANDLES,
+    GraphIndex,
+    Loop,
+    around,
+    backward,
+    definitions,
+)
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import Answered

@@ -20,15 +20,11 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.costs import Floats
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_effects import side_effects
-from tfgraphwidget.graph.op_types import FUSION_ROOTS
-from tfgraphwidget.graph.traversal import backward
+from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, side_effects
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.scene.coloring.scales import format_number
+from tfgraphwidget.scene.coloring import format_number
 
 # Fused ops: which ops of a graph TensorFlow's optimiser ran as one.  A matrix product or a convolution, what is
 # added to it and the activation run as one op of a type like _FusedMatMul, under the name of the last of them. The

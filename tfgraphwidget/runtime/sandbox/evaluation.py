@@ -9,16 +9,23 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.captured_state import Held
-from tfgraphwidget.graph.edges import Mask
-from tfgraphwidget.graph.endpoints import pairs
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.op_types import ARGUMENTS, HANDLES
-from tfgraphwidget.graph.state_initializers import first_contents, initializers
-from tfgraphwidget.graph.stateful_resources import keyed, of_type
-from tfgraphwidget.graph.traversal import forward, readers_of
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import (
+    ARGUMENTS,
+    HANDLES,
+    GraphIndex,
+    Held,
+    Mask,
+    VariableDef,
+    definitions,
+    first_contents,
+    forward,
+    initializers,
+    keyed,
+    needed,
+    of_type,
+    pairs,
+    readers_of,
+)
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.module_clone import as_module

@@ -22,7 +22,7 @@ import tensorflow as tf
 from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph.op_types import CONSTANTS
+from tfgraphwidget.graph import CONSTANTS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos

@@ -18,13 +18,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.patch import Edited, NewShape, Patch
-from tfgraphwidget.edits.patched_graph import After, Rank, Tensor, const_shape, is_small, joined
+from tfgraphwidget.edits import After, Edited, NewShape, Patch, Rank, Tensor, const_shape, is_small, joined
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.edges import no_collections
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
     BRANCHES,
     CONSTANTS,
     ENTER,
@@ -33,8 +29,12 @@ from tfgraphwidget.graph.op_types import (
     HANDLE_DTYPES,
     SHAPE_EQUIVALENTS,
     WHILE_LOOPS,
+    GraphIndex,
+    Shape,
+    doors,
+    no_collections,
+    shape_text,
 )
-from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import

@@ -11,11 +11,16 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.control_flow import around
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REF_HANDLES, VARIABLE_READS
-from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    REF_HANDLES,
+    VARIABLE_READS,
+    GraphIndex,
+    around,
+    definitions,
+    shape_text,
+)
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told

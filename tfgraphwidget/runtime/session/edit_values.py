@@ -9,8 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
+from tfgraphwidget.graph import GraphIndex, VariableDef, needed
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors

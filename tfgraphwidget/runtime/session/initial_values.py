@@ -13,13 +13,18 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.boundary import needed
-from tfgraphwidget.graph.index import GraphIndex, VariableDef
-from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS
-from tfgraphwidget.graph.state_initializers import initializers
-from tfgraphwidget.graph.stateful_resources import resources
-from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.graph.variables import definitions, own_ops
+from tfgraphwidget.graph import (
+    HANDLES,
+    REQUIRED_PLACEHOLDERS,
+    GraphIndex,
+    VariableDef,
+    definitions,
+    initializers,
+    mask_of,
+    needed,
+    own_ops,
+    resources,
+)
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos, wrap_tf_errors

@@ -30,7 +30,7 @@ import tensorflow as tf
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.graph import HANDLES
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import queue_transfer, untransferable
 from tfgraphwidget.runtime.session.run import Answered, can_grow

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphFinalized, SessionRefused
-from tfgraphwidget.graph.op_types import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
+from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.tf_internals import control_flow_context

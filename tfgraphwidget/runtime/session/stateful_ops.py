@@ -14,8 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.op_types import RESOURCE_HANDLES
-from tfgraphwidget.graph.stateful_resources import kind_of
+from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition, tf_protos
 from tfgraphwidget.tf_internals import graph_functions

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.stateful_resources import kind_of
+from tfgraphwidget.graph import kind_of
 from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import listed
 from tfgraphwidget.runtime.session.run import can_grow
 from tfgraphwidget.tf_internals import is_closed

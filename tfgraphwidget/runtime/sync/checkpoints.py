@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.writable import check_place, unwritable, write_files
 

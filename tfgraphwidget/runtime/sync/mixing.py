@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 
 
 def handle_of(graph: tf.Graph, variable: VariableDef) -> tf.Tensor:

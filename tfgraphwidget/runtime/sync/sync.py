@@ -19,7 +19,7 @@ import tensorflow as tf
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.runtime.live.edit_record import hidden_on_failure, hide, record_of, show
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.session import variable_values

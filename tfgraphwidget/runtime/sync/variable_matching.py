@@ -7,7 +7,7 @@ from typing import Any
 
 from tfgraphwidget.argument_checks import check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import did_you_mean
 
 Names = Mapping[str, str] | Callable[[str], str | None] | Iterable[str] | None

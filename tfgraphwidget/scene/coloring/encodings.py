@@ -13,15 +13,16 @@ import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import selectors
-from tfgraphwidget.graph.diff import Difference
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.table import COLUMNS, rows
-from tfgraphwidget.graph.variables import definitions, handles, own_ops
-from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.hierarchy.op_facts import FAMILIES, count_inside, facts, families
-from tfgraphwidget.hierarchy.structural_hash import sibling_edges, structural_hashes
+from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
+from tfgraphwidget.hierarchy import (
+    FAMILIES,
+    count_inside,
+    facts,
+    families,
+    outline_of,
+    sibling_edges,
+    structural_hashes,
+)
 from tfgraphwidget.naming import did_you_mean, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.hierarchy.op_facts import Ints, Mask
+from tfgraphwidget.hierarchy import Ints, Mask
 from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, TINTS
-from tfgraphwidget.visible.visible_graph import CLOSED, OPEN
+from tfgraphwidget.visible import CLOSED, OPEN
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Scene

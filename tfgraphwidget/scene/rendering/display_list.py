@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.layout.compound import HEADER, second_line
+from tfgraphwidget.layout import HEADER, second_line
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.scene.coloring.palette import DARK, FAMILIES, TINTS, Theme, ramp
-from tfgraphwidget.visible.measure import LOOP_SIGN, SMALL, TEXT, shorten, text_width
-from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OP, OPEN
+from tfgraphwidget.visible import BADGE, CLOSED, LOOP_SIGN, OP, OPEN, SMALL, TEXT, shorten, text_width
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene

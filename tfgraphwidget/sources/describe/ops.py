@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph.attributes import bytes_text
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.graph import GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto

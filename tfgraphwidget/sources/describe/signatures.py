@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.tensors import Shape, shape_text
+from tfgraphwidget.graph import GraphIndex, Shape, shape_text
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tfgraphwidget.graph.op_types import VALUE_SOURCES
-from tfgraphwidget.graph.state_initializers import TABLE
-from tfgraphwidget.graph.stateful_resources import kind_of
+from tfgraphwidget.graph import TABLE, VALUE_SOURCES, kind_of
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.index import VariableDef, build
-from tfgraphwidget.graph.op_types import ASSIGNS, HANDLES, IDENTITY
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, build, definitions
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body

@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tfgraphwidget.graph.index import build
-from tfgraphwidget.graph.op_types import HANDLES
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import HANDLES, build, definitions
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections

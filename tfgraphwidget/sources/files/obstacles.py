@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.op_types import HANDLES
+from tfgraphwidget.graph import HANDLES, doors
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, IDENTITY, PLACEHOLDERS
+from tfgraphwidget.graph import CONSTANTS, HANDLES, IDENTITY, PLACEHOLDERS
 from tfgraphwidget.naming import split_input
 
 _BOOKKEEPING_TYPES = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph.op_types import FUNCTION_CALLS, IDENTITY
+from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tfgraphwidget.graph.costs import BYTES
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
     BRANCHES,
+    BYTES,
     CONSTANTS,
     FUNCTION_CALLS,
     HANDLES,

@@ -10,9 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.graph.called_functions import doors
-from tfgraphwidget.graph.index import GraphIndex, VariableDef, build
-from tfgraphwidget.graph.op_types import (
+from tfgraphwidget.graph import (
     BRANCHES,
     CONSTANTS,
     FIRST_INPUT_FORWARDING,
@@ -22,8 +20,12 @@ from tfgraphwidget.graph.op_types import (
     PLACEHOLDERS,
     PORTWISE_FORWARDING,
     VALUE_SOURCES,
+    GraphIndex,
+    VariableDef,
+    build,
+    definitions,
+    doors,
 )
-from tfgraphwidget.graph.variables import definitions
 from tfgraphwidget.naming import as_input, did_you_mean, free_name
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import NodeBody, validate_nodes

@@ -15,10 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph.captured_state import Held, Pairs, Table
-from tfgraphwidget.graph.index import VariableDef, build
-from tfgraphwidget.graph.op_types import PLACEHOLDERS, TABLE_INITIALIZERS
-from tfgraphwidget.graph.variables import definitions
+from tfgraphwidget.graph import PLACEHOLDERS, TABLE_INITIALIZERS, Held, Pairs, Table, VariableDef, build, definitions
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfgraphwidget.graph.op_types import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES
-from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tfgraphwidget.graph.called_functions import doors
+from tfgraphwidget.graph import doors
 from tfgraphwidget.sources import tf_protos
 
 _DEEPEST = 100

@@ -12,8 +12,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from tfgraphwidget.graph.op_types import CONSTANTS, PLACEHOLDERS, REF_HANDLES, SHAPE_EQUIVALENTS
-from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, REF_HANDLES, SHAPE_EQUIVALENTS, Reshaped, Shape, Shapes, Typing
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import VariableDef
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.index import Member, VariableDef
-from tfgraphwidget.graph.tensors import Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.graph import Member, Reshaped, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.live.captures import Captures

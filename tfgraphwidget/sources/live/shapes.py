@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.graph.tensors import Shape
+from tfgraphwidget.graph import Shape
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tfgraphwidget.widget.protocol.requests import Init, Mode
 
 if TYPE_CHECKING:
-    from tfgraphwidget.runtime.measure.probe import Stats
+    from tfgraphwidget.runtime.measure import Stats
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,8 +7,7 @@ import json
 import types
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from tfgraphwidget.edits import registry
-from tfgraphwidget.edits.registry import EditButton, FormField
+from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
     Door,

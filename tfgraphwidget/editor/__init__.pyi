@@ -1,0 +1,5 @@
+from . import synchronization as synchronization
+from .evaluation import original_name as original_name
+from .graph_editor import GraphEditor as GraphEditor
+from .state import EditorSnapshot as EditorSnapshot
+from .synchronization import sync as sync

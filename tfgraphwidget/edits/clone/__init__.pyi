@@ -1,0 +1,14 @@
+from .command import INITS as INITS
+from .command import Add as Add
+from .command import Clone as Clone
+from .command import Mode as Mode
+from .command import is_checkpoint as is_checkpoint
+from .function_excerpt import Excerpt as Excerpt
+from .function_excerpt import excerpt as excerpt
+from .function_library import carried as carried
+from .node_copier import KEY as KEY
+from .node_copier import Copying as Copying
+from .node_copier import disown as disown
+from .node_copier import is_closure as is_closure
+from .scopes import check_free as check_free
+from .scopes import taken_names as taken_names

@@ -1,0 +1,6 @@
+from .commands import Freeze as Freeze
+from .commands import StripTraining as StripTraining
+from .commands import results as results
+from .fold_batch_norm import FoldBatchNorm as FoldBatchNorm
+from .variables_to_constants import Frozen as Frozen
+from .variables_to_constants import frozen as frozen

@@ -1,0 +1,13 @@
+from .adapters import Mend as Mend
+from .bypass import Bypass as Bypass
+from .bypass import Detach as Detach
+from .operands import is_scope as is_scope
+from .operands import outputs_of as outputs_of
+from .reroute import AddControlInputs as AddControlInputs
+from .reroute import Connect as Connect
+from .reroute import RemoveControlInputs as RemoveControlInputs
+from .reroute import Reroute as Reroute
+from .reroute import Side as Side
+from .reroute import Swap as Swap
+from .validation import refusals as refusals
+from .validation import why_not as why_not

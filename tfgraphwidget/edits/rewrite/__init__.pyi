@@ -1,0 +1,11 @@
+from .attributes import Place as Place
+from .attributes import SetAttr as SetAttr
+from .attributes import SetConstant as SetConstant
+from .attributes import Trainable as Trainable
+from .input_spec import ReplaceInput as ReplaceInput
+from .insert import Insert as Insert
+from .insert import Spec as Spec
+from .remove import Remove as Remove
+from .rename import Rename as Rename
+from .rename import RenameKey as RenameKey
+from .replace_subgraph import Replace as Replace

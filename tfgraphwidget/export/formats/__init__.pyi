@@ -1,0 +1,1 @@
+from .networkx_extras import surroundings as surroundings

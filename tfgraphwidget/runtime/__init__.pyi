@@ -1,0 +1,2 @@
+from .planning import SourceContext as SourceContext
+from .planning import plan as plan

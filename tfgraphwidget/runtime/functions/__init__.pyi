@@ -1,0 +1,2 @@
+from . import edited_function as edited_function
+from . import module_clone as module_clone

@@ -1,0 +1,10 @@
+from . import images as images
+from . import probe as probe
+from . import profile as profile
+from .comparison import Comparison as Comparison
+from .comparison import compared as compared
+from .flops import flops_and_calls as flops_and_calls
+from .function_profile import measured_aside as measured_aside
+from .probe import Stats as Stats
+from .profile import Cost as Cost
+from .profile import Measured as Measured

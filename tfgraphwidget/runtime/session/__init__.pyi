@@ -1,0 +1,13 @@
+from . import current_values as current_values
+from . import edit_values as edit_values
+from . import initial_values as initial_values
+from . import renewal as renewal
+from . import variable_values as variable_values
+from .edit_values import present as present
+from .renewal import Renewal as Renewal
+from .run import Answered as Answered
+from .state_transfer import copy_tables as copy_tables
+from .untransferable import watch_partial_runs as watch_partial_runs
+from .variable_values import check_session as check_session
+from .variable_values import no_value as no_value
+from .variable_values import told as told

@@ -1,0 +1,5 @@
+from . import checkpoints as checkpoints
+from .sync import Model as Model
+from .sync import Sync as Sync
+from .variable_matching import Names as Names
+from .variable_matching import matched as matched

@@ -1,0 +1,5 @@
+from . import scene as scene
+from .layout_prefetch import candidates as candidates
+from .layout_prefetch import prefetch as prefetch
+from .scene import Paint as Paint
+from .scene import Scene as Scene
