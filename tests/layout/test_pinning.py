@@ -157,7 +157,7 @@ def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
     assert pinned_in(twins) == [("a", "op")]
     twins.close("a")
     assert pinned_in(twins) == []
-    assert twins.room.with_open(["a"]).pinned == twins.room.pinned
+    assert twins.core.view.with_open(["a"]).pinned == twins.core.view.pinned
     twins.open("a")
     assert pinned_in(twins) == [("a", "op")]
     twins.hide("a")
