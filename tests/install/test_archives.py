@@ -66,7 +66,7 @@ def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(archi
     extension = {name for name in at if name.startswith("share/jupyter/labextensions/tfgraphwidget/")}
     assert at - extension == {"tfgraphwidget/static/widget.js", "tfgraphwidget/static/page.js", SERVER}
     assert sorted(name.rsplit(".", 2)[0].rpartition("/")[2] for name in extension if name.endswith(".js")) == [
-        "later",
+        "lazy",
         "remoteEntry",
     ]
     assert {name for name in ours if name.startswith("tfgraphwidget/")} <= names
