@@ -1,6 +1,6 @@
 """The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out of it.
 
-`python -m tests.test_export_pages` writes the golden pages anew, which vitest puts together (offline/page.test.ts).
+`python -m tests.test_export_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
 """
 
 from __future__ import annotations

@@ -210,6 +210,16 @@ def test_every_module_has_a_row(path):
     assert not name or name.split(".")[0] in ROWS
 
 
+def test_no_front_has_a_name_that_is_one_of_its_modules_too():
+    """Importing such a module would replace the function or class of its name in the package."""
+    clashes = []
+    for stub in PACKAGE.rglob("__init__.pyi"):
+        beside = {path.stem for path in stub.parent.iterdir()}
+        nodes = [node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)]
+        clashes += [alias.name for node in nodes if node.module for alias in node.names if alias.name in beside]
+    assert clashes == []
+
+
 def test_the_table_for_those_who_contribute_has_the_same_rows():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     # "     6  editor   what it does": two spaces or more between all; a row's later lines have no number, and lie

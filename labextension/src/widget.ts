@@ -8,7 +8,7 @@ const RESTARTED = "comm_live_update";
 /** Milliseconds after which the kernel is checked. */
 const ASLEEP = 60_000;
 
-/** The synced traits of tfgraphwidget/widget.py; the graph itself is never synced. */
+/** The synced traits of tfgraphwidget/widget/widget.py; the graph itself is never synced. */
 interface Traits extends Record<string, unknown> {
   revision: number;
   height: number;

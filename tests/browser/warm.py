@@ -5,7 +5,7 @@ imports it, with ipykernel and what else tfgraphwidget needs, executes nothing, 
 sound: after these imports its only other threads are OpenBLAS's, which ends them before a fork, and there is no
 session, no eager context and no event loop yet that could be shared. A kernel has for itself what any has: process,
 group, environment, folder, streams, random numbers, `__main__`. Only modules of others are loaded sooner: who looks at
-that, or measures it, takes the environment's own python3, as tests/lab/test_talk.py does.
+that, or measures it, takes the environment's own python3, as tests/jupyterlab/test_comm_handler.py does.
 
 Jupyter watches the process that it starts; that is stand_in.py. It hands all that it was given to the forking process
 over a socket, passes signals on, and ends as the kernel ends. When the stand-in goes, its kernel goes; when the forking

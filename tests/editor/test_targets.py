@@ -255,8 +255,8 @@ def place(editor: GraphEditor) -> None:
     editor.place("net/hidden/Relu", None if device else "/device:CPU:0")
 
 
-# TensorFlow sets the attributes of a variable's ops in a dictionary of the graph, which every op that Python makes
-# iterates over: two threads that do both at once fail inside TensorFlow, whoever they are.
+# TensorFlow adds the attributes of a variable's ops to a dictionary of the graph, and iterates over it for each op that
+# Python creates. It raises RuntimeError if one thread does the first and another thread the second.
 IN_PYTHON = threading.Lock()
 
 

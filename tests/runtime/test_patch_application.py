@@ -184,7 +184,7 @@ def test_another_clone_cannot_take_the_names_of_ops_that_a_failure_left(
 
 
 def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(editor: GraphEditor) -> None:
-    # Once when the edit is done, and once when listeners are told of it.
+    # The first call records the edit; the second notifies the listeners.
     with failing(Listeners, "notify", 2, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.clone("x:0", "net/logits:0", "copy")
     assert "copy/net/logits" in editor.index.ids

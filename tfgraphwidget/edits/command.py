@@ -24,8 +24,6 @@ from tfgraphwidget.naming import identifier
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Add, Clone
 
-# What a person is told of an edit that was carried out.
-
 
 @dataclass(frozen=True)
 class Edits:
@@ -150,7 +148,7 @@ class Command(ABC):
         return ()
 
     def as_called(self) -> Command:
-        """The command whose call a person writes for this one: itself, unless several share one method."""
+        """Return the command whose method call stands for this one in code: itself, unless several share one method."""
         return self
 
     @classmethod

@@ -22,11 +22,8 @@ import { loadLazyBundle } from "./lazy-loader";
 const NAME = "TensorFlow Graph Editor";
 const TYPE = "tensorflow-graph";
 
-/** Suffixes of the files that the server's package opens; those of the built-in formats where the server does not say. */
-function suffixes(): string[] {
-  const listed = PageConfig.getOption("tfgraphwidgetSuffixes");
-  return listed ? JSON.parse(listed) : [".pb", ".pbtxt", ".meta"];
-}
+/** Suffixes of the files that the server's package opens; the built-in formats' if the server does not list them. */
+const SUFFIXES = '[".pb", ".pbtxt", ".meta"]';
 
 /** The bytes of a file never come to the page: the kernel reads them. */
 class GraphModelFactory extends Base64ModelFactory {
@@ -83,8 +80,14 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
         () => initialize(),
         () => false,
       );
-    Object.assign(context, { save, saveAs, revert: reopen, restoreCheckpoint: reopen });
-    Object.assign(context, { createCheckpoint: nothing, listCheckpoints: () => Promise.resolve([]) });
+    Object.assign(context, {
+      save,
+      saveAs,
+      revert: reopen,
+      restoreCheckpoint: reopen,
+      createCheckpoint: nothing,
+      listCheckpoints: () => Promise.resolve([]),
+    });
     // Neither does it save by itself, nor keep a copy of a file that may be large.
     Object.defineProperty(context, "canSave", { value: false });
     return opened;
@@ -109,7 +112,7 @@ export const files: JupyterFrontEndPlugin<void> = {
     docRegistry.addFileType({
       name: TYPE,
       displayName: "TensorFlow graph",
-      extensions: suffixes(),
+      extensions: JSON.parse(PageConfig.getOption("tfgraphwidgetSuffixes") || SUFFIXES),
       mimeTypes: ["application/x-tensorflow-graph"],
       contentType: "file",
       fileFormat: "base64",

@@ -35,7 +35,7 @@ test("progress is passed on, and is not the reply", () => {
   expect(client.receive({ id: 7, type: "saved" })).toBe(pending);
 });
 
-test("a reply to another's request, or without an id, is nobody's", () => {
+test("a reply with another client's id, or with none, settles no request", () => {
   const { client } = connected();
   client.request({ type: "open" });
   expect(client.receive({ id: 8, type: "drawn" })).toBeUndefined();
@@ -55,7 +55,7 @@ test("a transport that fails rejects the request, and the next one goes on", asy
   expect(await next.reply).toBe("here");
 });
 
-test("when the kernel is gone every request that waits is told, and what was settled stays so", async () => {
+test("when the kernel ends, pending requests are rejected and settled requests keep their results", async () => {
   const { client } = connected();
   const answered = client.request({ type: "open" });
   answered.resolve({});

@@ -43,8 +43,8 @@ def is_closure(node: Any) -> bool:
 def disown(node: Any) -> bool:
     """Let the gradient of a copied NodeDef be an error, in place, where it `is_closure`; whether it was.
 
-    Kept, the gradient through the copy would be the original's. Under a name that nobody has registered it fails, and
-    the name says why.
+    With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
+    `tf.gradients` fail, and the name says why.
     """
     found = is_closure(node)
     if found:

@@ -1,6 +1,6 @@
 """Runs in a session that may stand on a server: an answer or a sentence, but no hang.
 
-What a session does when a server is gone (2.21, tests/edits/test_cluster.py): a dead worker is told at once; a dead
+What a session does when a server is gone (2.21, tests/runtime/test_cluster.py): a dead worker is told at once; a dead
 master, or a worker that stands still, only by a run with a timeout; and a graph that has grown since the last run is
 sent to the master without one, while the whole graph is locked. So every run on servers has a timeout, and before a
 grown graph is sent, a session of our own asks whether the servers answer.
