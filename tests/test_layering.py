@@ -22,14 +22,15 @@ ROWS = {
     "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
-    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "tf_internals": (1, 2),
-    "errors": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
+    "writable": (1, 3), "naming": (1, 2), "argument_checks": (1, 3), "tf_internals": (1, 2), 
+    "errors": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
 }  # fmt: skip
 
 # Reading and describing files takes messages and op definitions from sources.tf_protos, which loads them by name.
 ALLOWED = {
     "tensorflow": (
         "tf_internals",
+        "tf_types",
         "sources.describe.docs",
         "sources.example",
         "sources.files.importing",
@@ -55,6 +56,7 @@ MAY_IMPORT_INTERNALS = (*ALLOWED["tensorflow"], "sources.describe.origins", "jup
 # Who may name TensorFlow's internal modules otherwise, as strings.
 INTERNAL_MODULES = ("tensorflow.python", "tensorflow.core")
 MAY_NAME_INTERNAL_MODULES = {
+    "tf_types": "imports messages for a type checker only",
     "sources.tf_protos": "loads messages on first use, so that importing it does not import TensorFlow",
     "jupyterlab.namespace": "knows variables of a kernel by the names of their classes, without importing TensorFlow",
 }
@@ -186,7 +188,7 @@ def wrong_imports(path: Path) -> list[str]:
         where = f"{path.relative_to(ROOT)}:{line}"
         if first in ALLOWED and not any(own == place or own.startswith(place + ".") for place in ALLOWED[first]):
             wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
-        if name.startswith(INTERNAL_MODULES) and own != INTERNALS:
+        if name.startswith(INTERNAL_MODULES) and own not in (INTERNALS, "tf_types"):
             wrong.append(f"{where}: {name} is internal; put what it is needed for behind a function of {INTERNALS}")
         target = rest.split(".")[0]
         if target == INTERNALS and not any(own == one or own.startswith(one + ".") for one in MAY_IMPORT_INTERNALS):

@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.tf_types import Session, SignatureDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -27,9 +28,9 @@ _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout
 
 def edit(
     graph: Any = None,
-    session: Any = None,
+    session: Session | None = None,
     *,
-    signature: Any = None,
+    signature: SignatureDef = None,
     checkpoint: Any = None,
     tags: Any = None,
     layout: Any = None,
@@ -105,7 +106,7 @@ def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple
     return synchronization.sync(source, target, names, tau)
 
 
-def renew(session: Any) -> tuple[str, ...]:
+def renew(session: Session) -> tuple[str, ...]:
     """Let a session see changes that were made in place to ops it has run already; TensorFlow ignores them.
 
     The session object stays, with the values of its variables, tables and iterators. Gives a sentence for each thing

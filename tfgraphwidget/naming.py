@@ -6,7 +6,8 @@ import difflib
 import keyword
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+
+from tfgraphwidget.tf_types import NodeDef
 
 # Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the one before: a name
 # of a megabyte that is all slashes would otherwise be half a million strings of half a megabyte.
@@ -49,7 +50,7 @@ def as_input(op: str, port: int) -> str:
     return op if port == 0 else f"{op}:{port}"
 
 
-def colocated_with(node: Any) -> list[str]:
+def colocated_with(node: NodeDef) -> list[str]:
     """Names of the ops that a NodeDef must stand beside, from its `_class` attribute "loc:@name"."""
     if "_class" not in node.attr:
         return []

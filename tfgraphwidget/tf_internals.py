@@ -39,6 +39,8 @@ from tensorflow.python.trackable import base as trackable_base
 from tensorflow.python.training import monitored_session
 from tensorflow.python.util import nest
 
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, MetaGraphDef, NodeDef, Session
+
 RUN_ON = "2.21"
 """The TensorFlow release that every function here was run on."""
 
@@ -114,7 +116,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
 
 def create_operation(
     graph: tf.Graph,
-    node: Any,
+    node: NodeDef,
     inputs: Sequence[tf.Tensor],
     control_inputs: Sequence[tf.Operation] = (),
     op_def: Any = None,
@@ -235,7 +237,7 @@ def remove_function(graph: tf.Graph, name: str) -> None:
     graph._remove_function(name)
 
 
-def functions_from_library(library: Any) -> list[Any]:
+def functions_from_library(library: FunctionDefLibrary) -> list[Any]:
     """Return the functions of a FunctionDefLibrary as TensorFlow's Python objects, in no graph yet.
 
     Private: `tensorflow.python.framework.function.from_library`. The public API loads functions by importing a graph.
@@ -761,7 +763,7 @@ def wrapped_session(thing: Any) -> Any:
     return thing._sess if isinstance(thing, _WRAPPERS) and hasattr(thing, "_sess") else thing
 
 
-def is_closed(session: Any) -> bool:
+def is_closed(session: Session) -> bool:
     """Whether a session is closed; False for what is none.
 
     Private: `BaseSession._closed`. Publicly a closed session is known by the error of a run.
@@ -769,7 +771,7 @@ def is_closed(session: Any) -> bool:
     return bool(getattr(session, "_closed", False))
 
 
-def session_config(session: Any) -> Any:
+def session_config(session: Session) -> Any:
     """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -777,7 +779,7 @@ def session_config(session: Any) -> Any:
     return getattr(session, "_config", None)
 
 
-def extend_session(session: Any) -> None:
+def extend_session(session: Session) -> None:
     """Let a session take in what its graph has got since its last run.
 
     Raises:
@@ -789,7 +791,7 @@ def extend_session(session: Any) -> None:
 
 
 @contextmanager
-def without_extension(session: Any) -> Iterator[None]:
+def without_extension(session: Session) -> Iterator[None]:
     """While this lasts, a session does not take in what its graph has got since.
 
     Private: `BaseSession._extend_graph`. Public runs always take it in.
@@ -801,7 +803,7 @@ def without_extension(session: Any) -> Iterator[None]:
         del session._extend_graph
 
 
-def open_session_like(session: Any, config: Any) -> Any:
+def open_session_like(session: Session, config: Any) -> Any:
     """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
@@ -809,7 +811,7 @@ def open_session_like(session: Any, config: Any) -> Any:
     return BaseSession(session._target, session.graph, config)
 
 
-def check_placement(session: Any, graph: Any) -> None:
+def check_placement(session: Session, graph: Any) -> None:
     """Place a graph of the C API in a new session with the target and the options of `session`, and close that.
 
     Raises:
@@ -828,7 +830,7 @@ def check_placement(session: Any, graph: Any) -> None:
         c_api.TF_DeleteSessionOptions(options)
 
 
-def exchange_c_sessions(session: Any, other: Any) -> None:
+def exchange_c_sessions(session: Session, other: Any) -> None:
     """Let each of two sessions run in the C session of the other.
 
     Private: `BaseSession._session`. The public API has no way to renew a session.
@@ -836,7 +838,7 @@ def exchange_c_sessions(session: Any, other: Any) -> None:
     session._session, other._session = other._session, session._session
 
 
-def close_c_session(session: Any) -> None:
+def close_c_session(session: Session) -> None:
     """Close the C session of a session; runs that are under way end with CancelledError.
 
     Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
@@ -844,7 +846,7 @@ def close_c_session(session: Any) -> None:
     c_api.TF_CloseSession(session._session)
 
 
-def mark_closed(session: Any) -> None:
+def mark_closed(session: Session) -> None:
     """Let a session whose C session is closed refuse runs.
 
     Private: `BaseSession._closed`. See `close_c_session`.
@@ -852,7 +854,7 @@ def mark_closed(session: Any) -> None:
     session._closed = True
 
 
-def set_session_config(session: Any, config: Any) -> None:
+def set_session_config(session: Session, config: Any) -> None:
     """Set the ConfigProto that `session_config` returns.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -860,7 +862,7 @@ def set_session_config(session: Any, config: Any) -> None:
     session._config = config
 
 
-def is_partial_run_active(session: Any, handle: str) -> bool:
+def is_partial_run_active(session: Session, handle: str) -> bool:
     """Whether a partial run of this handle has fetches left; asking changes nothing.
 
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
@@ -895,7 +897,7 @@ Private: `TensorHandle._auto_gc_enabled`."""
 # Functions and gradients
 
 
-def load_functions(library: Any) -> dict[str, Any]:
+def load_functions(library: FunctionDefLibrary) -> dict[str, Any]:
     """Return a ConcreteFunction for each FunctionDef of a FunctionDefLibrary, by the FunctionDef's name.
 
     Raises:
@@ -907,7 +909,7 @@ def load_functions(library: Any) -> dict[str, Any]:
     return loaded
 
 
-def rename_called_functions(node: Any, functions: Mapping[str, Any], suffix: str) -> None:
+def rename_called_functions(node: NodeDef, functions: Mapping[str, FunctionDef], suffix: str) -> None:
     """Let a NodeDef call the functions of `load_functions`, and give state that it shares a name with this suffix.
 
     Private: `function_deserialization.fix_node_def`. See `load_functions`.
@@ -1014,7 +1016,7 @@ def has_flops(op_type: str) -> bool:
     return True
 
 
-def op_flops(shapes: Any, node: Any) -> float | None:
+def op_flops(shapes: Any, node: NodeDef) -> float | None:
     """Return the floating-point operations of one run of a NodeDef; None if the registry does not tell.
 
     Args:
@@ -1030,7 +1032,7 @@ def op_flops(shapes: Any, node: Any) -> float | None:
 # Files
 
 
-def import_meta_graph(meta: Any) -> None:
+def import_meta_graph(meta: MetaGraphDef) -> None:
     """Import a MetaGraphDef into the default graph, with collections.
 
     Private: `meta_graph.import_scoped_meta_graph`. `tf.compat.v1.train.import_meta_graph` makes a Saver beside.
@@ -1038,7 +1040,7 @@ def import_meta_graph(meta: Any) -> None:
     meta_graph.import_scoped_meta_graph(meta)
 
 
-def add_collection(meta: Any, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
+def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
     """Add these entries of a collection to a MetaGraphDef; what has no proto is left out.
 
     Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
@@ -1046,7 +1048,7 @@ def add_collection(meta: Any, key: str, graph: tf.Graph, items: Sequence[Any]) -
     meta_graph.add_collection_def(meta, key, graph, override_contents=items)
 
 
-def new_meta_graph(graph_def: Any, graph: tf.Graph, saver_def: Any) -> Any:
+def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: Any) -> Any:
     """Return a MetaGraphDef without collections.
 
     Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a

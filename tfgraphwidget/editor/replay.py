@@ -12,6 +12,7 @@ from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.live import record_of
+from tfgraphwidget.tf_types import NodeDef
 
 
 def replay(executor: EditExecutor, edits: Any) -> int:
@@ -52,7 +53,7 @@ def _content(edits: Any) -> Any:
 
 def _undo_since(executor: EditExecutor, history: History) -> None:
     """Undo the edits since a history; nothing is left of them, and their names are free for the same edits."""
-    nodes: list[Any] = []
+    nodes: list[NodeDef] = []
     functions: set[str] = set()
     while len(executor.history.done) > len(history.done):
         step = executor.history.last()
@@ -64,7 +65,7 @@ def _undo_since(executor: EditExecutor, history: History) -> None:
     _free_names(executor, nodes, functions)
 
 
-def _free_names(executor: EditExecutor, nodes: list[Any], functions: set[str]) -> None:
+def _free_names(executor: EditExecutor, nodes: list[NodeDef], functions: set[str]) -> None:
     """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are shown again then."""
     graph = executor.source.graph
     if graph is None or not nodes:

@@ -26,6 +26,7 @@ from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, ha
 from tfgraphwidget.runtime.live import COLLECTIONS, check_still, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
+from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -228,7 +229,7 @@ class LiveTarget:
         found = self.source.body.envelope()
         return found if self._form is None else self._form.envelope(found)
 
-    def written(self, nodes: Iterable[Any]) -> list[Any]:
+    def written(self, nodes: Iterable[NodeDef]) -> list[Any]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 

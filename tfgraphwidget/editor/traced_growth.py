@@ -15,6 +15,7 @@ from tfgraphwidget.graph import GraphIndex, calls
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import check_still, growing, patch_application, placement, traced_ops
 from tfgraphwidget.runtime.session import Answered, variable_values
+from tfgraphwidget.tf_types import NodeDef
 
 
 @register(requested=False)  # a message of the browser cannot name a function
@@ -112,7 +113,7 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
     return Patch(add=Change(nodes, tuple(members), variables, functions=functions), scopes=(scope,))
 
 
-def _functions(library: GraphIndex, nodes: Iterable[Any], before: GraphIndex) -> tuple[Any, ...]:
+def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[Any, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
     called = calls(library.functions, library.beside, nodes)
     return tuple(library.beside.function(name) for name in called if name not in before.functions)

@@ -12,6 +12,7 @@ from typing import Any
 from tfgraphwidget.edits.patch import Edited, Patch, leaving
 from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 
 def exchanged(index: GraphIndex, patch: Patch) -> Patch:
@@ -66,7 +67,7 @@ def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: se
     return tuple(found)
 
 
-def _renamed(node: Any, names: Mapping[str, str]) -> Any:
+def _renamed(node: NodeDef, names: Mapping[str, str]) -> Any:
     """A NodeDef that goes by its new name and reads others by theirs; itself when it names none of them."""
     own = names.get(node.name, node.name)
     beside = [f"loc:@{name}".encode() for name in names]

@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     saying,
 )
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 # Preview: what a clone will do, told before it is done; and afterwards, what it did.
 
@@ -75,12 +76,12 @@ class Change:
     static shapes and handle data of the originals, which NodeDefs do not tell.
     """
 
-    nodes: tuple[Any, ...] = ()
+    nodes: tuple[NodeDef, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
     variables: tuple[VariableDef, ...] = ()
     contexts: tuple[Any, ...] = ()
     runners: tuple[tuple[str, Any], ...] = ()
-    functions: tuple[Any, ...] = ()
+    functions: tuple[FunctionDef, ...] = ()
     gradients: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
 
@@ -203,7 +204,7 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     return Change(nodes, members, variables, contexts, queue_runners.rename_runners(held.runners(), same))
 
 
-def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[Any, ...]) -> tuple[Any, ...]:
+def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]) -> tuple[Any, ...]:
     """Those of some functions that nobody calls when some ops are gone."""
     if not functions:
         return ()
@@ -308,7 +309,7 @@ def _collections(index: GraphIndex, patch: Patch, gone: set[tuple[str, Member]])
 # What follows from ops being hidden: whatever was built on them, in later cells, cannot be shown either.
 
 
-def reading(nodes: Iterable[Any], hidden: set[str]) -> set[str]:
+def reading(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
 
     `nodes` in graph order.

@@ -12,6 +12,7 @@ import numpy as np
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS, GraphIndex, Shape
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[str, int]
 Rank = tuple[int, int]
@@ -175,7 +176,7 @@ class After:
         return {op for op in found if self.node(op).op not in NEXT} if node.op in MERGE else found
 
 
-def _inputs(node: Any) -> list[Tensor]:
+def _inputs(node: NodeDef) -> list[Tensor]:
     return [split_input(text) for text in node.input if text[:1] != "^"]
 
 
@@ -187,11 +188,11 @@ def _says_the_same(before: Any, now: Any) -> bool:
     return before.op == now.op and a.keys() == b.keys() and all(a[key] == b[key] for key in a)
 
 
-def _shaping(node: Any) -> Mapping[str, Any]:
+def _shaping(node: NodeDef) -> Mapping[str, Any]:
     return {key: value for key, value in node.attr.items() if key[:1] != "_" and key not in _KEYS}
 
 
-def const_shape(node: Any) -> Shape:
+def const_shape(node: NodeDef) -> Shape:
     """The shape of a Const, as its NodeDef says."""
     dims = node.attr["value"].tensor.tensor_shape.dim if "value" in node.attr else None
     return None if dims is None else tuple(dim.size for dim in dims)

@@ -10,6 +10,7 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, keyed
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import SignatureDef
 
 Ends = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""
@@ -77,7 +78,7 @@ def renamed_keys(signatures: Iterable[Any], patches: Iterable[Patch]) -> Iterato
     return (signature for signature in held if signature.outputs)
 
 
-def _signed(signature: Any, patch: Patch) -> Any:
+def _signed(signature: SignatureDef, patch: Patch) -> Any:
     keys = {old: new for name, old, new in patch.keys if name == signature.name}
     sides = (signature.inputs, dict(patch.fed)), (signature.outputs, dict(patch.given))
     inputs, outputs = (

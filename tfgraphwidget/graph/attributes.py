@@ -12,6 +12,7 @@ import numpy as np
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import DTYPES, attr_value
 from tfgraphwidget.graph.tensors import shape_text
+from tfgraphwidget.tf_types import NodeDef
 
 IGNORED = frozenset(
     {"_output_shapes", "_has_manual_control_dependencies", "_read_only_resource_inputs", "_collective_manager_ids"}
@@ -59,18 +60,18 @@ class Attributes:
                 self._kinds[key] = found
         return found
 
-    def meant(self, node: Any) -> dict[str, bytes]:
+    def meant(self, node: NodeDef) -> dict[str, bytes]:
         """Name of each attribute that is not at its default -> bytes that say what it is."""
         known = self.default(node.op)
         found = {name: self._meant(value) for name, value in node.attr.items() if name not in IGNORED}
         return {name: held for name, held in found.items() if known.get(name, (b"", None))[0] != held}
 
-    def value(self, node: Any, name: str) -> bytes:
+    def value(self, node: NodeDef, name: str) -> bytes:
         """What says one attribute, the default where the op has none."""
         known: bytes = self.default(node.op).get(name, (b"", None))[0]
         return self._meant(node.attr[name]) if name in node.attr else known
 
-    def text(self, node: Any, name: str) -> str:
+    def text(self, node: NodeDef, name: str) -> str:
         """An attribute for people, the default where the op has none."""
         value = node.attr[name] if name in node.attr else self.default(node.op).get(name, (b"", None))[1]
         return "" if value is None else attribute_text(value)
@@ -115,7 +116,7 @@ def _ends(arguments: Any) -> list[tuple[Any, ...]]:
     return [(a.name, a.type, a.type_attr, a.type_list_attr, a.number_attr) for a in arguments]
 
 
-def _inputs(node: Any) -> tuple[list[str], list[str]]:
+def _inputs(node: NodeDef) -> tuple[list[str], list[str]]:
     """Data inputs in order, control inputs in any."""
     texts = list(node.input)
     return [t for t in texts if t[:1] != "^"], sorted(t for t in texts if t[:1] == "^")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfgraphwidget.graph.extras import Beside
+from tfgraphwidget.tf_types import NodeDef
 
 
 class Door(NamedTuple):
@@ -15,7 +16,7 @@ class Door(NamedTuple):
     function: str
 
 
-def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
+def doors(node: NodeDef, functions: Collection[str]) -> tuple[Door, ...]:
     """The functions of the library `functions` that a NodeDef calls; a loop's body comes before its condition,
     and what an If does before what it does else.
 
@@ -34,7 +35,7 @@ def doors(node: Any, functions: Collection[str]) -> tuple[Door, ...]:
     return tuple(sorted(known, key=lambda door: (door.label in {"cond", "else_branch"}, door)))
 
 
-def calls(functions: Collection[str], library: Beside, nodes: Iterable[Any]) -> dict[str, None]:
+def calls(functions: Collection[str], library: Beside, nodes: Iterable[NodeDef]) -> dict[str, None]:
     """The functions that NodeDefs call, and those that these call, their gradients included; callers first.
 
     `functions` are the names of those that `library` holds.

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.progress import counted
+from tfgraphwidget.tf_types import NodeDef
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -113,7 +114,7 @@ class Read(NamedTuple):
 
     names: list[str]
     types: list[str]
-    nodes: list[Any]
+    nodes: list[NodeDef]
     inputs: Csr
     ports: Ids
     controls: Csr
@@ -127,7 +128,7 @@ def numbered(names: list[str], ids: dict[str, int], first: int) -> None:
         raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
 
 
-def read(nodes: list[Any], ids: dict[str, int], first: int | None) -> Read:
+def read(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> Read:
     """Arrays of `nodes`, numbered from `first`; `ids` holds the ops before them and is added to.
 
     Without `first` all of them have their numbers in `ids` already.

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tfgraphwidget.tf_types import FunctionDef
+
 
 class Beside(Protocol):
     """Protos that name ops; whoever reads a graph from TensorFlow brings one along."""
@@ -31,7 +33,7 @@ class Joined:
     """What `base` gives, and functions that came with edits."""
 
     base: Beside
-    functions: Mapping[str, Any]
+    functions: Mapping[str, FunctionDef]
     gradients: Mapping[str, str]
 
     def contexts(self) -> tuple[Any, ...]:
@@ -51,7 +53,7 @@ class Joined:
         return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
 
 
-def joined(base: Beside, functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> Beside:
+def joined(base: Beside, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]) -> Beside:
     """`base` with further FunctionDefs, and (function, its gradient function) names."""
     more = {function.signature.name: function for function in functions}
     known = base if isinstance(base, Joined) else Joined(base, {}, {})

@@ -37,6 +37,7 @@ from tfgraphwidget.graph.extras import Beside, Nothing
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import Renamed, Shape, Typing, Untold
 from tfgraphwidget.naming import did_you_mean, enclosing_scopes, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
 
@@ -54,7 +55,7 @@ class GraphIndex:
 
     names: Sequence[str]
     types: Sequence[str]
-    nodes: Sequence[Any]
+    nodes: Sequence[NodeDef]
     inputs: Csr
     ports: Ids
     controls: Csr
@@ -165,7 +166,7 @@ class GraphIndex:
 
     def extended(
         self,
-        nodes: Iterable[Any],
+        nodes: Iterable[NodeDef],
         collections: Mapping[str, tuple[Member, ...]],
         variable_defs: tuple[VariableDef, ...],
         functions: frozenset[str] | None = None,
@@ -273,7 +274,7 @@ class GraphIndex:
 
 
 def build(
-    nodes: Iterable[Any],
+    nodes: Iterable[NodeDef],
     collections: Mapping[str, tuple[Member, ...]] | None = None,
     variable_defs: tuple[VariableDef, ...] = (),
     reserved: frozenset[str] = frozenset(),

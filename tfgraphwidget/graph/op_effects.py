@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import DT_RESOURCE
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.tf_types import NodeDef
 
 # TensorFlow marks as stateful, or gives a reference to, many an op that only looks at a state, is about what lives for
 # one step (stacks, TensorArrays), or describes a dataset.
@@ -78,7 +78,7 @@ class _Effects:
         """Whether of the ops of a type that may have effects some may have none: it depends on what they call."""
         return self.may_have(op_type) and bool(self._calls[op_type])
 
-    def has(self, node: Any) -> bool:
+    def has(self, node: NodeDef) -> bool:
         """Whether running a NodeDef does something beside computing tensors."""
         if not self.may_have(node.op):
             return False
@@ -121,7 +121,7 @@ class _Effects:
         return self._by_function[name]
 
 
-def _functions(node: Any, key: str) -> Iterator[str]:
+def _functions(node: NodeDef, key: str) -> Iterator[str]:
     if key in node.attr:
         value = node.attr[key]
         for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:

@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import mask_of
+from tfgraphwidget.tf_types import NodeDef
 
 _KEY, _TEMPORARY = "shared_name", "var_name"
 # They hold state and have no key: TensorFlow makes a new one whenever they run.
@@ -86,7 +86,7 @@ def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
     return kind_of(index.types[op]), container, shared_name(index.nodes[op]) or index.names[op]
 
 
-def shared_name(node: Any) -> str:
+def shared_name(node: NodeDef) -> str:
     """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates."""
     return node.attr[_KEY].s.decode(errors="surrogateescape") if _KEY in node.attr else ""
 

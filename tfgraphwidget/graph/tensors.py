@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.tf_types import NodeDef
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
@@ -25,7 +26,7 @@ Shapes = Mapping[tuple[str, int], Shape]
 class Typing(Protocol):
     """Says what each op's outputs are; whoever reads a graph from TensorFlow brings one along."""
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef, for example ("float32", "int32_ref").
 
         "" is a dtype that the file does not tell. Of an op that TensorFlow does not know, only what its attributes
@@ -48,7 +49,7 @@ class Typing(Protocol):
 class Untold:
     """The typing of a graph of which nothing is known but its edges."""
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:  # noqa: ARG002
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:  # noqa: ARG002
         """Nothing."""
         return ()
 
@@ -76,7 +77,7 @@ class Reshaped:
     base: Typing
     shapes: Shapes
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
@@ -104,7 +105,7 @@ class Renamed:
     base: Typing
     names: Mapping[str, str]
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
@@ -182,7 +183,7 @@ def pattern_of(given: Any) -> ShapePattern:
 OUTPUT_SHAPES = "_output_shapes"
 
 
-def saying(node: Any, port: int, shape: Shape) -> Any:
+def saying(node: NodeDef, port: int, shape: Shape) -> Any:
     """The NodeDef, which says static shapes, with another one for an output."""
     new = type(node)()
     new.CopyFrom(node)

@@ -7,7 +7,6 @@ graph shows them. Both become `VariableDef`s here, keyed by the number of the ha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfgraphwidget.graph.index import GraphIndex, VariableDef
 from tfgraphwidget.graph.op_types import (
@@ -19,6 +18,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 STATE_KEY = "shared_name"
 
@@ -118,6 +118,6 @@ def is_placeholder(op_type: str) -> bool:
     return op_type in PLACEHOLDERS
 
 
-def has_state(node: Any) -> bool:
+def has_state(node: NodeDef) -> bool:
     """Whether a NodeDef keeps state under a name that other ops can share."""
     return STATE_KEY in node.attr

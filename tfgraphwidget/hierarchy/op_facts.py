@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +23,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     doors,
 )
+from tfgraphwidget.tf_types import NodeDef
 
 # Families of op types: what decides a box's color.
 
@@ -215,7 +215,7 @@ def _find_calls(index: GraphIndex) -> Mask:
     return found
 
 
-def _may_call(node: Any, index: GraphIndex) -> bool:
+def _may_call(node: NodeDef, index: GraphIndex) -> bool:
     kinds = ((value.WhichOneof("value"), value) for value in node.attr.values())
     return node.op in index.functions or any(
         kind == "func" or (kind == "list" and len(value.list.func)) for kind, value in kinds

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import CONTROL
 from tfgraphwidget.naming import as_input, listed, split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.tf_types import MetaGraphDef
 
 _WAY_OUT = "give what editor.networkx() gave, with nodes and edges left out or relabelled at most"
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
@@ -127,7 +128,7 @@ def _beside(value: bytes, now: Now) -> bytes:
     return _LOC + name.encode() if name else b""
 
 
-def _members(meta: Any, now: Now) -> Iterator[str]:
+def _members(meta: MetaGraphDef, now: Now) -> Iterator[str]:
     for key in sorted(meta.collection_def):
         names = list(meta.collection_def[key].node_list.value)
         present = [_now(name, now) for name in names if _now(name, now)]
@@ -139,7 +140,7 @@ def _members(meta: Any, now: Now) -> Iterator[str]:
             del meta.collection_def[key]
 
 
-def _variables(meta: Any, now: Now) -> Iterator[str]:
+def _variables(meta: MetaGraphDef, now: Now) -> Iterator[str]:
     removed: dict[str, None] = {}
     for key in sorted(meta.collection_def):
         entries = list(meta.collection_def[key].bytes_list.value)

@@ -14,6 +14,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
+from tfgraphwidget.tf_types import GraphDef
 
 
 class Library(Protocol):
@@ -33,11 +34,11 @@ class Library(Protocol):
 class GraphDefLibrary:
     """The functions of a GraphDef that does not change."""
 
-    graph_def: Any
+    graph_def: GraphDef
     by_name: Mapping[str, Any]
 
     @classmethod
-    def of(cls, graph_def: Any) -> GraphDefLibrary:
+    def of(cls, graph_def: GraphDef) -> GraphDefLibrary:
         """The library of a GraphDef."""
         return cls(graph_def, {function.signature.name: function for function in graph_def.library.function})
 

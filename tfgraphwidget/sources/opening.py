@@ -23,6 +23,7 @@ from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.tf_internals import FuncGraph, is_session
+from tfgraphwidget.tf_types import Session, SignatureDef
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
@@ -34,7 +35,7 @@ def open_source(
     thing: object = None,
     session: tf.compat.v1.Session | None = None,
     *,
-    signature: Any = None,
+    signature: SignatureDef = None,
     checkpoint: str | os.PathLike[str] | None = None,
     tags: Any = None,
 ) -> Source:
@@ -107,7 +108,7 @@ def _copy(proto: Message) -> Any:
     return copy
 
 
-def _live_source(graph: tf.Graph, session: Any) -> Source:
+def _live_source(graph: tf.Graph, session: Session) -> Source:
     if session is not None and not (hasattr(session, "run") and isinstance(getattr(session, "graph", None), tf.Graph)):
         raise SessionRefused(f"{_short(session)} is not a session; give a tf.compat.v1.Session(graph=graph).")
     if session is None:

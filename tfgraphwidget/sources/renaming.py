@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 _CLASS = "_class"
 _LOC = b"loc:@"
@@ -24,7 +24,7 @@ def rename_tensor(name: str, alias: Mapping[str, str]) -> str:
     return name if op not in alias else f"{alias[op]}:{port}"
 
 
-def rename_inputs(nodes: Sequence[Any], alias: Mapping[str, str]) -> None:
+def rename_inputs(nodes: Sequence[NodeDef], alias: Mapping[str, str]) -> None:
     """Rewrite, in place, every input, control input and colocation of NodeDefs that names an op of `alias`."""
     if not alias:
         return

@@ -12,6 +12,7 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
@@ -49,7 +50,7 @@ def variable_collections(variables: Sequence[VariableDef]) -> Collections:
     return {key: entries for key, entries in members.items() if entries}, tuple(variables)
 
 
-def read_collections(meta: Any, ops_there: Container[str]) -> Collections:
+def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collections:
     """The entries of a MetaGraphDef's collections that are in the graph."""
     entries: dict[str, tuple[Member, ...]] = {}
     variables: dict[str, VariableDef] = {}

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts, Outline, Sums
 from tfgraphwidget.naming import last_part
+from tfgraphwidget.tf_types import NodeDef, Tensor
 from tfgraphwidget.visible.items import Items
 
 # TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
@@ -71,7 +72,7 @@ def format_shape(shape: Sequence[int | None] | None) -> str:
     return "×".join("?" if size is None else str(size) for size in shape) or "scalar"
 
 
-def static_shape(node: Any, kind: int) -> str:
+def static_shape(node: NodeDef, kind: int) -> str:
     """The static shape that a variable's or a constant's NodeDef tells."""
     key = "value" if kind == CONSTANT else "shape"
     if key not in node.attr:
@@ -96,14 +97,14 @@ def _read_shape(index: GraphIndex, op: int) -> str:
     return ""
 
 
-def _constant(node: Any, name: str) -> str:
+def _constant(node: NodeDef, name: str) -> str:
     if "value" not in node.attr:
         return _short(name)
     text = format_constant(node.attr["value"].tensor)
     return text if _DUMB.fullmatch(name) else f"{_short(name)} {text}"
 
 
-def format_constant(tensor: Any) -> str:
+def format_constant(tensor: Tensor) -> str:
     """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
@@ -114,7 +115,7 @@ def format_constant(tensor: Any) -> str:
     return text
 
 
-def _values(tensor: Any, dtype: str, count: int) -> list[Any] | None:
+def _values(tensor: Tensor, dtype: str, count: int) -> list[Any] | None:
     """The values of a small tensor, flat; None when they cannot be told."""
     if tensor.tensor_content:
         if dtype not in _FIELDS or dtype == "string":

@@ -53,6 +53,7 @@ from tfgraphwidget.graph import (
     without_shared,
 )
 from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
+from tfgraphwidget.tf_types import Session
 
 # Whose state a copy has: its own, or the original's.
 
@@ -136,7 +137,7 @@ class Clone(Command):
     devices: tuple[str, ...] = ()
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"external": "other_graph"})
-    session: Any = field(default=None, metadata={"external": "other_session"})
+    session: Session = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -411,7 +412,7 @@ class Add(Command):
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Any = field(default=None, metadata={"external": "other_session"})
+    session: Session = field(default=None, metadata={"external": "other_session"})
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""

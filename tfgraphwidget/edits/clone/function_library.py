@@ -11,6 +11,7 @@ import numpy as np
 from tfgraphwidget.edits.clone.node_copier import refer
 from tfgraphwidget.graph import FUNCTIONAL_CONTROL_FLOW, GraphIndex, calls, doors, has_state, keyed, shared_name
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Carried:
     `holding` are the functions called, by their old names, that keep state or call one that does.
     """
 
-    functions: tuple[Any, ...] = ()
+    functions: tuple[FunctionDef, ...] = ()
     gradients: tuple[tuple[str, str], ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     holding: tuple[str, ...] = ()
@@ -28,7 +29,7 @@ class Carried:
 
 def carried(
     index: GraphIndex,
-    nodes: Iterable[Any],
+    nodes: Iterable[NodeDef],
     target: GraphIndex,
     into: str,
     *,
@@ -61,7 +62,7 @@ def carried(
     return Carried(made, gradients, names, tuple(name for name in bodies if name in holding))
 
 
-def _branches(index: GraphIndex, nodes: Iterable[Any]) -> list[str]:
+def _branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
     """The functions that v2 loops and conditionals among NodeDefs run as bodies, conditions and branches.
 
     Those nested in them too, but not those behind a call: its gradient goes with the function that it calls.

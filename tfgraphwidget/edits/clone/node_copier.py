@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     shared_name,
 )
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
 
@@ -35,12 +36,12 @@ KEY = "_gradient_op_type"
 _CLOSURE = b"CustomGradient-"
 
 
-def is_closure(node: Any) -> bool:
+def is_closure(node: NodeDef) -> bool:
     """Whether the gradient of a NodeDef is a Python closure over the tensors of its graph."""
     return KEY in node.attr and node.attr[KEY].s.startswith(_CLOSURE)
 
 
-def disown(node: Any) -> bool:
+def disown(node: NodeDef) -> bool:
     """Let the gradient of a copied NodeDef be an error, in place, where it `is_closure`; whether it was.
 
     With the name unchanged, TensorFlow would compute the gradient of the original. A name that is not registered makes
@@ -94,7 +95,7 @@ class Copying:
             if port in {0, ANY_PORT}:
                 self._inputs.pop(op, None)
 
-    def copied(self, nodes: Iterable[Any], into: str) -> list[Any]:
+    def copied(self, nodes: Iterable[NodeDef], into: str) -> list[Any]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
@@ -115,7 +116,7 @@ class Copying:
         """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
         return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
 
-    def _renamed(self, nodes: Sequence[Any]) -> list[Any]:
+    def _renamed(self, nodes: Sequence[NodeDef]) -> list[Any]:
         """Copies that name the copies of ops, state and frames; one loop, since it takes most of the time of a plan."""
         if not nodes:
             return []
@@ -138,7 +139,7 @@ class Copying:
             copies.append(copy)
         return copies
 
-    def _rewrite_attributes(self, node: Any, copy: Any, naming: Collection[str]) -> None:
+    def _rewrite_attributes(self, node: NodeDef, copy: Any, naming: Collection[str]) -> None:
         """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
         attributes = copy.attr
         if "_class" in naming:
@@ -154,7 +155,7 @@ class Copying:
         if KEY in naming and disown(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
 
-    def _own_state(self, node: Any, copy: Any) -> None:
+    def _own_state(self, node: NodeDef, copy: Any) -> None:
         key = shared_name(node)
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
@@ -272,7 +273,7 @@ def _rename(attribute: Any, names: Mapping[str, str]) -> None:
     attribute.s = names.get(old, old).encode(errors="surrogateescape")
 
 
-def refer(node: Any, functions: Mapping[str, str]) -> None:
+def refer(node: NodeDef, functions: Mapping[str, str]) -> None:
     """Make a NodeDef call library functions under their new names."""
     if node.op in functions:
         node.op = functions[node.op]
@@ -289,7 +290,7 @@ def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[An
     TensorFlow 2's SavedModels assign from within a function. Nobody knows their variables' initial values, so the new
     one is a placeholder: initialising without a value fails, and says so, rather than give zeros.
     """
-    nodes: list[Any] = []
+    nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle
 
     def add(op: str, under: str, inputs: list[str], *kinds: str) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tfgraphwidget.graph import CONSTANTS, SEED_FORWARDING
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.tf_types import NodeDef
 
 _ATTRIBUTES = ("seed", "seed2")
 _BITS = 31  # seeds are signed, and some ops take 32 bits of them
@@ -50,7 +51,7 @@ SEED_INPUTS = {
 }
 
 
-def reseed(nodes: Sequence[Any]) -> None:
+def reseed(nodes: Sequence[NodeDef]) -> None:
     """Give copied NodeDefs, whose names are final, seeds of their own; in place.
 
     A new seed follows from the old one and the copy's name. An op without a seed (0 and 0) draws numbers of its own.
@@ -71,7 +72,7 @@ def _drawn(*what: str) -> int:
     return int.from_bytes(digest[:8], "little") % ((1 << _BITS) - 1) + 1
 
 
-def _seed_constants(nodes: Sequence[Any]) -> Iterable[Any]:
+def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[Any]:
     """The Consts that are read as seeds, at first hand or from what hands them on, and in no other way."""
     uses: defaultdict[str, list[tuple[Any, int]]] = defaultdict(list)
     if not any(node.op in SEED_INPUTS for node in nodes):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import colocated_with, listed
+from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimiser updates variables with."""
@@ -127,7 +127,7 @@ def _only(index: GraphIndex, kept: Collection[int], keep_members: Collection[str
     return Change(gone.nodes, members, (*gone.variables, *variables), gone.contexts, gone.runners)
 
 
-def _standing_alone(node: Any, names: Collection[str]) -> Edited:
+def _standing_alone(node: NodeDef, names: Collection[str]) -> Edited:
     after = type(node)()
     after.CopyFrom(node)
     kept = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.tf_types import NodeDef, Tensor
 
 _BOOL, _INT32 = 10, 3  # TensorFlow's DataType
 _PLAIN = {kind: kind.removeprefix("Ref") for kind in V1_FORWARDING if kind.startswith("Ref")}
@@ -41,7 +42,7 @@ class Naming(Protocol):
     framed: bool
     """Whether there may be loops of TensorFlow 1: a new constant must then stand in the loop of what reads it."""
 
-    def output(self, node: Any, port: int) -> str:
+    def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op that hands on what it reads, or of a Const."""
 
     def maker(self, text: str) -> str:
@@ -51,7 +52,7 @@ class Naming(Protocol):
         """A name for a new op."""
 
 
-def updated(node: Any, given: Mapping[int, Value], definition: Any) -> list[Value]:
+def updated(node: NodeDef, given: Mapping[int, Value], definition: Any) -> list[Value]:
     """The variables that an op, given references to some at its input slots, changes."""
     if not given or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
@@ -62,7 +63,7 @@ def updated(node: Any, given: Mapping[int, Value], definition: Any) -> list[Valu
     ]
 
 
-def handed_on(node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
+def handed_on(node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
     """By port the references that an op, which is no call, hands on."""
     if node.op == "IdentityN":
         return dict(given)
@@ -75,7 +76,7 @@ def handed_on(node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
-def knows(node: Any, given: Mapping[int, Value], definition: Any) -> bool:
+def knows(node: NodeDef, given: Mapping[int, Value], definition: Any) -> bool:
     """Whether an op, which is no call and updates nothing, does the same with values."""
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
@@ -83,13 +84,13 @@ def knows(node: Any, given: Mapping[int, Value], definition: Any) -> bool:
     return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
 
 
-def _dtype(arg: Any, node: Any) -> int:
+def _dtype(arg: Any, node: NodeDef) -> int:
     if arg.type_list_attr:
         return DT_RESOURCE if DT_RESOURCE in node.attr[arg.type_list_attr].list.type else 0
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
-def rewritten(node: Any, given: Mapping[int, Value], naming: Naming) -> list[Any]:
+def rewritten(node: NodeDef, given: Mapping[int, Value], naming: Naming) -> list[Any]:
     """The op that reads values in place of references, behind the constants that it needs now. `node` is changed."""
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
@@ -103,7 +104,7 @@ def rewritten(node: Any, given: Mapping[int, Value], naming: Naming) -> list[Any
     return [node]
 
 
-def _argument(definition: Any, node: Any, slot: int) -> Any:
+def _argument(definition: Any, node: NodeDef, slot: int) -> Any:
     """The argument of an OpDef that the input at a slot is; None when nobody knows."""
     at = 0
     for arg in definition.input_arg if definition is not None else ():
@@ -115,7 +116,7 @@ def _argument(definition: Any, node: Any, slot: int) -> Any:
     return None
 
 
-def _become(node: Any, op: str, **attributes: int) -> Any:
+def _become(node: NodeDef, op: str, **attributes: int) -> Any:
     """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with "_"."""
     node.op = op
     for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
@@ -125,7 +126,7 @@ def _become(node: Any, op: str, **attributes: int) -> Any:
     return node
 
 
-def constant(node: Any, dtype: int, tensor: Any = None) -> Any:
+def constant(node: NodeDef, dtype: int, tensor: Tensor = None) -> Any:
     """Make a NodeDef a constant scalar, or one that holds a TensorProto; the tensor to fill."""
     held = _become(node, "Const", dtype=dtype).attr["value"].tensor
     if tensor is not None:
@@ -136,19 +137,19 @@ def constant(node: Any, dtype: int, tensor: Any = None) -> Any:
     return held
 
 
-def _read(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _read(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
     return [_become(node, "Identity", T=value.dtype)]
 
 
-def _shape(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _shape(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
     return [_become(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or _INT32)]
 
 
-def _gather_nd(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _gather_nd(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
     return [_become(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
 
 
-def _gather(node: Any, value: Value, naming: Naming) -> list[Any]:
+def _gather(node: NodeDef, value: Value, naming: Naming) -> list[Any]:
     batch, indices = node.attr["batch_dims"].i, node.attr["Tindices"].type
     _become(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=_INT32).attr["batch_dims"].i = batch
     data = [text for text in node.input if text[:1] != "^"]
@@ -160,7 +161,7 @@ def _gather(node: Any, value: Value, naming: Naming) -> list[Any]:
     return [axis, node]
 
 
-def _initialized(node: Any, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _initialized(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
     waits = [text if text[:1] == "^" else naming.maker(text) for text in node.input]
     node.input[:] = list(dict.fromkeys(filter(None, waits)))
     constant(node, _BOOL).bool_val.append(True)
@@ -190,16 +191,16 @@ class Calls(Protocol):
     def definition(self, op_type: str) -> Any:
         """The OpDef of an op type."""
 
-    def calls(self, node: Any) -> bool:
+    def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
 
-    def gives(self, node: Any, given: Mapping[int, Value]) -> dict[int, Value]:
+    def gives(self, node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
         """By port the references that a call hands on."""
 
-    def does(self, node: Any, given: Mapping[int, Value]) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, given: Mapping[int, Value]) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
 
-    def rewritten(self, node: Any, given: Mapping[int, Value]) -> Any:
+    def rewritten(self, node: NodeDef, given: Mapping[int, Value]) -> Any:
         """The call of functions that take values; `node` is changed."""
 
 
@@ -209,13 +210,13 @@ class Rewriting:
     Raises GraphEditError for an op that needs the variable itself.
     """
 
-    def __init__(self, nodes: Sequence[Any], values: dict[str, Value], naming: Naming, calls: Calls) -> None:
+    def __init__(self, nodes: Sequence[NodeDef], values: dict[str, Value], naming: Naming, calls: Calls) -> None:
         self.nodes, self.values, self.naming, self.calls = nodes, values, naming, calls
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
 
-    def given(self, node: Any) -> dict[int, Value]:
+    def given(self, node: NodeDef) -> dict[int, Value]:
         """By input slot the references that an op is given."""
         data = [text.removesuffix(":0") if text.count(":") == 1 else text for text in node.input if text[:1] != "^"]
         return {slot: self.values[text] for slot, text in enumerate(data) if text in self.values}
@@ -235,7 +236,7 @@ class Rewriting:
             if given := self.given(node):
                 self._judge(node, given)
 
-    def _judge(self, node: Any, given: Mapping[int, Value]) -> None:
+    def _judge(self, node: NodeDef, given: Mapping[int, Value]) -> None:
         if self.calls.calls(node):
             self._updates[node.name], self._reads[node.name] = self.calls.does(node, given)
             return
@@ -266,7 +267,7 @@ class Rewriting:
                 self.renamed[f"{node.name}:{_OUTPUTS[node.op]}:0"] = f"{node.name}:output:0"
         return [made for node in kept for made in self._one(node, cut)]
 
-    def _one(self, node: Any, cut: Collection[str]) -> list[Any]:
+    def _one(self, node: NodeDef, cut: Collection[str]) -> list[Any]:
         given = self.given(node)
         copy = type(node)()
         copy.CopyFrom(node)

@@ -38,6 +38,7 @@ from tfgraphwidget.graph import (
     unused,
 )
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 # Functions that take values where they took references to variables, and the calls of them.
 
@@ -66,7 +67,7 @@ class Functions:
         self._taken = {name.lower() for name in index.functions} | index.reserved
         self._open: set[str] = set()
 
-    def called(self, nodes: Iterable[Any]) -> tuple[Any, ...]:
+    def called(self, nodes: Iterable[NodeDef]) -> tuple[Any, ...]:
         """The new functions that NodeDefs call, and those that these call."""
         found: dict[str, Any] = {}
         stack = list(nodes)
@@ -81,21 +82,21 @@ class Functions:
         """The OpDef of an op type."""
         return self.index.typing.definition(op_type)
 
-    def calls(self, node: Any) -> bool:
+    def calls(self, node: NodeDef) -> bool:
         """Whether an op is a call whose arguments are its inputs."""
         return node.op in _FIRST or node.op in self.index.functions
 
-    def _called(self, node: Any, given: Given) -> dict[str, Special]:
+    def _called(self, node: NodeDef, given: Given) -> dict[str, Special]:
         """The functions that a call needs in place of those it calls, by the names of these."""
         first = _FIRST.get(node.op, 0)
         arguments = {slot - first: value for slot, value in given.items()}
         return {door.function: self.special(door.function, arguments) for door in doors(node, self.index.functions)}
 
-    def gives(self, node: Any, given: Given) -> dict[int, Value]:
+    def gives(self, node: NodeDef, given: Given) -> dict[int, Value]:
         """By port the references that a call hands on."""
         return dict(next((special.gives for special in self._called(node, given).values() if special.gives), {}))
 
-    def does(self, node: Any, given: Given) -> tuple[frozenset[str], frozenset[str]]:
+    def does(self, node: NodeDef, given: Given) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
         specials = self._called(node, given).values()
         updates = frozenset().union(*(special.updates for special in specials))
@@ -109,7 +110,7 @@ class Functions:
             )
         return updates, reads
 
-    def rewritten(self, node: Any, given: Given) -> Any:
+    def rewritten(self, node: NodeDef, given: Given) -> Any:
         """The call of functions that take values; `node` is changed."""
         called, first = self._called(node, given), _FIRST.get(node.op, 0)
         gives = self.gives(node, given)
@@ -133,7 +134,7 @@ class Functions:
             del node.attr["output_shapes"]
         return node
 
-    def _check_agree(self, node: Any, given: Given, called: Mapping[str, Special], gives: Given) -> None:
+    def _check_agree(self, node: NodeDef, given: Given, called: Mapping[str, Special], gives: Given) -> None:
         """Raise where the branches of a conditional, or the rounds of a loop, hand on other references."""
         conditions = {door.function for door in doors(node, self.index.functions) if door.label == "cond"}
         ports = [set(special.gives) for name, special in called.items() if name not in conditions]
@@ -218,7 +219,7 @@ class _InBody:
         self._taken = {node.name.lower() for node in body.node_def}
         self._arguments = {arg.name for arg in body.signature.input_arg}
 
-    def output(self, node: Any, port: int) -> str:
+    def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op that hands on what it reads, or of a Const."""
         if node.op in self._index.functions:
             return f"{node.name}:{self._index.beside.function(node.op).signature.output_arg[port].name}:0"
@@ -247,8 +248,8 @@ class Frozen:
     inputs that nothing reads.
     """
 
-    nodes: tuple[Any, ...]
-    functions: tuple[Any, ...]
+    nodes: tuple[NodeDef, ...]
+    functions: tuple[FunctionDef, ...]
     variables: tuple[str, ...]
     cut: tuple[str, ...]
     kept: tuple[tuple[str, str], ...]
@@ -342,7 +343,7 @@ def _kept(
     return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs), within=within)
 
 
-def _leave(node: Any, inside: Iterable[str]) -> None:
+def _leave(node: NodeDef, inside: Iterable[str]) -> None:
     """Let a NodeDef stand beside nothing that is not there."""
     beside = colocated_with(node)
     if beside:
@@ -360,7 +361,7 @@ class _InGraph:
         self._index = index
         self._taken: set[str] = set()
 
-    def output(self, node: Any, port: int) -> str:
+    def output(self, node: NodeDef, port: int) -> str:
         """How others read an output of an op."""
         return as_input(node.name, port)
 

@@ -15,6 +15,7 @@ from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape, shape_text
 from tfgraphwidget.naming import as_input
+from tfgraphwidget.tf_types import NodeDef
 
 Mend = Literal["", "Cast", "Reshape", "Transpose"]
 
@@ -139,7 +140,7 @@ def _text(wires: Wires, tensor: Tensor) -> str:
     return as_input(wires.name(tensor[0]), tensor[1])
 
 
-def _type(wires: Wires, node: Any, attribute: str, dtype: str) -> None:
+def _type(wires: Wires, node: NodeDef, attribute: str, dtype: str) -> None:
     node.attr[attribute].type = wires.index.typing.number(dtype)
 
 

@@ -17,6 +17,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, MERGE, NEXT, V1_CONTROL_FLOW, Csr, GraphIndex, shape_text, traversal
+from tfgraphwidget.tf_types import NodeDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
@@ -154,7 +155,7 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     return False
 
 
-def _count(argument: Any, node: Any) -> int:
+def _count(argument: Any, node: NodeDef) -> int:
     """How many inputs an argument of an OpDef is."""
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1

@@ -17,6 +17,7 @@ from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, reade
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
+from tfgraphwidget.tf_types import NodeDef
 
 
 @register
@@ -179,7 +180,7 @@ def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
         )
 
 
-def _check_ends(index: GraphIndex, op: int, node: Any) -> None:
+def _check_ends(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads, or its readers it."""
     name, wires = index.names[op], Wires(index)
     wanted, ends = slots(index, node), wires.inputs(op)

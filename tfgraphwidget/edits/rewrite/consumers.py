@@ -12,6 +12,7 @@ from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -150,7 +151,7 @@ class Slot(NamedTuple):
     is_ref: bool
 
 
-def slots(index: GraphIndex, node: Any) -> tuple[Slot, ...] | None:
+def slots(index: GraphIndex, node: NodeDef) -> tuple[Slot, ...] | None:
     """The inputs of a NodeDef, in order; None for an op that TensorFlow does not know."""
     definition = index.typing.definition(node.op)
     if definition is None:
@@ -158,7 +159,7 @@ def slots(index: GraphIndex, node: Any) -> tuple[Slot, ...] | None:
     return tuple(slot for arg in definition.input_arg for slot in _of(arg, node, definition))
 
 
-def _of(arg: Any, node: Any, definition: Any) -> Iterator[Slot]:
+def _of(arg: Any, node: NodeDef, definition: Any) -> Iterator[Slot]:
     if arg.type_list_attr:
         value = attribute(node, definition, arg.type_list_attr)
         yield from (Slot(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
@@ -171,7 +172,7 @@ def _of(arg: Any, node: Any, definition: Any) -> Iterator[Slot]:
         yield Slot(dtype, arg.is_ref)
 
 
-def attribute(node: Any, definition: Any, name: str) -> Any:
+def attribute(node: NodeDef, definition: Any, name: str) -> Any:
     """The AttrValue of a NodeDef, or the OpDef's default of it; None when there is neither."""
     if name in node.attr:
         return node.attr[name]

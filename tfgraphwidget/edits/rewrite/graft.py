@@ -22,6 +22,7 @@ from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
 from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 _HERE = "here"
 
@@ -57,7 +58,7 @@ def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], int
     return Graft(_within(index, traced, change, given, into), outputs, dropped)
 
 
-def _reading(node: Any, instead: Mapping[str, tuple[str, int]]) -> Any:
+def _reading(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> Any:
     """A NodeDef that reads tensors of the graph in place of placeholders."""
     for k, text in enumerate(node.input):
         op, port = split_input(text)
@@ -109,12 +110,12 @@ def _within(index: GraphIndex, traced: TracedFunction, change: Change, given: Se
     return replace(change, nodes=nodes, contexts=joined + change.contexts)
 
 
-def _values(index: GraphIndex, node: Any) -> list[str]:
+def _values(index: GraphIndex, node: NodeDef) -> list[str]:
     """What a control flow context calls an op: its tensors, or the op where it has none."""
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 
-def _anchored(index: GraphIndex, nodes: tuple[Any, ...], of: Tensor, into: str) -> tuple[Any, ...]:
+def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[Any, ...]:
     """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
 
     A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow

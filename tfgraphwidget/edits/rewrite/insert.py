@@ -27,6 +27,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import grafted
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
+from tfgraphwidget.tf_types import NodeDef
 
 # Placeholders that are to take another dtype or shape.  Its name is what people feed, so a placeholder is changed
 # in place. Only a live graph takes no other dtype for one; a new placeholder takes its place there (see
@@ -36,7 +37,7 @@ Spec = tuple[Shape, str]
 """Static shape and dtype."""
 
 
-def respecify(index: GraphIndex, node: Any, spec: Spec) -> None:
+def respecify(index: GraphIndex, node: NodeDef, spec: Spec) -> None:
     """Let the NodeDef of a placeholder, a copy, say another shape and dtype.
 
     Raises GraphEditError for what is no placeholder, or for a dtype that there is not.

@@ -31,6 +31,7 @@ from tfgraphwidget.naming import (
     split_input,
     split_tensor,
 )
+from tfgraphwidget.tf_types import NodeDef
 
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
@@ -194,7 +195,7 @@ def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) ->
         _check_context(index, inner, names)
 
 
-def _named(node: Any, names: Mapping[str, str], index: GraphIndex) -> Any:
+def _named(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> Any:
     """An op's NodeDef under its new name, and naming others by theirs; its state is found where it was."""
     new = type(node)()
     new.CopyFrom(node)
@@ -205,7 +206,7 @@ def _named(node: Any, names: Mapping[str, str], index: GraphIndex) -> Any:
     return new
 
 
-def _goes_by_name(node: Any) -> bool:
+def _goes_by_name(node: NodeDef) -> bool:
     """Whether an op's state without a key is found by the op's name; other state nobody can find but the op itself."""
     by_name = _BY_NAME in node.attr and node.attr[_BY_NAME].b
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
@@ -220,7 +221,7 @@ def _emptied(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
     return (f"{listed(lost)} {holds} nothing in a session yet: without a shared_name it is a new one.",) if lost else ()
 
 
-def _refer(node: Any, names: Mapping[str, str]) -> None:
+def _refer(node: NodeDef, names: Mapping[str, str]) -> None:
     for k, text in enumerate(node.input):
         op, port = split_input(text)
         if op in names:

@@ -11,6 +11,7 @@ from tfgraphwidget.edits.rewrite import stale_shapes
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tf_types import NodeDef
 
 
 class Fixing:
@@ -19,7 +20,7 @@ class Fixing:
     def __init__(self, index: GraphIndex, op: int, patch: Patch) -> None:
         self.index, self.op, self.patch = index, op, patch
         self.after = patched(index, replace(patch, shapes=()))
-        self.nodes: dict[str, Any] = {}
+        self.nodes: dict[str, NodeDef] = {}
         self.made: list[Any] = []
         names = (*self.after.names, *self.after.scopes.names)
         self.taken = {name.lower() for name in names} | self.after.reserved

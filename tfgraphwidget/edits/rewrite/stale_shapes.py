@@ -24,6 +24,7 @@ from tfgraphwidget.graph import (
     Shape,
     control_flow,
 )
+from tfgraphwidget.tf_types import NodeDef
 
 # Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
 # vector of sizes is often put together from several constants (`tf.stack([32, tf.shape(x)[1]])`), so it is read
@@ -62,7 +63,7 @@ def entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Entry] | 
     return [Entry(None)] * prod(size or 0 for size in shape)
 
 
-def held_by(index: GraphIndex, node: Any) -> list[int] | None:
+def held_by(index: GraphIndex, node: NodeDef) -> list[int] | None:
     """The whole numbers in a Const of rank 0 or 1; None for other ones, or many."""
     tensor = node.attr["value"].tensor
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
@@ -80,7 +81,7 @@ def held_by(index: GraphIndex, node: Any) -> list[int] | None:
     return (held + [held[-1]] * count)[:count]
 
 
-def write(index: GraphIndex, node: Any, numbers: Sequence[int]) -> None:
+def write(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
     """Let a Const hold other whole numbers, as many as before and of the same dtype."""
     tensor = node.attr["value"].tensor
     tensor.ClearField("tensor_content")

@@ -22,6 +22,7 @@ import numpy as np
 from tfgraphwidget.edits.command import ValueWriter, literal
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph import Part, call, lambda_of
+from tfgraphwidget.tf_types import NodeDef
 
 # Python functions and values as source code that makes them again in another process.  A function comes with the
 # names that it reads, from its closure and its module, each as a statement before it. A value without source (a
@@ -219,7 +220,7 @@ def _source(function: FunctionType) -> tuple[Any, str]:
     """The syntax tree and the source of a function; (None, "") when nobody has it, or it is not clear which it is."""
     try:
         if function.__name__ == "<lambda>":
-            node: Any = lambda_of(function)
+            node: NodeDef = lambda_of(function)
             text = ""
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
@@ -233,7 +234,7 @@ def _source(function: FunctionType) -> tuple[Any, str]:
     return node, ast.unparse(node) if changed or not text else text
 
 
-def _with_given(node: Any, function: FunctionType) -> bool:
+def _with_given(node: NodeDef, function: FunctionType) -> bool:
     """Put the values of a function's defaults in place of what gave them; annotations that nobody can resolve go."""
     places = [(node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())]
     named = function.__kwdefaults__ or {}
@@ -260,7 +261,7 @@ def _around(function: FunctionType) -> Mapping[str, Any]:
     return {**function.__globals__, **held}
 
 
-def _free(function: FunctionType, node: Any) -> Iterator[tuple[str, Any]]:
+def _free(function: FunctionType, node: NodeDef) -> Iterator[tuple[str, Any]]:
     """The names that a function reads and does not define, with what they mean now."""
     around = _around(function)
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import assembled
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
+from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.writable import reason, write_files
 
 _VERSION = "brain.Event:2"
@@ -81,7 +82,7 @@ def _popped(nodes: Any) -> list[Any]:
     return held
 
 
-def _slim(nodes: Iterable[Any]) -> Iterator[Any]:
+def _slim(nodes: Iterable[NodeDef]) -> Iterator[Any]:
     """Copies of NodeDefs, those of large constants without the numbers."""
     for node in nodes:
         made = type(node)(name=node.name, op=node.op, input=node.input, device=node.device)
@@ -94,7 +95,7 @@ def _slim(nodes: Iterable[Any]) -> Iterator[Any]:
         yield made
 
 
-def _tell_shapes(nodes: Iterable[Any], index: GraphIndex) -> None:
+def _tell_shapes(nodes: Iterable[NodeDef], index: GraphIndex) -> None:
     """Let each NodeDef say the static shapes of its tensors, which TensorBoard writes on the edges."""
     for op, node in enumerate(nodes):
         shapes = [index.shape(op, port) for port in range(len(index.dtypes(op)))]

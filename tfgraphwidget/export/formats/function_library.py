@@ -11,6 +11,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
 from tfgraphwidget.graph import GraphIndex, doors
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import GraphDef, NodeDef
 
 
 def whole(what: Export) -> tf.compat.v1.GraphDef:
@@ -18,7 +19,7 @@ def whole(what: Export) -> tf.compat.v1.GraphDef:
     return assembled(what.index, what.envelope(), what.written(what.index.nodes))
 
 
-def assembled(index: GraphIndex, graph_def: Any, nodes: Iterable[Any]) -> Any:
+def assembled(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> Any:
     """A GraphDef without nodes, given these, and with the functions of the index as its library."""
     graph_def.node.extend(nodes)
     library = graph_def.library
@@ -33,7 +34,7 @@ def assembled(index: GraphIndex, graph_def: Any, nodes: Iterable[Any]) -> Any:
     return graph_def
 
 
-def called(index: GraphIndex, nodes: Iterable[Any]) -> Any:
+def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     """A FunctionDefLibrary of the functions that NodeDefs call, those that these call, and their gradients."""
     found: dict[str, Any] = {}
     gradients: dict[str, str] = {}

@@ -12,6 +12,7 @@ from google.protobuf import text_format
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import whole
 from tfgraphwidget.export.request import Export
+from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
 # How many bytes a GraphDef will be: protobuf stops at 2 GB, and finds out when all is written.
 
@@ -20,7 +21,11 @@ _AROUND = 10  # bytes that a node's length and tag take, at most
 
 
 def check_size(
-    kind: str, nodes: Iterable[Any], library: Any, way_out: str, held: Mapping[str, int] | None = None
+    kind: str,
+    nodes: Iterable[NodeDef],
+    library: FunctionDefLibrary,
+    way_out: str,
+    held: Mapping[str, int] | None = None,
 ) -> None:
     """Raise GraphEditError when the nodes and the library together are more than protobuf can hold.
 
@@ -58,7 +63,7 @@ def write_graph_def(path: Path, what: Export) -> None:
     write(path, whole(what), verify=what.verify)
 
 
-def write(path: Path, graph_def: Any, *, verify: bool) -> None:
+def write(path: Path, graph_def: GraphDef, *, verify: bool) -> None:
     """Write a GraphDef as the end of `path` says, and read it back: it must be the same."""
     if path.suffix.lower() == ".pb":
         path.write_bytes(graph_def.SerializeToString(deterministic=True))

@@ -21,6 +21,7 @@ from tfgraphwidget.hierarchy import default_open, facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
+from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.visible import Shown
 
 _MOST_OPS = 20_000  # in all bodies, those on the way to where one stands aside: some 2 MB of the page
@@ -166,7 +167,7 @@ def _read(door: Door, body: Body, index: GraphIndex, op: int) -> tuple[str, Body
     return door.function, inner, inner.nodes()
 
 
-def _digest(nodes: list[Any]) -> bytes:
+def _digest(nodes: list[NodeDef]) -> bytes:
     """The same for the same ops under the same names."""
     whole = hashlib.sha256()
     for node in nodes:

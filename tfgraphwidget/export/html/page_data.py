@@ -32,6 +32,7 @@ from tfgraphwidget.hierarchy import Outline, Sums, facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.progress import counted, tell
 from tfgraphwidget.sources import attribute_text, documentation
+from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.visible import Shown
 
 # Values of attributes by number, each with its text and with what a query compares it by.
@@ -218,7 +219,7 @@ def _outputs(index: GraphIndex, texts: Texts, told: list[str]) -> Arrays:
     }
 
 
-def _is_told(node: Any, port: int) -> bool:
+def _is_told(node: NodeDef, port: int) -> bool:
     """Whether a NodeDef says the shape of an output."""
     shapes = node.attr[_TOLD].list.shape if _TOLD in node.attr else ()
     return port < len(shapes) and not shapes[port].unknown_rank

@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import Answered, variable_values
+from tfgraphwidget.tf_types import NodeDef, Session
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class State:
 
     variables: tuple[VariableDef, ...]
     values: Mapping[str, Any]
-    nodes: tuple[Any, ...]
+    nodes: tuple[NodeDef, ...]
     starters: tuple[str, ...]
     ops: tuple[str, ...]
     assets: Mapping[str, str]
@@ -80,7 +81,7 @@ def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, 
     variables = tuple(variables)
     if not variables:
         return {}
-    session: Any = _session(what, "variables' values")
+    session: Session = _session(what, "variables' values")
     orphans = [v.handle for v in variables if v.resource and not v.snapshot]
     if orphans:
         raise GraphEditError(
@@ -128,7 +129,7 @@ class _Assigns:
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self.nodes: list[Any] = []
+        self.nodes: list[NodeDef] = []
         self._taken: set[str] = set()
 
     def whole(self, variable: VariableDef, value: Any, kept: bool) -> VariableDef:
@@ -190,7 +191,7 @@ def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
     return found
 
 
-def _path(node: Any) -> str | None:
+def _path(node: NodeDef) -> str | None:
     if node.op not in CONSTANTS or "value" not in node.attr or len(node.attr["value"].tensor.string_val) != 1:
         return None
     path: bytes = node.attr["value"].tensor.string_val[0]

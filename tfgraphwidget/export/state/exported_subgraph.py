@@ -16,6 +16,7 @@ from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed,
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import placed_here
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -25,7 +26,7 @@ Tensor = tuple[int, int]
 class Part:
     """NodeDefs that read only each other, and the signatures by the names that tensors have there."""
 
-    nodes: tuple[Any, ...]
+    nodes: tuple[NodeDef, ...]
     signatures: tuple[Signature, ...]
 
 
@@ -82,7 +83,7 @@ class _StandIns:
     def __init__(self, index: GraphIndex, needs: list[Mask], inputs: list[set[Tensor]]) -> None:
         self.index, self._needs, self._inputs = index, needs, inputs
         self.whole: Mask = np.logical_or.reduce(needs)
-        self.nodes: list[Any] = []
+        self.nodes: list[NodeDef] = []
         self.instead: dict[tuple[str, int], str] = {}
         self._taken = {name.lower() for name in index.names}
 
@@ -143,7 +144,7 @@ class _StandIns:
         return name
 
 
-def placed(what: Export, nodes: Iterable[Any], kind: str) -> list[Any]:
+def placed(what: Export, nodes: Iterable[NodeDef], kind: str) -> list[Any]:
     """NodeDefs without devices of other processes, which whoever loads the model need not have; a notice says so."""
     nodes = list(nodes)
     here = [placed_here(node) for node in nodes]
@@ -154,7 +155,7 @@ def placed(what: Export, nodes: Iterable[Any], kind: str) -> list[Any]:
     return here
 
 
-def _rewired(node: Any, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> Any:
+def _rewired(node: NodeDef, instead: Mapping[tuple[str, int], str], inside: Collection[str]) -> Any:
     """A copy of a NodeDef that reads placeholders, without control inputs and colocation to what is left behind."""
     copy = type(node)()
     copy.CopyFrom(node)

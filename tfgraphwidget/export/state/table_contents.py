@@ -22,6 +22,7 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"
 _FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})
@@ -35,7 +36,7 @@ class Content:
     """
 
     starters: tuple[str, ...]
-    nodes: tuple[Any, ...]
+    nodes: tuple[NodeDef, ...]
     imports: tuple[str, ...]
 
     @property
@@ -125,7 +126,7 @@ def _imports(
         return (), ()
     read = run([f"{index.names[op]}:{port}" for op in exports.values() for port in (0, 1)])
     taken = {name.lower() for name in index.names}
-    nodes: list[Any] = []
+    nodes: list[NodeDef] = []
     imports = []
     for k, (table, op) in enumerate(exports.items()):
         node = tf.compat.v1.NodeDef(name=free_name(f"{table}/content", taken), op="LookupTableImportV2")

@@ -20,6 +20,7 @@ from tfgraphwidget.graph import needed, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
+from tfgraphwidget.tf_types import NodeDef
 
 Tried = tuple[Signature, dict[str, Any], dict[str, Any]]
 """A signature, what it was fed by key, and what it gave by key."""
@@ -115,12 +116,12 @@ class Original:
         return found
 
 
-def unasked(nodes: Iterable[Any]) -> str:
+def unasked(nodes: Iterable[NodeDef]) -> str:
     """The name of an op that nobody should run without being asked, or ""."""
     return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
 
 
-def _not_waiting(node: Any, given: Collection[str]) -> Any:
+def _not_waiting(node: NodeDef, given: Collection[str]) -> Any:
     """A NodeDef that does not wait for ops all of whose tensors are fed."""
     if not any(text[:1] == "^" and text[1:] in given for text in node.input):
         return node

@@ -27,17 +27,18 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 # What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
 
 
-def branches(index: GraphIndex, nodes: Iterable[Any]) -> set[str]:
+def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
     """The functions that anything but a plain call calls: bodies of loops and conditionals."""
     return {door.function for node in nodes if node.op not in FUNCTION_CALLS for door in doors(node, index.functions)}
 
 
-def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
+def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     """The FunctionDefs that NodeDefs call, and those that these call, by name."""
     found: dict[str, Any] = {}
     stack = list(nodes)
@@ -49,7 +50,7 @@ def called(index: GraphIndex, nodes: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
-def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
+def loaded(functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]]) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
 
     `gradients` are those of single ops in functions.
@@ -80,7 +81,11 @@ def loaded(functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gr
 
 
 def brought_in(
-    part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, Gradient], given: Mapping[str, Any], scope: str
+    part: Excerpt,
+    functions: Mapping[str, FunctionDef],
+    gradients: Mapping[str, Gradient],
+    given: Mapping[str, Any],
+    scope: str,
 ) -> list[Any]:
     """The tensors of `part.outputs`, after its ops were added to the graph that is being traced.
 
@@ -109,7 +114,7 @@ def brought_in(
     return [added[name] for name in wanted]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, FunctionDef], gradients: Mapping[str, str]) -> list[Any]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -137,7 +142,7 @@ def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str,
     return made
 
 
-def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, FunctionDef], graph: Any, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

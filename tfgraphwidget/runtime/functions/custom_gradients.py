@@ -17,6 +17,7 @@ import tensorflow as tf
 from tfgraphwidget.edits.clone import KEY, Excerpt, is_closure
 from tfgraphwidget.graph import Held
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, registered_gradient
+from tfgraphwidget.tf_types import FunctionDef, Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ def gradients(part: Excerpt, held: Held) -> dict[str, Gradient]:
     return found
 
 
-def called_gradients(held: Held, functions: Mapping[str, Any]) -> dict[str, dict[str, Gradient]]:
+def called_gradients(held: Held, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
     """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
 
     What these gradients read is named by number for arguments, else by the tensor's name.
@@ -78,7 +79,7 @@ def called_gradients(held: Held, functions: Mapping[str, Any]) -> dict[str, dict
     return found
 
 
-def _in_function(graph: Any, tensor: Any) -> str | None:
+def _in_function(graph: Any, tensor: Tensor) -> str | None:
     """The name that a tensor has in the FunctionDef of `graph`: an argument's number, or its own."""
     arguments = {id(inside): k for k, inside in enumerate(graph.inputs)}
     inside = next((inside for outside, inside in graph.captures if outside is tensor), tensor)
@@ -106,7 +107,7 @@ def _traced(part: Excerpt, held: Held, op: tf.Operation) -> Gradient | None:
     )
 
 
-def _in_copy(part: Excerpt, held: Held, tensor: Any) -> Any:
+def _in_copy(part: Excerpt, held: Held, tensor: Tensor) -> Any:
     """The name that a captured tensor has in the excerpt, a captured value as it is; None for what is out of reach."""
     index = part.index
     if hasattr(tensor, "numpy"):

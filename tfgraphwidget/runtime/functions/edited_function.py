@@ -16,6 +16,7 @@ from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, doors
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.sources import Body, OpTypes
+from tfgraphwidget.tf_types import NodeDef
 
 # What TensorFlow writes beside a function's attributes of other functions, made of it as it was.
 _DERIVED = ("forward_function_name", "backward_function_name", "forward_backward_function_name")
@@ -69,7 +70,7 @@ def _new_ones(definition: Any, index: GraphIndex, inner: GraphIndex) -> Iterable
                 yield function
 
 
-def _calling(node: Any, label: str, name: str) -> Any:
+def _calling(node: NodeDef, label: str, name: str) -> Any:
     """The op with another function as `label`: "f", "branches[1]", or "" for one that is of the function's type."""
     new = type(node)()
     new.CopyFrom(node)

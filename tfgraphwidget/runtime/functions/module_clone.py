@@ -33,6 +33,7 @@ from tfgraphwidget.runtime.functions.module_state import States, Variables, fore
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
+from tfgraphwidget.tf_types import FunctionDef
 
 # Stateful by their OpDefs, which says nothing of what the functions do that they call.
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | FUNCTIONAL_CONTROL_FLOW
@@ -48,7 +49,9 @@ class ModuleCopy(tf.Module):
     `tf.saved_model.save`.
     """
 
-    def __init__(self, part: Excerpt, states: States, functions: Mapping[str, Any], into: str, held: Held) -> None:
+    def __init__(
+        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: Held
+    ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
         self.inputs, self.outputs = part.names(part.inputs), part.names(part.outputs)

@@ -12,6 +12,7 @@ from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, GraphIndex, Held
 from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]
 
@@ -32,7 +33,7 @@ class States:
 
 
 def made_states(
-    part: Excerpt, held: Held, functions: Iterable[Any], into: str, variables: Variables, init: str
+    part: Excerpt, held: Held, functions: Iterable[FunctionDef], into: str, variables: Variables, init: str
 ) -> States:
     """The state of a clone named `into`; `functions` are the FunctionDefs that it calls.
 
@@ -166,13 +167,13 @@ def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str) ->
         )
 
 
-def _dtypes(nodes: Iterable[Any]) -> list[tuple[int, int]]:
+def _dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
     """(key, value) dtypes of the tables that ops read."""
     reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
-def _table(content: tuple[Any, Any], nodes: Iterable[Any]) -> Any:
+def _table(content: tuple[Any, Any], nodes: Iterable[NodeDef]) -> Any:
     """A lookup table of the same content: one that can be written where any op writes to a table."""
     keys, values = map(tf.convert_to_tensor, content)
     default = tf.zeros(values.shape[1:], values.dtype)

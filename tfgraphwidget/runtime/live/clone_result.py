@@ -18,6 +18,7 @@ from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tf_internals import is_slice
+from tfgraphwidget.tf_types import Session
 
 # Savers of copied variables, under the names that their originals have in checkpoints.
 
@@ -121,7 +122,7 @@ class Copy(Checked):
         name = original if isinstance(original, str) else getattr(original, "name", "")
         return name in self._names or split_tensor(str(name))[0] in self._names
 
-    def sync(self, tau: float = 1.0, *, session: Any = None) -> None:
+    def sync(self, tau: float = 1.0, *, session: Session | None = None) -> None:
         """Give the copy's variables the present values of the originals, in one `session.run`: all, or none.
 
         With `tau`, (1 - tau) of their own values and tau of the originals' (Polyak): what is no floating or complex
@@ -169,7 +170,7 @@ class Copy(Checked):
         """
         return self._sync(None).op(tau)
 
-    def drift(self, *, session: Any = None) -> dict[str, float]:
+    def drift(self, *, session: Session | None = None) -> dict[str, float]:
         """How far each variable is from its original, by the original's name: the largest difference of two elements.
 
         0.0 if equal; of booleans and strings 1.0 if any differ; inf where only one is NaN.
@@ -198,7 +199,7 @@ class Copy(Checked):
         """
         self._sync(None).save(fspath(path))
 
-    def load(self, path: str | PathLike[str], *, session: Any = None) -> None:
+    def load(self, path: str | PathLike[str], *, session: Session | None = None) -> None:
         """Give the copy the values that a checkpoint has for the originals: all, or none. Raises GraphEditError.
 
         >>> import tfgraphwidget as tgw
@@ -219,7 +220,7 @@ class Copy(Checked):
         """The graph that holds the copy, with its session."""
         return self._models[1]
 
-    def _sync(self, session: Any) -> Sync:
+    def _sync(self, session: Session) -> Sync:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
             raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models

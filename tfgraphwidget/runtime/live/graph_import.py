@@ -27,6 +27,7 @@ from tfgraphwidget.tf_internals import (
     static_dimensions,
     used_names,
 )
+from tfgraphwidget.tf_types import NodeDef
 
 
 def check_open(graph: tf.Graph) -> None:
@@ -39,7 +40,7 @@ def check_open(graph: tf.Graph) -> None:
         )
 
 
-def import_nodes(graph: tf.Graph, nodes: Iterable[Any], functions: Any = None) -> None:
+def import_nodes(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Any = None) -> None:
     """Add NodeDefs under their own names, without validating them; inputs may name ops of the graph.
 
     `functions` is a FunctionDefLibrary. Raises a GraphEditError when TensorFlow refuses; the graph has no new ops then.

@@ -27,6 +27,7 @@ from tfgraphwidget.tf_internals import (
     update_input,
 )
 from tfgraphwidget.tf_internals import set_control_inputs as wait_for
+from tfgraphwidget.tf_types import NodeDef
 
 
 def rewire(graph: tf.Graph, edited: Edited) -> None:
@@ -94,7 +95,7 @@ def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
         replace_python_shape(tensor, after)
 
 
-def unveiled(graph: tf.Graph, nodes: list[Any]) -> list[Any]:
+def unveiled(graph: tf.Graph, nodes: list[NodeDef]) -> list[Any]:
     """NodeDefs of the graph as they read without veils, which are left out; changed in place."""
     veils = record_of(graph).veils
     if not veils:

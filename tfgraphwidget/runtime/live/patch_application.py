@@ -34,6 +34,7 @@ from tfgraphwidget.runtime.live.variables import make_variable
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, validate
 from tfgraphwidget.sources import runner_def, wrap_tf_errors
 from tfgraphwidget.tf_internals import collections_lock, delete_collection, operations_by_name
+from tfgraphwidget.tf_types import NodeDef, Session
 
 # Live queue runners: what `tf.train.start_queue_runners` starts threads for.
 
@@ -74,7 +75,7 @@ def apply_live(
     origin: tf.Graph | None = None,
     then: Callable[[], None] = lambda: None,
     *,
-    session: Any = None,
+    session: Session | None = None,
 ) -> None:
     """Carry `patch` out, and `then()`; see `applied_live`."""
     with applied_live(patch, graph, origin, session=session):
@@ -83,7 +84,7 @@ def apply_live(
 
 @contextmanager
 def applied_live(
-    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, *, session: Any = None
+    patch: Patch, graph: tf.Graph, origin: tf.Graph | None = None, *, session: Session | None = None
 ) -> Iterator[None]:
     """Carry `patch` out; `origin` is the graph that the originals of copies are in, if it is another.
 
@@ -97,7 +98,7 @@ def applied_live(
 
 
 @contextmanager
-def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Any) -> Iterator[None]:
+def _applied(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Session) -> Iterator[None]:
     record = record_of(graph)
     if patch.changed:
         check_open(graph)
@@ -186,7 +187,7 @@ def made_with(ops_made: Collection[str]) -> Callable[[str, Any], bool]:
     return is_own
 
 
-def hide_failed(graph: tf.Graph, nodes: Iterable[Any], functions: Collection[str] = ()) -> None:
+def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection[str] = ()) -> None:
     """Let nobody see the ops of these NodeDefs, which an edit left when it failed; their names are free for others.
 
     `functions` are the names of those that only they call.

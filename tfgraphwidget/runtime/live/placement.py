@@ -53,6 +53,7 @@ from tfgraphwidget.tf_internals import (
     session_config,
     set_device,
 )
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
@@ -75,7 +76,7 @@ class Devices:
     kernels_known: bool
 
     @classmethod
-    def of(cls, session: Any) -> Devices:
+    def of(cls, session: Session) -> Devices:
         """Those of a session, on servers too."""
         if session not in _devices:
             if session.sess_str:
@@ -104,7 +105,7 @@ class Devices:
             wanted = wanted.replace(device_type=None, device_index=None)
         return frozenset(spec.device_type for spec in self.specs if device_matches(wanted, spec))
 
-    def check_devices(self, nodes: Sequence[Any]) -> None:
+    def check_devices(self, nodes: Sequence[NodeDef]) -> None:
         """Raise SessionRefused for NodeDefs that have no device here."""
         lacking = {device for device in {node.device for node in nodes} if not self.for_device(device)}
         if lacking:
@@ -118,7 +119,7 @@ class Devices:
                 [node.name for node in unplaced],
             )
 
-    def without_kernel(self, nodes: Sequence[Any]) -> Any:
+    def without_kernel(self, nodes: Sequence[NodeDef]) -> Any:
         """The first NodeDef for which this process has no kernel on such devices; None when all have one."""
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         asked = _Kernels()
@@ -132,7 +133,7 @@ class _Kernels:
         self._found: dict[Any, bool] = {}
         self._constrained: dict[str, tuple[str, ...]] = {}
 
-    def has(self, node: Any, types: frozenset[str]) -> bool:
+    def has(self, node: NodeDef, types: frozenset[str]) -> bool:
         """Whether a NodeDef has a kernel on a device of one of these types."""
         names = self._constrained.get(node.op)
         if names is None:
@@ -192,7 +193,7 @@ def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -
     )
 
 
-def check_placed(session: Any, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
+def check_placed(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
     """Raise SessionRefused when the session could not place the ops that a patch adds, or puts elsewhere.
 
     Copies of ops of the same graph, which is their `origin` then, have the kernels of these. Nothing is refused of a
@@ -211,7 +212,7 @@ def check_placed(session: Any, graph: tf.Graph, patch: Patch, origin: tf.Graph |
         _try(session, graph, nodes, patch)
 
 
-def _places_all(session: Any, graph: tf.Graph) -> bool:
+def _places_all(session: Session, graph: tf.Graph) -> bool:
     """Whether a session places the whole of this graph before it runs anything."""
     return (
         isinstance(session, BaseSession)
@@ -238,7 +239,7 @@ def _is_elsewhere(edited: Edited) -> bool:
     return bool(read != edited.after)
 
 
-def _try(session: Any, graph: tf.Graph, nodes: Sequence[Any], patch: Patch) -> None:
+def _try(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
     """Let TensorFlow place the ops, in a session of their own that is opened as `session` is; raises its reason."""
     names, there = {node.name for node in nodes}, operations_by_name(graph)
     beside = {name for node in nodes for name in colocated_with(node) if name in there} - names
@@ -265,7 +266,7 @@ def check_file(patch: Patch) -> None:
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
-def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+def notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
     soft = graph is None or is_soft_placement(session)
@@ -274,7 +275,7 @@ def notices(session: Any, graph: tf.Graph | None, patch: Patch) -> tuple[str, ..
 
 
 @contextmanager
-def only_with_kernels(session: Any, graph: tf.Graph) -> Iterator[None]:
+def only_with_kernels(session: Session, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python adds no op to the graph that has no kernel in the session: SessionRefused instead."""
     if not _places_all(session, graph):
         yield
@@ -294,7 +295,7 @@ def only_with_kernels(session: Any, graph: tf.Graph) -> Iterator[None]:
         yield
 
 
-def keep_running(session: Any, graph: tf.Graph, left: Iterable[str]) -> None:
+def keep_running(session: Session, graph: tf.Graph, left: Iterable[str]) -> None:
     """Let a session go on when it cannot place ops of these names, which an edit has left that was taken back.
 
     They lose device and colocation; if that is not enough, the session is renewed and places only what it runs.

@@ -28,6 +28,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
+from tfgraphwidget.tf_types import Session
 
 # Runs a person's Python function on tensors of a live graph, so that it adds its ops there.
 
@@ -64,7 +65,7 @@ def called(graph: tf.Graph, scope: str, function: Callable[..., Any], names: Ite
 
 
 @wrap_tf_errors("initialise what the function makes")
-def rehearse(session: Any, made: TracedFunction) -> None:
+def rehearse(session: Session, made: TracedFunction) -> None:
     """Initialise what a function has made in the graph that it was called in, as it will be in the session's graph.
 
     Raises what `initialise` raises, before TensorFlow's graph has ops of an edit that fails, which it cannot remove.
@@ -74,7 +75,7 @@ def rehearse(session: Any, made: TracedFunction) -> None:
         initialise(rehearsal, made.index.variable_defs, tables)
 
 
-def initialise(session: Any, made: Sequence[VariableDef], tables: Sequence[str]) -> None:
+def initialise(session: Session, made: Sequence[VariableDef], tables: Sequence[str]) -> None:
     """Give new variables their initial values, and fill new tables; nothing else."""
     orphans = [v.handle for v in made if not v.initializer]
     if orphans:

@@ -12,11 +12,12 @@ import tensorflow as tf
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
+from tfgraphwidget.tf_types import NodeDef
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, Any] = _NONE) -> tf.Variable:
+def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE) -> tf.Variable:
     """A real `tf.Variable` over ops that are in the graph already; in no collection yet.
 
     `nodes` are NodeDefs of these ops by name, as far as they are known: asking TensorFlow for one takes longer than all
@@ -63,7 +64,7 @@ def proto_of(definition: VariableDef) -> Any:
     return proto
 
 
-def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, Any]) -> tf.Variable | None:
+def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]) -> tf.Variable | None:
     """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others."""
     if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
         return None
@@ -85,7 +86,7 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
     )
 
 
-def _node(op: tf.Operation, name: str, nodes: Mapping[str, Any]) -> Any:
+def _node(op: tf.Operation, name: str, nodes: Mapping[str, NodeDef]) -> Any:
     node = nodes.get(name)
     return op.node_def if node is None else node
 

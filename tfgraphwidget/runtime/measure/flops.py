@@ -25,6 +25,7 @@ from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import Body, open_function
 from tfgraphwidget.tf_internals import has_flops, op_flops
+from tfgraphwidget.tf_types import NodeDef
 
 # What moves, stores or steers numbers has none.
 _NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
@@ -78,7 +79,7 @@ class _Shapes:
         known = self._index.shape(self._index.ids[op], port)
         return None if known is None else [self._batch if size is None else size for size in known]
 
-    def product(self, node: Any, i: int) -> float:
+    def product(self, node: NodeDef, i: int) -> float:
         """Of a batched matrix product."""
         first, result = self._shape(node.input[0]), self._shape(f"{self._index.names[i]}:0")
         assert first is not None

@@ -31,6 +31,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, is_dead, told
 from tfgraphwidget.tf_internals import unfetchable_operations
+from tfgraphwidget.tf_types import Session
 
 Array = np.ndarray[Any, Any]
 Run = Callable[[Sequence[str]], Sequence[Any]]
@@ -252,7 +253,7 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
         return None
 
 
-def running(graph: tf.Graph, session: Any, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+def running(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
     """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run.
 
     Into `metadata`, a RunMetadata, goes what the run cost.

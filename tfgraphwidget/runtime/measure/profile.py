@@ -25,6 +25,7 @@ from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.scene.coloring import format_number
+from tfgraphwidget.tf_types import NodeDef, Session
 
 # Fused ops: which ops of a graph TensorFlow's optimiser ran as one.  A matrix product or a convolution, what is
 # added to it and the activation run as one op of a type like _FusedMatMul, under the name of the last of them. The
@@ -124,7 +125,7 @@ def _bytes(memory: float) -> str:
     return "" if np.isnan(memory) else format_number(memory, "B")
 
 
-def tracing(graph: tf.Graph, session: Any, feeds: Mapping[str, Any]) -> Traced:
+def tracing(graph: tf.Graph, session: Session, feeds: Mapping[str, Any]) -> Traced:
     """Runs tensors in the session of a live graph, into a RunMetadata; SessionRefused for what cannot run."""
 
     def run(tensors: Sequence[str], metadata: Any) -> Any:
@@ -218,7 +219,7 @@ def of_steps(steps: Any, index: GraphIndex) -> Told:
     return {name: Cost(time[name], memory[name]) for name in memory}, joined
 
 
-def _duration(node: Any) -> float:
+def _duration(node: NodeDef) -> float:
     """Microseconds; older TensorFlow counts no finer."""
     nanos = node.op_end_rel_nanos - node.op_start_rel_nanos
     return nanos / 1000 if nanos > 0 else float(node.op_end_rel_micros - node.op_start_rel_micros)

@@ -32,6 +32,7 @@ from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[str, Any]
@@ -70,7 +71,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
         need = grown
 
 
-def _library(index: GraphIndex, nodes: Iterable[Any]) -> Any:
+def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     functions = called(index, nodes)
     gradients = {name: index.beside.gradient(name) for name in functions}
     return tf_protos.FunctionDefLibrary(
@@ -83,7 +84,7 @@ def _library(index: GraphIndex, nodes: Iterable[Any]) -> Any:
     )
 
 
-def _alone(node: Any, inside: Collection[str]) -> Any:
+def _alone(node: NodeDef, inside: Collection[str]) -> Any:
     """A NodeDef that need not stand beside an op that stays behind."""
     beside = colocated_with(node)
     if all(name in inside for name in beside):

@@ -41,6 +41,7 @@ from tfgraphwidget.tf_internals import (
     output_of_c_operation,
     used_names,
 )
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, NodeDef
 
 Ends = Mapping[tuple[str, int], Any]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
@@ -66,11 +67,14 @@ class ValidatedNodes:
     names: tuple[str, ...]
     serialized: bytes
     outside: tuple[tuple[str, int], ...]
-    functions: tuple[Any, ...] = ()
+    functions: tuple[FunctionDef, ...] = ()
 
 
 def validate(
-    graph: tf.Graph, nodes: Sequence[Any], functions: Iterable[Any] = (), gradients: Iterable[tuple[str, str]] = ()
+    graph: tf.Graph,
+    nodes: Sequence[NodeDef],
+    functions: Iterable[FunctionDef] = (),
+    gradients: Iterable[tuple[str, str]] = (),
 ) -> ValidatedNodes:
     """Check that TensorFlow accepts new ops in a graph, without changing the graph.
 
@@ -102,7 +106,10 @@ def validate(
 
 
 def scratch_of(
-    graph: tf.Graph, nodes: Sequence[Any], functions: Iterable[Any] = (), gradients: Iterable[tuple[str, str]] = ()
+    graph: tf.Graph,
+    nodes: Sequence[NodeDef],
+    functions: Iterable[FunctionDef] = (),
+    gradients: Iterable[tuple[str, str]] = (),
 ) -> Any:
     """A C graph of its own that holds `nodes`, and something in place of what they take from outside.
 
@@ -135,7 +142,7 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     raise NameTaken(f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name])
 
 
-def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> bytes:
+def serialized(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary = None) -> bytes:
     """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB.
 
     A message is written as its fields one after another, and each entry of a repeated field as its tag, its length and
@@ -157,7 +164,7 @@ def serialized(graph: tf.Graph, nodes: Iterable[Any], library: Any = None) -> by
     return b"".join(parts)
 
 
-def as_supported(graph: tf.Graph, node: Any) -> Any:
+def as_supported(graph: tf.Graph, node: NodeDef) -> Any:
     """The NodeDef as a graph of this GraphDef version takes it.
 
     TensorFlow removed PlaceholderV2 in version 23; Placeholder means the same since.
@@ -181,7 +188,7 @@ def _entry_head(length: int) -> bytes:
     return bytes(head)
 
 
-def outside(nodes: Iterable[Any], names: Collection[str]) -> tuple[tuple[str, int], ...]:
+def outside(nodes: Iterable[NodeDef], names: Collection[str]) -> tuple[tuple[str, int], ...]:
     """The tensors (op, port) and control inputs (op, -1) that NodeDefs take from ops that are not among `names`."""
     texts: list[str] = []
     for node in nodes:
@@ -209,7 +216,9 @@ def _refusal(message: str, names: Collection[str]) -> GraphEditError:
     return GraphEditError(f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", told)
 
 
-def _functions(graph: tf.Graph, functions: Iterable[Any], gradients: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
+def _functions(
+    graph: tf.Graph, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
+) -> tuple[Any, ...]:
     """The functions as TensorFlow's Python objects, in no graph yet; those that the graph has already are left out."""
     lacking = {f.signature.name: f for f in functions if not _has(graph, f)}
     pairs = [pair for pair in gradients if pair[0] in lacking]
@@ -239,7 +248,7 @@ def _has(graph: tf.Graph, definition: Any) -> bool:
     return True
 
 
-def check_functions(graph: tf.Graph, nodes: Iterable[Any], types: Iterable[str], made: Iterable[Any]) -> None:
+def check_functions(graph: tf.Graph, nodes: Iterable[NodeDef], types: Iterable[str], made: Iterable[Any]) -> None:
     """Raise when an op calls a function that is not there; TensorFlow would notice only when it runs."""
     known = {*graph_functions(graph), *(f.name for f in made)}
     calling = {op_type: attributes for op_type in types if (attributes := _function_attributes(graph, op_type, known))}
@@ -266,7 +275,7 @@ def _function_attributes(graph: tf.Graph, op_type: str, functions: Collection[st
     return [attribute.name for attribute in definition.attr if attribute.type in {"func", "list(func)"}]
 
 
-def check_devices(nodes: Iterable[Any]) -> None:
+def check_devices(nodes: Iterable[NodeDef]) -> None:
     """Raise for what is no device; TensorFlow would notice only when it runs."""
     for device in sorted({node.device for node in nodes}):
         if not _is_device(device):
@@ -286,7 +295,7 @@ def _is_device(text: str) -> bool:
     return True
 
 
-def _check_outside(graph: tf.Graph, nodes: Iterable[Any], ends: Iterable[tuple[str, int]]) -> None:
+def _check_outside(graph: tf.Graph, nodes: Iterable[NodeDef], ends: Iterable[tuple[str, int]]) -> None:
     for op, port in ends:
         with suppress(KeyError):
             if port < len(find_operation(graph, op).outputs):

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.tf_types import FunctionDefLibrary, NodeDef
 
 v1 = tf.compat.v1
 _PATIENCE = 120.0  # seconds: what waits for a queue that nobody fills would wait for ever
@@ -30,7 +31,7 @@ def exact() -> Any:
     return v1.ConfigProto(allow_soft_placement=True, graph_options=graph)
 
 
-def placed_here(node: Any) -> Any:
+def placed_here(node: NodeDef) -> Any:
     """A NodeDef that this process can place: itself, or a copy without a device of another process."""
     if not node.device or "/job:" not in node.device or "/job:localhost" in node.device:
         return node
@@ -51,8 +52,8 @@ class Sandbox:
     @wrap_tf_errors("run the graph apart")
     def __init__(
         self,
-        nodes: Iterable[Any],
-        library: Any = None,
+        nodes: Iterable[NodeDef],
+        library: FunctionDefLibrary = None,
         values: Mapping[str, Any] | None = None,
         starters: Sequence[str] = (),
         patience: float = _PATIENCE,

@@ -40,6 +40,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
 from tfgraphwidget.sources import Bounds, without_endless_calls
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 # ShapeInferenceSandbox: a graph in which TensorFlow's shape functions infer the shapes of single ops. Nothing runs.
 # An op is built on stand-ins for its inputs: placeholders of the static shapes that are known. Inputs that shape
@@ -162,7 +163,7 @@ class ShapeInferenceSandbox:
             return self._placeholder("resource", view.shape(*tensor))
         return self._placeholder(view.dtype((read, 0)), view.shape(read, 0), "VarHandleOp")
 
-    def _made(self, node: Any, tensors: list[Any]) -> Sequence[Any]:
+    def _made(self, node: NodeDef, tensors: list[Any]) -> Sequence[Any]:
         """The outputs of a new op. Raises Refused, and Unknown when TensorFlow does not know it."""
         op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
         definition = self._view.index.typing.definition(op_type)
@@ -180,12 +181,12 @@ class ShapeInferenceSandbox:
         outputs: Sequence[Any] = _asked(lambda: self._outputs(made, tensors, definition))
         return outputs
 
-    def _outputs(self, node: Any, tensors: list[Any], definition: Any) -> Any:
+    def _outputs(self, node: NodeDef, tensors: list[Any], definition: Any) -> Any:
         return create_operation(self._graph, node, tensors, (), definition).outputs
 
     # Functions
 
-    def _add_functions(self, node: Any) -> None:
+    def _add_functions(self, node: NodeDef) -> None:
         """Let the graph have what a NodeDef calls; what has no end is cut off."""
         lacking: dict[str, Any] = {}
         functions, stack = self._view.functions(), [node]
@@ -198,7 +199,7 @@ class ShapeInferenceSandbox:
             self._known |= lacking.keys()
             _asked(lambda: self._import(lacking))
 
-    def _import(self, functions: dict[str, Any]) -> None:
+    def _import(self, functions: dict[str, FunctionDef]) -> None:
         excess = self._bounds.excess((), functions)
         if excess:
             raise Unknown(excess.why)
@@ -222,7 +223,7 @@ class ShapeInferenceSandbox:
         node.attr["Tout"].CopyFrom(dtypes)
         return [_shape(tensor) for tensor in self._made(node, tensors)]
 
-    def _around(self, node: Any, tensors: list[Any]) -> list[Shape]:
+    def _around(self, node: NodeDef, tensors: list[Any]) -> list[Shape]:
         """What holds of a loop's variables before its body and after it."""
         shapes = [_shape(tensor) for tensor in tensors]
         for _ in range(_MOST_ROUNDS):
@@ -234,11 +235,11 @@ class ShapeInferenceSandbox:
             shapes = wider
         raise Unknown("a loop that does not settle")
 
-    def _wider(self, tensor: Any, shape: Shape) -> Any:
+    def _wider(self, tensor: Tensor, shape: Shape) -> Any:
         dtype = tensor.dtype.name
         return tensor if dtype in HANDLE_DTYPES or _shape(tensor) == shape else self._placeholder(dtype, shape)
 
-    def _either(self, node: Any, tensors: list[Any]) -> list[Shape]:
+    def _either(self, node: NodeDef, tensors: list[Any]) -> list[Shape]:
         """What holds of the results of all branches."""
         branches = [node.attr[key].func for key in ("then_branch", "else_branch") if key in node.attr]
         branches += node.attr["branches"].list.func if "branches" in node.attr else []
@@ -263,7 +264,7 @@ def _asked(ask: Callable[[], Any]) -> Any:
         raise Unknown(str(error)) from error
 
 
-def _shape(tensor: Any) -> Shape:
+def _shape(tensor: Tensor) -> Shape:
     dims, unknown = static_dimensions(tensor)
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 

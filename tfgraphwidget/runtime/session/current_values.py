@@ -25,6 +25,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import Answered
 from tfgraphwidget.runtime.session.variable_values import check_session, no_value, told
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto
+from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 LARGEST = 256 << 20
@@ -43,7 +44,7 @@ def holder(index: GraphIndex, name: str) -> int | None:
     return op if index.types[op] in HANDLES | CONSTANTS else None
 
 
-def constant(node: Any) -> tuple[str, Array]:
+def constant(node: NodeDef) -> tuple[str, Array]:
     """The dtype and value of a Const. Raises GraphEditError for one that is large, or damaged."""
     proto = node.attr["value"].tensor
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)

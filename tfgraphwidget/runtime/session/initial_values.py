@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import tf_protos, wrap_tf_errors
+from tfgraphwidget.tf_types import FunctionDef
 
 
 @wrap_tf_errors("work out the initial values")
@@ -36,7 +37,7 @@ def computed(
     index: GraphIndex,
     variables: Sequence[VariableDef],
     starters: Sequence[str],
-    functions: Iterable[Any],
+    functions: Iterable[FunctionDef],
     originals: Mapping[str, str],
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def _needs(
     )
 
 
-def _scratch(index: GraphIndex, ids: Iterable[int], functions: Iterable[Any]) -> tf.Graph:
+def _scratch(index: GraphIndex, ids: Iterable[int], functions: Iterable[FunctionDef]) -> tf.Graph:
     """A graph of some ops, on whatever devices there are."""
     nodes = []
     for i in ids:

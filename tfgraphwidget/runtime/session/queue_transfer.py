@@ -16,6 +16,7 @@ import tensorflow as tf
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.sources import runner_def
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small takes for ever
 
@@ -23,7 +24,7 @@ _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small t
 class Queues:
     """The elements of queues, in order; one that was closed is closed again."""
 
-    def __init__(self, nodes: Sequence[Any], transfer_ops: TransferOps) -> None:
+    def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._transfer_ops = transfer_ops
         self._ops: dict[str, dict[str, Any]] = {}
@@ -77,7 +78,9 @@ class Queues:
     def _each(self, what: str, names: Iterable[str]) -> dict[str, Any]:
         return {name: self._ops[name][what] for name in names}
 
-    def _run(self, session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _run(
+        self, session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """What each gives; those that fail, or take too long, are lost."""
         try:
             found, errors = self._tried(session, fetches, feeds)
@@ -91,7 +94,7 @@ class Queues:
 
     @staticmethod
     def _tried(
-        session: Any, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None
+        session: Session, fetches: Mapping[str, Any], feeds: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
         """What `run_each` gives; what Python itself fails with, which is no answer of TensorFlow's, is tried again."""
         with suppress(Exception):
@@ -101,7 +104,7 @@ class Queues:
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"The elements of queue {name!r} are not carried over, or not all of them: {why}.")
 
-    def _made(self, node: Any) -> dict[str, Any]:
+    def _made(self, node: NodeDef) -> dict[str, Any]:
         """The transfer ops of a queue, by what they do."""
         new, version = self._transfer_ops.op, "V2" if node.op.endswith("V2") else ""
         types = [tf.as_dtype(each) for each in node.attr["component_types"].list.type]
@@ -126,7 +129,7 @@ class Queues:
         }
 
 
-def runner_threads(session: Any) -> dict[threading.Thread, str]:
+def runner_threads(session: Session) -> dict[threading.Thread, str]:
     """The threads of queue runners that work in a session, each with the name of its queue."""
     found = {}
     for thread in threading.enumerate():

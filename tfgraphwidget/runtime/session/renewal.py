@@ -50,6 +50,7 @@ from tfgraphwidget.tf_internals import (
     set_session_config,
     without_extension,
 )
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _BEFORE = "_tfgraphwidget_before"
 
@@ -57,7 +58,7 @@ _BEFORE = "_tfgraphwidget_before"
 class Renewal:
     """What a session holds, read and to be carried over into its renewed self."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
         self._known: Set[Any] = frozenset()
         self._kinds: list[StateTransfer] = []
@@ -66,7 +67,7 @@ class Renewal:
         self._is_stuck = False
 
     @classmethod
-    def read(cls, session: Any, graph: tf.Graph) -> Renewal:
+    def read(cls, session: Session, graph: tf.Graph) -> Renewal:
         """Read all that the session holds, before the graph changes; only hidden ops are added.
 
         Raises SessionRefused for a session that cannot be renewed: closed, of another graph, wrapped, or on servers
@@ -163,14 +164,14 @@ class Renewal:
             self._lost.append(f"Not all that queues hold is carried over: {str(error) or type(error).__name__}.")
 
     @contextlib.contextmanager
-    def _as_it_is(self, session: Any) -> Iterator[None]:
+    def _as_it_is(self, session: Session) -> Iterator[None]:
         """While this lasts, a session that cannot place its graph is not told of what has come to it."""
         with without_extension(session) if self._is_stuck else contextlib.nullcontext():
             yield
 
 
 @wrap_tf_errors("renew the session")
-def renew(session: Any) -> tuple[str, ...]:
+def renew(session: Session) -> tuple[str, ...]:
     """Renew a `tf.compat.v1.Session` with its graph as it is now; a sentence for each thing that could not be kept.
 
     Of a MonitoredSession, or what else wraps one, it is the session inside that is renewed. Raises SessionRefused, and
@@ -183,7 +184,7 @@ def renew(session: Any) -> tuple[str, ...]:
     return renewal.lost
 
 
-def _check(session: Any, graph: Any) -> None:
+def _check(session: Session, graph: Any) -> None:
     """Raise when the session cannot be renewed."""
     if not isinstance(session, BaseSession):
         raise SessionRefused(
@@ -195,7 +196,7 @@ def _check(session: Any, graph: Any) -> None:
         Answered(session).ask()
 
 
-def _kinds(session: Any, found: StatefulOps, transfer_ops: TransferOps) -> list[StateTransfer]:
+def _kinds(session: Session, found: StatefulOps, transfer_ops: TransferOps) -> list[StateTransfer]:
     held = {kind: [node for node in nodes if not _stays(session, node)] for kind, nodes in found.holders.items()}
     variables = held.pop("variable", []) + [transfer_ops.handle(node) for node in found.inner]
     return [
@@ -207,7 +208,7 @@ def _kinds(session: Any, found: StatefulOps, transfer_ops: TransferOps) -> list[
     ]
 
 
-def _stays(session: Any, node: Any) -> bool:
+def _stays(session: Session, node: NodeDef) -> bool:
     """Whether the state outlives the session, on a server."""
     if not session.sess_str or session_config(session).isolate_session_state:
         return False

@@ -18,6 +18,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
+from tfgraphwidget.tf_types import Session
 
 PATIENCE = 60.0
 _ASKED = 8.0  # seconds for a server to say that it is there
@@ -35,7 +36,7 @@ class Answered:
     In a session of this process alone, runs take the time they take.
     """
 
-    def __init__(self, session: Any, patience: float = PATIENCE) -> None:
+    def __init__(self, session: Session, patience: float = PATIENCE) -> None:
         self.session = session
         self.graph: tf.Graph = session.graph
         self._patience = patience
@@ -99,7 +100,7 @@ class Answered:
         )
 
 
-def can_grow(session: Any) -> bool:
+def can_grow(session: Session) -> bool:
     """Whether the session takes in, and places, what its graph has more than when it last ran.
 
     One op that it cannot place ends all its runs, see `runtime.live.placement`. Other errors (no memory, a server that

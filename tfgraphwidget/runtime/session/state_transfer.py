@@ -17,6 +17,7 @@ from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATI
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.tf_internals import control_flow_context
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _UNSET = (tf.errors.FailedPreconditionError, tf.errors.AbortedError)  # what was never filled; tables say Aborted
 _UNREADABLE = (DT_RESOURCE, DT_VARIANT)
@@ -43,7 +44,7 @@ class _Read:
 
     what = ""
 
-    def __init__(self, nodes: Sequence[Any], transfer_ops: TransferOps) -> None:
+    def __init__(self, nodes: Sequence[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._nodes = {node.name: node for node in nodes}
         self._transfer_ops = transfer_ops
@@ -96,7 +97,7 @@ class Variables(_Read):
         if feeds:
             run(fresh, [op for _, op in writers.values()], feeds)
 
-    def _reader(self, node: Any) -> str:
+    def _reader(self, node: NodeDef) -> str:
         if node.op not in RESOURCE_HANDLES:
             return f"{node.name}:0"
         # No read of another name: one that reads the variable now may have read another when the session ran it.
@@ -105,13 +106,13 @@ class Variables(_Read):
             return f"{own.name}:0"
         return self._transfer_ops.op("", "ReadVariableOp", [node.name], dtype=node.attr["dtype"]) + ":0"
 
-    def _flag(self, node: Any) -> str:
+    def _flag(self, node: NodeDef) -> str:
         if node.op not in RESOURCE_HANDLES:
             return self._transfer_ops.op("", "IsVariableInitialized", [node.name], dtype=node.attr["dtype"]) + ":0"
         own = self._own(node, "IsInitialized/VarIsInitializedOp", "VarIsInitializedOp")
         return (own.name if own else self._transfer_ops.op("", "VarIsInitializedOp", [node.name])) + ":0"
 
-    def _own(self, node: Any, ending: str, *types: str) -> tf.Operation | None:
+    def _own(self, node: NodeDef, ending: str, *types: str) -> tf.Operation | None:
         """The op that TensorFlow has made for the variable under this name, if it is that still."""
         own = op_of(self._transfer_ops.graph, f"{node.name}/{ending}")
         if own is None or own.type not in types or own.inputs[0].op.name != node.name:
@@ -132,14 +133,14 @@ class Variables(_Read):
         """For each variable that has a value the tensor to be fed with it, and the op that assigns it."""
         taken: set[str] = set()
 
-        def writer(node: Any) -> tuple[str, str]:
+        def writer(node: NodeDef) -> tuple[str, str]:
             fed, op = self._initializer(node, taken) or self._assign(node)
             taken.add(fed)
             return fed, op
 
         return self._each(self._values, writer)
 
-    def _initializer(self, node: Any, taken: Collection[str]) -> tuple[str, str] | None:
+    def _initializer(self, node: NodeDef, taken: Collection[str]) -> tuple[str, str] | None:
         """The variable's own initialiser, if it can take the value as the graph is now."""
         own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
         if own is None or not tf.TensorShape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
@@ -148,7 +149,7 @@ class Variables(_Read):
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type
         return (fed.name, own.name) if same and fed.name not in taken and own.graph.is_feedable(fed) else None
 
-    def _assign(self, node: Any) -> tuple[str, str]:
+    def _assign(self, node: NodeDef) -> tuple[str, str]:
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=node.attr["dtype"])
         if node.op in RESOURCE_HANDLES:
             op = self._transfer_ops.op("", "AssignVariableOp", [node.name, fed], dtype=node.attr["dtype"])
@@ -175,7 +176,7 @@ class Tables(_Read):
         """Keys and values of each table that was filled, by its op."""
         return self._values
 
-    def fill(self, contents: Mapping[str, Any], session: Any) -> None:
+    def fill(self, contents: Mapping[str, Any], session: Session) -> None:
         """Give tables what was read of others."""
         self._writers = self._each(self._nodes, self._writer)
         self._values = dict(contents)
@@ -191,12 +192,12 @@ class Tables(_Read):
         if feeds:
             run(fresh, [self._writers[name][0] for name in filled], feeds)
 
-    def _reader(self, node: Any) -> list[str]:
+    def _reader(self, node: NodeDef) -> list[str]:
         types = {"Tkeys": node.attr["key_dtype"], "Tvalues": node.attr["value_dtype"]}
         export = self._transfer_ops.op("", f"LookupTableExport{_version(node)}", [node.name], **types)
         return [f"{export}:0", f"{export}:1"]
 
-    def _writer(self, node: Any) -> tuple[str, str, str]:
+    def _writer(self, node: NodeDef) -> tuple[str, str, str]:
         """The op that fills the table, and the tensors to be fed with keys and values."""
         types = node.attr["key_dtype"], node.attr["value_dtype"]
         fed = [
@@ -210,7 +211,7 @@ class Tables(_Read):
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
 
 
-def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Any, target: tf.Graph, into: Any) -> None:
+def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Any) -> None:
     """Give hash tables of `target`, in the session `into`, what those of `origin` hold; `tables` maps op names.
 
     One that was not filled leaves its copy as it is. Raises SessionRefused where a session cannot do it.
@@ -230,7 +231,7 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Any, targe
         raise SessionRefused(f'{read.lost[0].rstrip(".")}; clone with init="initial" or init="none".', list(tables))
 
 
-def _version(node: Any) -> str:
+def _version(node: NodeDef) -> str:
     return "V2" if node.op.endswith("V2") else ""
 
 
@@ -280,13 +281,13 @@ class Iterators(_Read):
             return False
         return True
 
-    def _reader(self, node: Any) -> str:
+    def _reader(self, node: NodeDef) -> str:
         saved = self._transfer_ops.op(
             "", "SerializeIterator", [node.name], external_state_policy=_IGNORE_EXTERNAL_STATE
         )
         return self._transfer_ops.op("", "SerializeTensor", [saved], T=tf.variant) + ":0"
 
-    def _writer(self, node: Any) -> tuple[str, str]:
+    def _writer(self, node: NodeDef) -> tuple[str, str]:
         """The tensor to be fed with what was saved, and the op that restores it."""
         fed = self._transfer_ops.op(node.name, "Placeholder", dtype=tf.string)
         state = self._transfer_ops.op("", "ParseTensor", [fed], out_type=tf.variant)

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition, tf_protos
 from tfgraphwidget.tf_internals import graph_functions
+from tfgraphwidget.tf_types import NodeDef
 
 # They have a key, but nothing that could be lost.
 _EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
@@ -82,14 +83,14 @@ def _bodies(graph: tf.Graph) -> Iterator[Any]:
         yield from function_definition(function).node_def
 
 
-def _key(node: Any) -> tuple[Any, ...]:
+def _key(node: NodeDef) -> tuple[Any, ...]:
     """Equal for ops that hold one state; a variable without a name goes by the empty one."""
     name = _attr(node, "shared_name").s or (b"" if node.op in RESOURCE_HANDLES else node.name.encode())
     # Of two with one name, but two dtypes, only one is what the session holds.
     return family(node.op), _attr(node, "container").s, name, _attr(node, "dtype").type, node.device
 
 
-def _attr(node: Any, key: str) -> Any:
+def _attr(node: NodeDef, key: str) -> Any:
     """An attribute, empty if it is not there; reading `node.attr[key]` would add it."""
     return node.attr[key] if key in node.attr else tf.compat.v1.AttrValue()
 

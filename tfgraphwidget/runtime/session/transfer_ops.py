@@ -18,6 +18,7 @@ from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
@@ -54,7 +55,7 @@ class TransferOps:
         name: str = self._new[key].name
         return name
 
-    def handle(self, node: Any) -> Any:
+    def handle(self, node: NodeDef) -> Any:
         """The NodeDef of a transfer op that holds the same state as a NodeDef in the body of a function."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
         return tf.compat.v1.NodeDef(name=self.op("", node.op, **attributes), op=node.op, attr=attributes)
@@ -104,7 +105,7 @@ def op_of(graph: tf.Graph, name: str) -> tf.Operation | None:
         return None
 
 
-def run(session: Any, fetches: Any, feeds: Mapping[Any, Any] | None = None, patience: float | None = None) -> Any:
+def run(session: Session, fetches: Any, feeds: Mapping[Any, Any] | None = None, patience: float | None = None) -> Any:
     """What `session.run` gives, in `patience` seconds if it is given; on servers it never waits for ever.
 
     Raises SessionRefused when servers are gone, else TensorFlow's errors.
@@ -124,7 +125,7 @@ def run(session: Any, fetches: Any, feeds: Mapping[Any, Any] | None = None, pati
 
 
 def run_each(
-    session: Any, fetches: Mapping[str, Any], feeds: Mapping[Any, Any] | None = None, patience: float | None = None
+    session: Session, fetches: Mapping[str, Any], feeds: Mapping[Any, Any] | None = None, patience: float | None = None
 ) -> tuple[dict[str, Any], dict[str, tf.errors.OpError]]:
     """What each gives, and the errors of those that fail: all in one run if none fails, else one by one."""
     values: dict[str, Any] = {}
@@ -144,7 +145,7 @@ def run_each(
     return values, errors
 
 
-def unless_finalized(make: Callable[[Any], T], node: Any) -> T | None:
+def unless_finalized(make: Callable[[Any], T], node: NodeDef) -> T | None:
     """What `make` says of a node; None when it wants a transfer op that a finalized graph cannot have."""
     try:
         return make(node)

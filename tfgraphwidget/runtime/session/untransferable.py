@@ -22,6 +22,7 @@ from tfgraphwidget.tf_internals import (
     BaseSession,
     is_partial_run_active,
 )
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _STAGED = ("capacity", "memory_limit", "dtypes", "container", "shared_name")
 _SIZES = {
@@ -37,7 +38,7 @@ _NO_CALLABLE = -1
 class Untransferable:
     """What a session holds and nothing can read; staging areas, barriers and accumulators tell how much it is."""
 
-    def __init__(self, nodes: Iterable[Any], transfer_ops: TransferOps) -> None:
+    def __init__(self, nodes: Iterable[NodeDef], transfer_ops: TransferOps) -> None:
         self.lost: list[str] = []
         self._types: dict[str, str] = {}
         self._sizes: dict[str, list[str]] = {}
@@ -64,7 +65,7 @@ class Untransferable:
         """Nothing."""
 
 
-def _sizes(transfer_ops: TransferOps, node: Any) -> list[str]:
+def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
     """The transfer ops that count together what a node holds; none for what cannot be counted."""
     kind = family(node.op)
     if kind == "accumulator":
@@ -92,14 +93,14 @@ def told_of(found: StatefulOps) -> list[str]:
     return lost
 
 
-def tied(session: Any) -> list[dict[str, Any]]:
+def tied(session: Session) -> list[dict[str, Any]]:
     """The fields of Python objects that stand for something in this very C session: callables and tensor handles."""
     fields = [vars(each) if type(each) in CALLABLE_AND_HANDLE else each for each in gc.get_referrers(session)]
     held = (each for each in fields if type(each) is dict)
     return [each for each in held if each.get(SESSION_FIELD) is session and HANDLE_FIELD in each]
 
 
-def watch_partial_runs(session: Any) -> None:
+def watch_partial_runs(session: Session) -> None:
     """Let a session remember the partial runs that are set up from now on: TensorFlow tells nobody of them."""
     if not isinstance(session, BaseSession) or hasattr(session, _PARTIAL_RUNS):
         return
@@ -115,7 +116,7 @@ def watch_partial_runs(session: Any) -> None:
     session.partial_run_setup = set_up
 
 
-def cut(session: Any) -> list[str]:
+def cut(session: Session) -> list[str]:
     """Sentences on the partial runs that are under way in a session, which its renewal ends."""
     handles = getattr(session, _PARTIAL_RUNS, [])
     under_way = [handle for handle in handles if is_partial_run_active(session, handle)]

@@ -27,6 +27,7 @@ from tfgraphwidget.runtime.session.run import PATIENCE, Answered
 from tfgraphwidget.runtime.sync import checkpoints, mixing
 from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
 from tfgraphwidget.tf_internals import control_flow_context, has_control_dependencies, operations_by_name
+from tfgraphwidget.tf_types import Session
 
 Pair = tuple[VariableDef, VariableDef]
 
@@ -36,7 +37,7 @@ class Model:
     """A graph and the session that holds the values of its variables; without a session only ops can be made."""
 
     graph: tf.Graph
-    session: Any = None
+    session: Session | None = None
 
     def is_same(self, other: Model) -> bool:
         """Whether both are of one graph and one session."""

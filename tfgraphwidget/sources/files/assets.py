@@ -13,13 +13,14 @@ from typing import Any
 from tfgraphwidget.graph import TABLE, VALUE_SOURCES, kind_of
 from tfgraphwidget.naming import split_input, split_tensor
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
 _INIT = "__saved_model_init_op"
 _ASSETS = "saved_model_assets"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op")
 
 
-def relocate_assets(meta: Any, folder: Path | None) -> Any:
+def relocate_assets(meta: MetaGraphDef, folder: Path | None) -> Any:
     """Change a SavedModel's MetaGraphDef so that it names its asset files by their present paths in "assets".
 
     What stands for a file is a constant then, and in the collection of such constants; what fills tables is in the
@@ -40,7 +41,7 @@ def relocate_assets(meta: Any, folder: Path | None) -> Any:
     return meta
 
 
-def asset_files(meta: Any) -> list[Any]:
+def asset_files(meta: MetaGraphDef) -> list[Any]:
     """The AssetFileDefs of a MetaGraphDef; TensorFlow 1 stores them in a collection.
 
     Args:
@@ -73,7 +74,7 @@ def is_outside_assets(folder: Path, filename: str) -> bool:
         return True
 
 
-def _make_constant(node: Any, path: str) -> None:
+def _make_constant(node: NodeDef, path: str) -> None:
     """Turn a NodeDef into a constant string."""
     node.op = "Const"
     for key in list(node.attr):
@@ -83,7 +84,7 @@ def _make_constant(node: Any, path: str) -> None:
     node.attr["value"].tensor.CopyFrom(tf_protos.string_tensor(path))
 
 
-def _table_initializers(meta: Any, by_name: Mapping[str, Any]) -> list[str]:
+def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, Any]) -> list[str]:
     """The ops that run at loading and have a hash table as input."""
     init_op = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
     roots = [init_op, *(name for key in _MAIN_OPS for name in _collection_names(meta, key))]
@@ -102,11 +103,11 @@ def _table_initializers(meta: Any, by_name: Mapping[str, Any]) -> list[str]:
     return sorted(fillers)
 
 
-def _collection_names(meta: Any, key: str) -> list[str]:
+def _collection_names(meta: MetaGraphDef, key: str) -> list[str]:
     return list(meta.collection_def[key].node_list.value) if key in meta.collection_def else []
 
 
-def _add_to_collection(meta: Any, key: str, names: Iterable[str]) -> None:
+def _add_to_collection(meta: MetaGraphDef, key: str, names: Iterable[str]) -> None:
     """Add the names that a collection does not have."""
     new = [name for name in dict.fromkeys(names) if name not in _collection_names(meta, key)]
     if new:

@@ -9,6 +9,7 @@ from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, build, 
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tf_types import NodeDef
 
 _RESTORE = "RestoreV2"
 
@@ -23,7 +24,7 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
     return tuple(definitions(index, [i for i, kind in enumerate(index.types) if kind in HANDLES]).values())
 
 
-def restored_names(nodes: Sequence[Any], library: Library, restore_op: str) -> list[str]:
+def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
     """The names that the graph's Saver reads from a checkpoint; `restore_op` can be a function call."""
     names_by_op = _restored_by_op(nodes)
     for node in nodes:
@@ -33,7 +34,7 @@ def restored_names(nodes: Sequence[Any], library: Library, restore_op: str) -> l
     return list(dict.fromkeys(name for names in names_by_op.values() for name in names))
 
 
-def _restored_by_op(nodes: Iterable[Any]) -> dict[str, list[str]]:
+def _restored_by_op(nodes: Iterable[NodeDef]) -> dict[str, list[str]]:
     """RestoreV2 op -> the names that it reads, in the order of its outputs."""
     by_name = {node.name: node for node in nodes}
     names_by_op = {}
@@ -46,7 +47,7 @@ def _restored_by_op(nodes: Iterable[Any]) -> dict[str, list[str]]:
     return names_by_op
 
 
-def checkpoint_keys(nodes: Sequence[Any], variables: Iterable[VariableDef]) -> dict[str, str]:
+def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) -> dict[str, str]:
     """Map variables to the names of their values in a checkpoint.
 
     Args:
@@ -60,7 +61,7 @@ def checkpoint_keys(nodes: Sequence[Any], variables: Iterable[VariableDef]) -> d
     return {**keys, **{op: key for op, key in _saver_keys(nodes).items() if op in keys}}
 
 
-def _saver_keys(nodes: Sequence[Any]) -> dict[str, str]:
+def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
     restored = _restored_by_op(nodes)
     by_name: Mapping[str, Any] = {node.name: node for node in nodes}
     keys = {}

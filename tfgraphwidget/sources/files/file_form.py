@@ -8,6 +8,7 @@ from typing import Any
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tf_types import NodeDef
 
 
 class FileForm:
@@ -21,7 +22,7 @@ class FileForm:
         self._nodes = {node.name: node for node in body.nodes()}
         self._imported = {node.name: _digest(node) for node in imported}
 
-    def nodes(self, nodes: Iterable[Any]) -> list[Any]:
+    def nodes(self, nodes: Iterable[NodeDef]) -> list[Any]:
         """The NodeDefs of the imported graph in the file's form."""
         return [self._node(node, self._nodes.get(node.name)) for node in nodes]
 
@@ -40,7 +41,7 @@ class FileForm:
             graph_def.versions.CopyFrom(imported.versions)
         return graph_def
 
-    def _node(self, node: Any, own: Any) -> Any:
+    def _node(self, node: NodeDef, own: Any) -> Any:
         if own is None or own.op != node.op:
             return node
         if self._imported.get(node.name) == _digest(node):
@@ -59,5 +60,5 @@ class FileForm:
         return copy
 
 
-def _digest(node: Any) -> bytes:
+def _digest(node: NodeDef) -> bytes:
     return hashlib.blake2b(node.SerializeToString(deterministic=True), digest_size=16).digest()

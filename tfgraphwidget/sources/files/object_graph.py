@@ -12,9 +12,10 @@ from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.renaming import variable_op_name
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
 
-def object_variables(meta: Any, nodes: Sequence[Any]) -> tuple[Collections, dict[str, str]]:
+def object_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> tuple[Collections, dict[str, str]]:
     """Collections as a TensorFlow 1 graph would have them, and the real name of each handle op that has another.
 
     Empty when the MetaGraphDef has no object graph.
@@ -59,7 +60,7 @@ def _is_variable(saved_object: Any) -> bool:
     return bool(saved_object.WhichOneof("kind") == "variable")
 
 
-def unrestored_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
+def unrestored_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Handle op -> number of the saved object, for variables that functions capture and the Saver does not restore.
 
     Keras 3 saved by tf.saved_model.save is so: its Saver restores other variables, which no function reads.
@@ -72,7 +73,7 @@ def unrestored_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
     return {op: number for op, number in bound.items() if restore is not None and op not in restored}
 
 
-def saved_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
+def saved_variables(meta: MetaGraphDef, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Handle op -> number of the saved object, for all variables whose values a SavedModel keeps by object."""
     saved_objects = meta.object_graph_def.nodes
     by_name = {each.variable.name: k for k, each in enumerate(saved_objects) if _is_variable(each)}
@@ -80,7 +81,7 @@ def saved_variables(meta: Any, nodes: Sequence[Any]) -> dict[str, int]:
     return {**by_op, **_bound_by_calls(meta.object_graph_def, nodes)}
 
 
-def _bound_by_calls(objects: Any, nodes: Sequence[Any]) -> dict[str, int]:
+def _bound_by_calls(objects: Any, nodes: Sequence[NodeDef]) -> dict[str, int]:
     """Op -> number of the saved variable, for what calls of saved functions bind: the last inputs, in saved order."""
     bound = {}
     for node in nodes:

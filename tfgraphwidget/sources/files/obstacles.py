@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, doors
@@ -20,6 +20,7 @@ from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notice
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class FileGraph:
     """
 
     where: str
-    graph_def: Any
-    meta: Any
+    graph_def: GraphDef
+    meta: MetaGraphDef
     body: NodeBody
     checkpoint: Checkpoint | None = None
     folder: Path | None = None

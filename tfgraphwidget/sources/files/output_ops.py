@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from tfgraphwidget.graph import CONSTANTS, HANDLES, IDENTITY, PLACEHOLDERS
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.tf_types import NodeDef
 
 _BOOKKEEPING_TYPES = re.compile(
     r"Shape(N)?|Rank|Size|NoOp|ControlTrigger|Assert|Print(V2)?|\w*Summary\w*|(Ref)?(Switch|Merge|Enter|NextIteration)"
@@ -20,7 +20,7 @@ _BRANCH = re.compile(r".*/(switch_[tf]|pred_id)")  # what tells a v1 conditional
 _INPUT_TYPES = re.compile(r"\w*IteratorGetNext\w*|\w*Dequeue\w*")
 
 
-def find_output_ops(nodes: Iterable[Any]) -> list[dict[str, str]]:
+def find_output_ops(nodes: Iterable[NodeDef]) -> list[dict[str, str]]:
     """{"name", "type"} of each probable output op, the last of the graph first. `nodes` are the graph's NodeDefs.
 
     In a graph with placeholders or other inputs, only ops that depend on them count.

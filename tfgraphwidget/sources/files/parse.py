@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from tfgraphwidget.tf_types import GraphDef
+
 LARGEST = (1 << 31) - 1  # protobuf's limit
 _TEXT = re.compile(rb"\s*(#[^\n]*\n\s*)*[a-z_]+\s*[:{<]")
 _OP = re.compile(r"[\x21-\x7e]+\Z")  # an op type may be a function's name, "<lambda>" in it
@@ -42,7 +44,7 @@ def holds_graph(message: Any) -> bool:
     return any(map(_holds_ops, graph_defs(message)))
 
 
-def _holds_ops(graph_def: Any) -> bool:
+def _holds_ops(graph_def: GraphDef) -> bool:
     nodes = graph_def.node[:: len(graph_def.node) // _SAMPLE + 1]
     if not nodes:
         return any(_OP.match(function.signature.name) and function.node_def for function in graph_def.library.function)

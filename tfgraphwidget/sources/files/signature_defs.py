@@ -11,12 +11,13 @@ from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import Signature
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
 _INIT = "__saved_model_init_op"
 _DEFAULT = "serving_default"
 
 
-def read_signatures(meta: Any, ops_there: Collection[str]) -> tuple[Signature, ...]:
+def read_signatures(meta: MetaGraphDef, ops_there: Collection[str]) -> tuple[Signature, ...]:
     """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors."""
     signatures = []
     for name, proto in sorted(meta.signature_def.items()):
@@ -27,7 +28,7 @@ def read_signatures(meta: Any, ops_there: Collection[str]) -> tuple[Signature, .
     return tuple(signatures)
 
 
-def invalid_signatures(meta: Any, valid: tuple[Signature, ...]) -> tuple[str, ...]:
+def invalid_signatures(meta: MetaGraphDef, valid: tuple[Signature, ...]) -> tuple[str, ...]:
     """A sentence for each signature of a MetaGraphDef that cannot be chosen."""
     invalid = sorted(set(meta.signature_def) - {signature.name for signature in valid} - {_INIT})
     return tuple(
@@ -70,7 +71,7 @@ def choose_signature(signatures: tuple[Signature, ...], name: Any, title: str) -
     raise GraphEditError(f"{title} has several signatures and none named {_DEFAULT!r}; give {choices}.")
 
 
-def entry_path(signature: Signature | None, nodes: Iterable[Any], library: Library) -> tuple[str, ...]:
+def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: Library) -> tuple[str, ...]:
     """The calls to enter, outermost first, to reach the function body that computes a signature."""
     if signature is None:
         return ()
@@ -88,7 +89,7 @@ def entry_path(signature: Signature | None, nodes: Iterable[Any], library: Libra
         nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
 
 
-def _only_call(nodes: Mapping[str, Any], outputs: Iterable[str]) -> Any:
+def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> Any:
     """The one call whose outputs these ops are or pass on; None when they compute anything else."""
     sources = set()
     for name in outputs:
@@ -104,7 +105,7 @@ def _only_call(nodes: Mapping[str, Any], outputs: Iterable[str]) -> Any:
     return call if all(_is_input(nodes, text) for text in call.input) else None
 
 
-def _is_input(nodes: Mapping[str, Any], text: str) -> bool:
+def _is_input(nodes: Mapping[str, NodeDef], text: str) -> bool:
     """Whether an input is an argument, a placeholder, a constant or state, unchanged."""
     at, visited = text.partition(":")[0], set()
     while at in nodes and at not in visited and nodes[at].op in IDENTITY and nodes[at].input:

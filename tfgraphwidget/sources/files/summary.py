@@ -17,11 +17,12 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.sources.files.output_ops import find_output_ops
 from tfgraphwidget.sources.files.summary_schema import dtype_of
+from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SignatureDef
 
 _CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
 
 
-def summarize_graph(graph: Any, meta: Any = None) -> dict[str, Any]:
+def summarize_graph(graph: Any, meta: MetaGraphDef = None) -> dict[str, Any]:
     """Count what a graph and its function library hold.
 
     Args:
@@ -65,7 +66,7 @@ def _control_flow(every: list[Any]) -> dict[str, int]:
     return {kind: number for kind, number in counts.items() if number}
 
 
-def _tensor(node: Any) -> dict[str, Any]:
+def _tensor(node: NodeDef) -> dict[str, Any]:
     shape = _shape(node.attr["shape"].shape) if "shape" in node.attr else None
     return {"name": node.name, "dtype": dtype_of(node.attr["dtype"].type), "shape": shape}
 
@@ -82,7 +83,7 @@ def _bytes(tensor: dict[str, Any]) -> int:
     return total
 
 
-def _signature(name: str, signature: Any) -> dict[str, Any]:
+def _signature(name: str, signature: SignatureDef) -> dict[str, Any]:
     def side(infos: Any) -> dict[str, Any]:
         return {
             key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}

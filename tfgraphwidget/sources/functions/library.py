@@ -32,6 +32,7 @@ from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
+from tfgraphwidget.tf_types import NodeDef, SignatureDef
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -143,7 +144,7 @@ def _state_op(original: Any, name: str) -> Any:
     return node
 
 
-def _variables(nodes: list[Any], caller_variables: Mapping[str, VariableDef | None]) -> Collections:
+def _variables(nodes: list[NodeDef], caller_variables: Mapping[str, VariableDef | None]) -> Collections:
     """The variables of a body, with what the caller's collections say of them."""
     index = build(nodes)
     handles = [i for i, kind in enumerate(index.types) if kind in HANDLES]
@@ -170,7 +171,7 @@ def _variables(nodes: list[Any], caller_variables: Mapping[str, VariableDef | No
 class FunctionNodes:
     """`arguments` are the names of the placeholders, first among the `nodes`; `returns` maps results to tensors."""
 
-    nodes: list[Any]
+    nodes: list[NodeDef]
     arguments: tuple[str, ...]
     returns: dict[str, str]
 
@@ -210,7 +211,7 @@ def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, Any]) -> Any:
     return node
 
 
-def _instantiate(node: Any, attributes: Mapping[str, Any]) -> None:
+def _instantiate(node: NodeDef, attributes: Mapping[str, Any]) -> None:
     """Fill in the attributes that a polymorphic function takes from its call, in place."""
     for value in node.attr.values():
         if value.WhichOneof("value") == "placeholder" and value.placeholder in attributes:
@@ -275,7 +276,7 @@ class _Ports:
 _CALLS = FUNCTION_CALLS | BRANCHES
 
 
-def _state_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _state_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
@@ -289,7 +290,7 @@ def _state_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) ->
     return handles
 
 
-def _value_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _value_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
     if caller.types[op] not in _CALLS:
         return {}
@@ -305,7 +306,7 @@ def _value_feeds(signature: Any, types: OpTypes, caller: GraphIndex, op: int) ->
     return values
 
 
-def _slots(call: Any, signature: Any, types: OpTypes, inputs: int) -> list[int]:
+def _slots(call: Any, signature: SignatureDef, types: OpTypes, inputs: int) -> list[int]:
     """The inputs of a call that feed the last arguments of a function.
 
     The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after

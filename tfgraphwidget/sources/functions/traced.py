@@ -16,6 +16,7 @@ from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
+from tfgraphwidget.tf_types import SignatureDef
 
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
@@ -62,7 +63,7 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: Any, title: str) -> Any:
+def find_trace(function: Any, signature: SignatureDef, title: str) -> Any:
     """The trace of a tf.function that `signature` chooses.
 
     Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
@@ -87,7 +88,7 @@ def find_trace(function: Any, signature: Any, title: str) -> Any:
     return found[0]
 
 
-def _number(signature: Any) -> int | None:
+def _number(signature: SignatureDef) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
         return None if isinstance(signature, bool) else operator.index(signature)
@@ -102,7 +103,7 @@ def _choices(title: str, found: Sequence[Any]) -> str:
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: Any, title: str) -> Any:
+def _trace(function: Any, signature: SignatureDef, title: str) -> Any:
     positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 _MOST_IN_ALL = 1 << 18  # tensors that attributes say, of all ops together; or _MOST_EACH for each op, if that is more
 _MOST_EACH = 16
@@ -45,7 +46,7 @@ class Bounds:
         self._definition = definition
         self._counting: dict[str, Counting] = {}
 
-    def excess(self, nodes: Iterable[Any], functions: Mapping[str, Any]) -> Excess | None:
+    def excess(self, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
         """The first op of a graph or of its functions that exceeds a limit; None if there is none."""
         places = [("", list(nodes)), *((name, functions[name].node_def) for name in sorted(functions))]
         tensors = letters = 0
@@ -63,7 +64,7 @@ class Bounds:
                     return Excess(node.name, place, why)
         return None
 
-    def why(self, node: Any) -> str:
+    def why(self, node: NodeDef) -> str:
         """Why a NodeDef has too many tensors according to its attributes; "" when it does not."""
         numbers, lists = self._of(node.op)
         for name in (*numbers, *lists):
@@ -76,7 +77,7 @@ class Bounds:
         largest = next((f"{name}={number:,}" for name, number in counts if number > MOST_OUTPUTS), "")
         return f"has {largest or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
-    def tensors(self, node: Any) -> int:
+    def tensors(self, node: NodeDef) -> int:
         """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does."""
         numbers, lists = self._of(node.op)
         if not numbers and not lists:
@@ -96,7 +97,7 @@ class Bounds:
         return counting
 
 
-def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing]) -> Excess | None:
+def computed(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[Any]], Typing]) -> Excess | None:
     """An op whose constants TensorFlow would compute while it imports the graph, and which are too many.
 
     It computes what shapes hang on, as far as that reads constants only: the sum of two billion ones is one number.
@@ -118,7 +119,7 @@ def computed(nodes: Iterable[Any], typing_of: Callable[[Sequence[Any]], Typing])
     return None
 
 
-def _light(node: Any) -> Any:
+def _light(node: NodeDef) -> Any:
     """A NodeDef; of a constant with much in it, one that has its shape only: shapes hang on small ones."""
     if node.op not in CONSTANTS or node.ByteSize() <= _LIGHT:
         return node
@@ -128,7 +129,7 @@ def _light(node: Any) -> Any:
     return light
 
 
-def _size(typing: Typing, node: Any) -> int:
+def _size(typing: Typing, node: NodeDef) -> int:
     """Numbers in the largest output, by its static shape; 0 for none that is known."""
     shapes = (typing.shape(node.name, port) for port, _ in enumerate(typing.dtypes(node)))
     return max((_product(shape) for shape in shapes if shape is not None and None not in shape), default=0)
@@ -141,7 +142,7 @@ def _product(shape: Iterable[Any]) -> int:
     return size
 
 
-def _in_order(nodes: Iterable[Any]) -> Iterable[Any]:
+def _in_order(nodes: Iterable[NodeDef]) -> Iterable[Any]:
     """The NodeDefs that are computed from constants alone, each behind those that it reads."""
     waits: dict[str, int] = {}
     readers: dict[str, list[Any]] = {}

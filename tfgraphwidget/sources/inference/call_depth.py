@@ -11,13 +11,14 @@ from typing import Any
 
 from tfgraphwidget.graph import doors
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import FunctionDef
 
 _DEEPEST = 100
 _MOST_OPS = 200_000  # that one call leads to, counted once for each time they are called
 ITSELF, TOO_DEEP, TOO_MUCH = "calls itself", f"nests calls over {_DEEPEST} deep", "leads to too many ops"
 
 
-def endless_functions(functions: Mapping[str, Any], first: Iterable[str]) -> dict[str, str]:
+def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]) -> dict[str, str]:
     """Function → why its calls must not be followed, so that what is reached from `first` is finite and small.
 
     On every circle of calls there is one of them.
@@ -43,7 +44,7 @@ def endless_functions(functions: Mapping[str, Any], first: Iterable[str]) -> dic
 
 
 def _size(
-    definition: Any, functions: Mapping[str, Any], sizes: Mapping[str, tuple[int, int]], why: dict[str, str]
+    definition: Any, functions: Mapping[str, FunctionDef], sizes: Mapping[str, tuple[int, int]], why: dict[str, str]
 ) -> tuple[int, int]:
     name = definition.signature.name
     called = [sizes[call] for call in _calls(definition, functions) if call in sizes]
@@ -54,7 +55,7 @@ def _size(
     return (0, 1) if name in why else (depth, ops)
 
 
-def _calls(definition: Any, functions: Mapping[str, Any]) -> list[str]:
+def _calls(definition: Any, functions: Mapping[str, FunctionDef]) -> list[str]:
     return [door.function for node in definition.node_def for door in doors(node, functions)]
 
 
@@ -68,7 +69,7 @@ def _calls_a_parameter(definition: Any) -> bool:
     )
 
 
-def without_endless_calls(functions: Mapping[str, Any]) -> Iterator[Any]:
+def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[Any]:
     """Copy FunctionDefs; those with endless calls get a body of placeholders for their results.
 
     Args:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import NodeDef
 
 # No op has more outputs; a damaged attribute may say so.
 MOST_OUTPUTS = 1 << 15
@@ -53,7 +54,7 @@ class OpTypes:
         self._definitions: dict[str, Any] = {}
         self._by_type: dict[str, tuple[str, str]] = {}
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         fixed = self._fixed.get(node.op)
         if fixed is not None:
@@ -66,7 +67,7 @@ class OpTypes:
                 return (dtype and dtype + simple[1],)
         return self._defined_dtypes(node)
 
-    def outputs(self, node: Any) -> tuple[Output, ...] | None:
+    def outputs(self, node: NodeDef) -> tuple[Output, ...] | None:
         """The output arguments of a NodeDef, in order; None for an unknown op type."""
         definition = self.definition(node.op)
         if definition is None:
@@ -91,7 +92,7 @@ class OpTypes:
         except KeyError:
             return None
 
-    def _defined_dtypes(self, node: Any) -> tuple[str, ...]:
+    def _defined_dtypes(self, node: NodeDef) -> tuple[str, ...]:
         outputs = self.outputs(node)
         if outputs is None:
             return _guess_dtypes(node)
@@ -104,7 +105,7 @@ class OpTypes:
         return dtypes
 
 
-def _dtypes(arg: Any, node: Any, definition: Any) -> tuple[str, ...]:
+def _dtypes(arg: Any, node: NodeDef, definition: Any) -> tuple[str, ...]:
     """The dtypes of the tensors of one output argument."""
     ref = "_ref" if arg.is_ref else ""
     if arg.type_list_attr:
@@ -115,14 +116,14 @@ def _dtypes(arg: Any, node: Any, definition: Any) -> tuple[str, ...]:
     return ((dtype + ref) if dtype else "",) * (count if 0 <= count <= MOST_OUTPUTS else 0)
 
 
-def _attribute(node: Any, definition: Any, name: str) -> Any:
+def _attribute(node: NodeDef, definition: Any, name: str) -> Any:
     """A NodeDef's attribute, or the OpDef's default of it."""
     if name in node.attr:
         return node.attr[name]
     return next((each.default_value for each in definition.attr if each.name == name), tf_protos.AttrValue())
 
 
-def _guess_dtypes(node: Any) -> tuple[str, ...]:
+def _guess_dtypes(node: NodeDef) -> tuple[str, ...]:
     """Guess the dtypes of an unknown op from its attributes.
 
     "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names those of outputs

@@ -17,6 +17,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
+from tfgraphwidget.tf_types import NodeDef
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
@@ -30,11 +31,11 @@ _LARGEST_RANK = 254  # TensorFlow refuses a shape of more
 class NodeTyping:
     """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call, by name."""
 
-    nodes: Sequence[Any]
+    nodes: Sequence[NodeDef]
     types: OpTypes
     library: Callable[[], Mapping[str, Any]]
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 
@@ -101,7 +102,7 @@ def shape_from_proto(proto: Any) -> Shape:
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
 
 
-def _own_shape(node: Any) -> Shape:
+def _own_shape(node: NodeDef) -> Shape:
     """What a source's own attributes say; () may mean unknown in old files, so TensorFlow is asked about it."""
     if node.op in CONSTANTS and "value" in node.attr:
         return shape_from_proto(node.attr["value"].tensor.tensor_shape)

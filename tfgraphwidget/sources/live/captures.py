@@ -19,6 +19,7 @@ from tfgraphwidget.sources.renaming import rename_inputs
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.variables import variable_collections
 from tfgraphwidget.tf_internals import FuncGraph
+from tfgraphwidget.tf_types import NodeDef
 
 
 class CaptureInfo(NamedTuple):
@@ -64,7 +65,7 @@ class Captures:
         """Shown name → TensorFlow's name."""
         return {shown: name for name, shown in self.alias.items()}
 
-    def shown(self, nodes: list[Any]) -> list[Any]:
+    def shown(self, nodes: list[NodeDef]) -> list[Any]:
         """NodeDefs under the names that they are shown by."""
         rename_inputs(nodes, self.alias)
         return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]

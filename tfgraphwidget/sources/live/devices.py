@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tfgraphwidget.sources.source import Body
+from tfgraphwidget.tf_types import Session
 
 
 class PinnedOps(NamedTuple):
@@ -17,7 +18,7 @@ class PinnedOps(NamedTuple):
     elsewhere: bool
 
 
-def absent_devices(placed: Iterable[tuple[str, str]], session: Any = None) -> list[PinnedOps]:
+def absent_devices(placed: Iterable[tuple[str, str]], session: Session | None = None) -> list[PinnedOps]:
     """The absent devices among (op, device) pairs, in the order of first use.
 
     The devices of `session`, else of this machine; those are listed only when an op is pinned to another than a CPU.
@@ -64,7 +65,7 @@ def _is_first_cpu(spec: Any) -> bool:
     return here and spec.device_type in (None, "CPU") and not spec.device_index
 
 
-def available_devices(session: Any) -> list[Any]:
+def available_devices(session: Session) -> list[Any]:
     """The devices of an open session, or without one of this machine, as DeviceSpecs.
 
     Args:
@@ -112,7 +113,7 @@ def _place(first: str) -> str:
     return f"{op!r} in function {function!r}" if inside else repr(first)
 
 
-def is_soft_placement(session: Any) -> bool:
+def is_soft_placement(session: Session) -> bool:
     """Whether a session places ops on other devices if theirs is absent; a session without a config does.
 
     See test_tensorflow_facts.py::test_a_session_without_a_config_places_ops_softly.

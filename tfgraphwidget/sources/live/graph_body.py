@@ -18,6 +18,7 @@ from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
+from tfgraphwidget.tf_types import NodeDef
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -31,7 +32,7 @@ class LiveTyping:
     types: OpTypes
     captures: Captures
 
-    def dtypes(self, node: Any) -> tuple[str, ...]:
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef."""
         return self.types.dtypes(node)
 

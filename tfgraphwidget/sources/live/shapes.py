@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
 from tfgraphwidget.graph import Shape
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
+from tfgraphwidget.tf_types import GraphDef
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
@@ -22,7 +21,7 @@ def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
     return None if shape.rank is None else tuple(shape.as_list())
 
 
-def infer_shapes(graph_def: Any) -> tf.Graph:
+def infer_shapes(graph_def: GraphDef) -> tf.Graph:
     """Import a GraphDef into a new graph, whose tensors have the static shapes that TensorFlow infers.
 
     `tf.import_graph_def` would take most of its time for checks that matter only for running.

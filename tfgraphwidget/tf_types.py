@@ -1,0 +1,54 @@
+"""TensorFlow's types, for annotations: messages, graphs, ops, tensors and sessions.
+
+Importing this module does not import TensorFlow, so that modules which plan and describe without TensorFlow can say
+what they take: a type checker sees the classes (package `types-tensorflow`), a running program sees `object`.
+
+A NodeDef that a file's summary reads has fewer fields than TensorFlow's; it is annotated as NodeDef all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message as Message
+    from tensorflow import Graph
+    from tensorflow.core.framework.attr_value_pb2 import AttrValue as AttrValue
+    from tensorflow.core.framework.graph_debug_info_pb2 import GraphDebugInfo as GraphDebugInfo
+    from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef
+    from tensorflow.core.framework.node_def_pb2 import NodeDef as NodeDef
+    from tensorflow.core.framework.op_def_pb2 import OpDef as OpDef
+    from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
+    from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto as TensorShapeProto
+    from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
+    from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph as TrackableObjectGraph
+else:
+
+    def __getattr__(name: str) -> type:
+        """Any name that is asked for is `object` here: annotations are not evaluated to TensorFlow's classes."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return object
+
+
+class Session(Protocol):
+    """What is used of a session: `tf.compat.v1.Session`, and what wraps one, such as `MonitoredSession`."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the session runs."""
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """Run and return values in the structure of `fetches`, as TensorFlow does."""
+
+
+class ClosableSession(Session, Protocol):
+    """A session of TensorFlow's own, which can be closed and lists its devices."""
+
+    def close(self) -> None:
+        """Close the session."""
+
+    def list_devices(self) -> Sequence[Any]:
+        """The devices that the session runs on."""
