@@ -233,8 +233,8 @@ def test_a_function_body_is_edited_as_a_draft(function: Any) -> None:
     assert editor.index.nodes[editor.index.op("out")].input[0] == "one/add"
     editor.undo()
     assert list(editor.index.nodes) == before
-    with pytest.raises(GraphEditError, match=r"makes the variable 'kernel', and a function's body can have none"):
-        editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0])
+    editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0], "dense")
+    assert [variable.name for variable in editor.module().trainable_variables] == ["scale:0", "kernel:0"]
 
 
 def test_what_a_function_body_returns_is_what_the_inserted_function_gives(function: Any) -> None:

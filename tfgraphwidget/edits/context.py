@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Ends, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.naming import split_tensor
@@ -31,12 +31,14 @@ class TracedFunction:
         inputs: The placeholders, as op names, in the order of the arguments.
         outputs: The tensors that the function returned.
         alive: An object that keeps alive the Python functions that ops of the trace call.
+        captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only in a function's body.
     """
 
     index: GraphIndex
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     alive: Any = field(default=None, repr=False)
+    captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def has_state(self) -> bool:
@@ -75,6 +77,10 @@ class PlanContext(Protocol):
     @property
     def arguments(self) -> tuple[str, ...]:
         """The tensors that callers of the edited function pass in; () for a graph."""
+
+    @property
+    def ends(self) -> Ends | None:
+        """The arguments and results of the edited function, if no op calls it: an edit may change them; else None."""
 
     @property
     def external_tensors(self) -> tuple[str, ...]:
@@ -154,6 +160,7 @@ class IndexContext:
     has_values: bool = False
     function: str = ""
     arguments: tuple[str, ...] = ()
+    ends: Ends | None = None
     external_tensors: tuple[str, ...] = ()
 
     @property

@@ -25,6 +25,10 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
+Ends = tuple[tuple[str, ...], dict[str, str]]
+"""The arguments of a function, and the tensor of each result by its key."""
+
+
 # Preview: what a clone will do, told before it is done; and afterwards, what it did.
 
 
@@ -127,6 +131,9 @@ class Patch:
     which an added one is the same under another name; it has their place in graph order. `constants` are those that
     still hold a size that the edit has changed.
 
+    `ends` are the arguments and results that a function has from then on, None for those that it had; see
+    `PlanContext.ends`.
+
     `function` is the function whose body the patch is for, "" for the graph itself. `init` says what the new variables
     hold, see `edits.clone.command.Clone`; `traced` is the call of a Python function that made the new ops.
     """
@@ -143,6 +150,7 @@ class Patch:
     keys: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     constants: tuple[Any, ...] = ()
+    ends: Ends | None = None
     function: str = ""
     init: Any = "none"
     traced: Any = field(default=None, repr=False)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from tfgraphwidget.edits import Array, Command, Options, Patch, PlanContext, TracedFunction
+from tfgraphwidget.edits import Array, Command, Ends, Options, Patch, PlanContext, TracedFunction
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
+from tfgraphwidget.graph import GraphIndex, Held, Shape, VariableDef
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.runtime.session import edit_values
@@ -38,8 +38,10 @@ class SourceContext:
         import_graph: Imports the source's graph into TensorFlow if it is a file's.
         function: The name of the function whose body is edited; "" for a graph.
         arguments: Finds the tensors that its callers pass in, which takes time after many edits.
+        ends: Finds the arguments and results of a function that no op calls.
         external_tensors: Finds the tensors that signatures or callers name.
         refusal: Why a function's body cannot be imported.
+        state: Finds what ops of a function's body stand for, after edits.
     """
 
     def __init__(
@@ -51,13 +53,16 @@ class SourceContext:
         *,
         function: str = "",
         arguments: Callable[[], tuple[str, ...]] = tuple,
+        ends: Callable[[], Ends] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
         refusal: str = "",
+        state: Callable[[], Held] | None = None,
     ) -> None:
         self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
         self._index: GraphIndex | None = None
         self._find_arguments, self._find_external_tensors = arguments, external_tensors
-        self._refusal = refusal
+        self._find_ends = ends
+        self._refusal, self._find_state = refusal, state
         self.function = function
 
     @property
@@ -78,6 +83,11 @@ class SourceContext:
         return self._find_arguments()
 
     @cached_property
+    def ends(self) -> Ends | None:
+        """The arguments and results of a function that no op calls."""
+        return None if self._find_ends is None else self._find_ends()
+
+    @cached_property
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that signatures or callers name."""
         return self._find_external_tensors()
@@ -96,6 +106,8 @@ class SourceContext:
 
     def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
         """Call a Python function on placeholders; see `PlanContext.trace`."""
+        if self._find_ends is not None:
+            return traced_ops.traced_in_function(function, specs, dict(options))
         traced = traced_ops.traced(function, specs, dict(options))
         if traced.has_state:
             if self._refusal:
@@ -122,7 +134,8 @@ class SourceContext:
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
         """The values in the session, the checkpoint, or the live variables."""
         index = self.index
-        values = edit_values.present(self._source, self._body, variables)
+        state = self._find_state() if self._find_state is not None and self._refusal else None
+        values = edit_values.present(self._source, self._body, variables, state)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
         return {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
 

@@ -47,7 +47,11 @@ def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], int
     everything = Selection.of(traced.index, range(len(traced.index)), "editor.ops()")
     patch = Clone(into=into, selection=everything, graph=traced, init="none").plan(IndexContext(traced.index, index))
     instead = {f"{into}/{name}": end for name, end in stands.items()}
-    nodes = tuple(_reading(node, instead) for node in patch.add.nodes if node.name not in instead)
+    added = [node for node in patch.add.nodes if node.name not in instead]
+    if traced.captured:  # live variables need no ops that initialize them
+        own = {f"{into}/{name}" for name in traced.index.names}
+        added = [node for node in added if node.name in own]
+    nodes = tuple(_reading(node, instead) for node in added)
     members = tuple((key, m) for key, m in patch.add.members if split_tensor(m.name)[0] not in instead)
     names = {node.name: node.name for node in nodes}
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import GraphIndex, VariableDef, needed
+from tfgraphwidget.graph import GraphIndex, Held, VariableDef, needed
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
@@ -18,8 +18,12 @@ Array = np.ndarray[Any, Any]
 
 
 @wrap_tf_errors("read the variables' values")
-def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dict[str, Array]:
+def present(
+    source: Source, body: Body, variables: Iterable[VariableDef], state: Held | None = None
+) -> dict[str, Array]:
     """The value of each variable by its handle op: in the session, the file's checkpoint, or the live variable.
+
+    `state` is that of a function's body after edits; None for `captured_state`.
 
     Raises SessionRefused for what has none.
     """
@@ -34,7 +38,7 @@ def present(source: Source, body: Body, variables: Iterable[VariableDef]) -> dic
         return current_values(source.session, variables)
     if body is source.body and source.revive is not None and not source.refusal:
         return _of_file(source, variables)
-    state = captured_state(source, body)
+    state = state or captured_state(source, body)
     live = {v.handle: state.live(v.handle) for v in variables if v.handle in state.names}
     far = [name for name, variable in live.items() if variable is None]
     read = state.values(far, "current") if far else {}

@@ -51,13 +51,14 @@ def keras_source(model: Any) -> Source:
             f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
             "tgw.edit(tf.function(model).get_concrete_function(tf.TensorSpec(...)))."
         ) from error
-    infos = {
-        id(v.value.handle): CaptureInfo(v.path, v.trainable)
-        for v in model.variables
-        if isinstance(v.value, tf.Variable)
-    }
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    return function_source(trace.graph, title, way_out, infos)
+    return function_source(trace.graph, title, way_out, keras_infos(model))
+
+
+def keras_infos(thing: Any) -> dict[int, CaptureInfo]:
+    """The names and trainability of the variables of a Keras model or layer, by id of the handle; else none."""
+    variables = thing.variables if is_keras_model(thing) else ()
+    return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:

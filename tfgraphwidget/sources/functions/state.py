@@ -15,7 +15,18 @@ from typing import Any
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import PLACEHOLDERS, TABLE_INITIALIZERS, Held, Pairs, Table, VariableDef, build, definitions
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    PLACEHOLDERS,
+    TABLE_INITIALIZERS,
+    GraphIndex,
+    Held,
+    Pairs,
+    Table,
+    VariableDef,
+    build,
+    definitions,
+)
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source
@@ -170,6 +181,49 @@ class SessionState:
             revived = self.source.revive()
             with revived.session as session:
                 yield revived.body, session
+
+
+@dataclass(frozen=True, eq=False)
+class EditedState:
+    """The state of a body after edits.
+
+    Attributes:
+        original: The state of the body as it was opened.
+        index: The body as it is now: an op that is gone, or that an edit has made a constant, stands for no state.
+        new: The variables and tensors that ops of edits capture, by op.
+    """
+
+    original: Held
+    index: GraphIndex
+    new: Mapping[str, Any]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The ops that stand for state now."""
+        index = self.index
+        names = self.original.names | self.new.keys()
+        return frozenset(name for name in names if name in index.ids and index.types[index.ids[name]] not in CONSTANTS)
+
+    @property
+    def graph(self) -> Any:
+        """The FuncGraph that the body was read from."""
+        return self.original.graph
+
+    def shown(self, tensor: str) -> str:
+        """The name in the body of a tensor of `graph`."""
+        return self.original.shown(tensor)
+
+    def live(self, name: str) -> Any:
+        """The live variable or tensor."""
+        return self.new[name] if name in self.new else self.original.live(name)
+
+    def values(self, names: Iterable[str], init: str) -> Mapping[str, Any]:
+        """Values of those that are not live; new ones are."""
+        return self.original.values(names, init)
+
+    def table(self, name: str, dtypes: Pairs) -> Table | None:
+        """Keys and values of a lookup table."""
+        return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
 
 
 def _export_table(table: Any, dtypes: Pairs, run: Callable[[Any], Iterable[Any]] = tuple) -> Table | None:

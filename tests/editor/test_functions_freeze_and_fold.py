@@ -1,0 +1,160 @@
+"""Freezing, folding, stripping and extracting where a function was opened: what is left computes the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+
+keras = tf.keras
+X = tf.constant([[1.0, 2.0], [-3.0, 4.0]])
+
+
+class Nested(tf.Module):
+    """A function that calls another one, loops and chooses; all read its variables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.v, self.w = tf.Variable([1.0, 2.0], name="v"), tf.Variable(3.0, name="w")
+
+    @tf.function
+    def inner(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"a": tf.nn.relu(x * self.v), "b": x + self.w}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def outer(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        inner = self.inner(x)
+        y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * self.w), (0, inner["a"]))[1]
+        return {"b": inner["b"], "y": tf.cond(tf.reduce_sum(x) > 0, lambda: y + self.w, lambda: y - self.w)}
+
+
+def check_same(one: Any, other: Any, atol: float = 1e-6) -> None:
+    pairs = zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True)
+    for a, b in pairs:
+        np.testing.assert_allclose(a, b, atol=atol)
+
+
+def sequential() -> Any:
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input((4,)),
+            layers.Dense(8, activation="relu"),
+            layers.BatchNormalization(gamma_initializer="random_normal", beta_initializer="random_normal"),
+            layers.Dense(3),
+        ]
+    )
+    model.layers[1].moving_mean.assign(np.linspace(-1, 1, 8))
+    model.layers[1].moving_variance.assign(np.linspace(0.5, 2, 8))
+    return model
+
+
+BATCH = np.random.default_rng(0).normal(size=(5, 4)).astype("float32")
+
+# Freezing
+
+
+def test_a_frozen_function_reads_no_variable_and_computes_the_same() -> None:
+    nested = Nested()
+    editor = tgw.edit(nested.outer)
+    editor.freeze()
+    module = editor.module()
+    assert not module.variables
+    check_same(module.signature(X), nested.outer(X))
+    values = nested.outer(X)
+    nested.w.assign(100.0)
+    check_same(module.signature(X), values)
+    editor.undo()
+    check_same(editor.module().signature(X), nested.outer(X))
+    assert len(editor.module().variables) == 2
+
+
+def test_a_frozen_keras_model_is_saved_run_and_opened_again(tmp_path: Path) -> None:
+    model = sequential()
+    editor = tgw.edit(model)
+    editor.freeze()
+    check_same(editor.function()(BATCH), model(BATCH))
+    editor.save(f"{tmp_path}/frozen/")
+    loaded = tf.saved_model.load(str(tmp_path / "frozen"))
+    check_same(loaded(tf.constant(BATCH)), model(BATCH))
+    editor.save(tmp_path / "frozen.pb")
+    again = tgw.edit(tmp_path / "frozen.pb")
+    assert not again.core.index.variable_defs
+
+
+def test_an_export_is_frozen_at_the_root_for_all_its_signatures_and_in_its_function(tmp_path: Path) -> None:
+    model = sequential()
+    model.export(str(tmp_path / "export"), verbose=False)
+    editor = tgw.edit(tmp_path / "export")
+    editor.freeze()
+    assert not editor.module().variables
+    check_same(editor.module()(BATCH), model(BATCH))
+    root = tgw.edit(tmp_path / "export")
+    root.leave(0)
+    root.freeze()
+    root.save(f"{tmp_path}/frozen/")
+    signatures = tf.saved_model.load(str(tmp_path / "frozen")).signatures
+    assert set(signatures) == {"serve", "serving_default"}
+    for signature in signatures.values():
+        check_same(signature(tf.constant(BATCH)), model(BATCH))
+
+
+def test_a_function_is_frozen_to_other_outputs_and_from_other_inputs() -> None:
+    model = sequential()
+    editor = tgw.edit(model)
+    relu = next(name for name in editor.index.names if name.endswith("/Relu"))
+    editor.freeze(relu)
+    head = editor.module()
+    editor.undo()
+    editor.freeze(inputs=relu)
+    tail = editor.module()
+    assert len(tail.inputs) == 1
+    check_same(tail(head(BATCH)), model(BATCH))
+    editor.undo()
+    check_same(editor.module()(BATCH), model(BATCH))
+
+
+def test_a_called_function_is_frozen_alone() -> None:
+    nested = Nested()
+    editor = tgw.edit(nested.outer)
+    editor.enter(next(n for n, k in zip(editor.index.names, editor.index.types, strict=True) if "Call" in k))
+    editor.freeze()
+    editor.leave(0)
+    module = editor.module()
+    values = nested.outer(X)
+    nested.v.assign([9.0, 9.0])
+    check_same(module.signature(X), values)
+
+
+def test_a_module_is_frozen_signature_by_signature(tmp_path: Path) -> None:
+    nested = Nested()
+    functions = {"outer": nested.outer.get_concrete_function(), "inner": nested.inner.get_concrete_function(X)}
+    tf.saved_model.save(nested, str(tmp_path / "module"), signatures=functions)
+    for name, function in functions.items():
+        editor = tgw.edit(tmp_path / "module", signature=name)
+        editor.freeze()
+        module = editor.module()
+        assert not module.variables
+        check_same(module.signature(X), function(X))
+
+
+# Extracting
+
+
+def test_a_part_of_a_function_is_a_function_with_its_own_variables() -> None:
+    model = sequential()
+    editor = tgw.edit(model)
+    relu = next(name for name in editor.index.names if name.endswith("/Relu"))
+    head, tail = editor.extract(outputs=relu), editor.extract(inputs=relu)
+    check_same(tail.module()(head.module()(BATCH)), model(BATCH))
+    kernel = next(v for v in head.module().variables if v.shape == (4, 8))
+    kernel.assign(tf.zeros_like(kernel))
+    assert np.abs(model.layers[0].kernel.numpy()).max() > 0
+    head.bypass(next(name for name in head.index.names if name.endswith("/Relu")))
+    head.freeze()
+    assert not head.module().variables
