@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tfgraphwidget.errors import GraphEditError
 
 keras = tf.keras
 X = tf.constant([[1.0, 2.0], [-3.0, 4.0]])
@@ -158,3 +160,115 @@ def test_a_part_of_a_function_is_a_function_with_its_own_variables() -> None:
     head.bypass(next(name for name in head.index.names if name.endswith("/Relu")))
     head.freeze()
     assert not head.module().variables
+
+
+# Folding
+
+
+def shaken(model: Any) -> Any:
+    """The model with values in which a wrong fold would show."""
+    rng = np.random.default_rng(0)
+    for variable in model.variables:
+        is_variance = "variance" in variable.path
+        variable.assign(rng.uniform(0.3, 1.5, variable.shape) if is_variance else rng.normal(0, 0.5, variable.shape))
+    return model
+
+
+def convolutions() -> Any:
+    """Convolutions, depthwise and separable ones, and matrix products, normalized before and behind activations."""
+    layers = keras.layers
+    return shaken(
+        keras.Sequential(
+            [
+                keras.Input((8, 8, 3)),
+                layers.Conv2D(4, 3),
+                layers.BatchNormalization(),
+                layers.ReLU(),
+                layers.DepthwiseConv2D(3, padding="same"),
+                layers.BatchNormalization(),
+                layers.ReLU(6.0),
+                layers.SeparableConv2D(5, 3, use_bias=False),
+                layers.BatchNormalization(),
+                layers.GlobalAveragePooling2D(),
+                layers.Dense(6),
+                layers.BatchNormalization(scale=False),
+                layers.Dense(6, activation="relu"),
+                layers.BatchNormalization(),
+                layers.Dense(4),
+                layers.BatchNormalization(),
+                layers.Dense(2, use_bias=False),
+            ]
+        )
+    )
+
+
+IMAGES = np.random.default_rng(0).normal(size=(2, 8, 8, 3)).astype("float32")
+
+
+def largest(one: Any, other: Any) -> float:
+    return float(np.abs(np.asarray(one) - np.asarray(other)).max())
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["variables", "frozen"])
+def test_all_normalizations_of_a_keras_model_are_folded(is_frozen: bool) -> None:
+    model = convolutions()
+    expected = model(IMAGES).numpy()
+    editor = tgw.edit(model)
+    if is_frozen:
+        editor.freeze()
+    editor.fold_batch_norm()
+    assert not {"Mul", "Rsqrt", "Sub", "AddV2"} & set(editor.index.types)
+    module = editor.module()
+    assert np.abs(expected).max() > 0.1
+    assert largest(module(IMAGES), expected) < 1e-5
+    assert not any("normalization" in variable.name for variable in module.variables)
+    editor.undo()
+    assert largest(editor.module()(IMAGES), expected) == 0
+
+
+def test_a_normalization_behind_an_activation_goes_into_the_next_layer() -> None:
+    model = shaken(sequential())
+    editor = tgw.edit(model)
+    editor.fold_batch_norm()
+    assert "Mul" not in editor.index.types
+    assert largest(editor.module()(BATCH), model(BATCH)) < 1e-5
+
+
+def test_the_normalizations_of_an_export_are_folded_in_its_function_and_saved(tmp_path: Path) -> None:
+    model = convolutions()
+    model.export(str(tmp_path / "export"), verbose=False)
+    editor = tgw.edit(tmp_path / "export")
+    editor.fold_batch_norm()
+    assert "Rsqrt" not in editor.index.types
+    assert largest(editor.module()(IMAGES), model(IMAGES)) < 1e-5
+
+
+def test_variables_that_a_function_updates_are_not_folded() -> None:
+    model = shaken(sequential())
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def step(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model(x, training=False))
+        variables = [variable.value for variable in model.trainable_variables]
+        for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+            variable.assign_sub(0.1 * gradient)
+        return loss
+
+    with pytest.raises(GraphEditError, match="its numbers are no constants"):
+        tgw.edit(step).fold_batch_norm()
+
+
+def test_variables_of_one_name_keep_their_values_apart() -> None:
+    rng = np.random.default_rng(0)
+    weights, bias = tf.Variable(rng.normal(size=(4, 6)).astype("f4")), tf.Variable(rng.normal(size=6).astype("f4"))
+    mean, variance = tf.range(6.0), tf.range(1.0, 7.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def normalized(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.batch_normalization(x @ weights + bias, mean, variance, tf.ones(6), tf.range(6.0), 1e-3)
+
+    editor = tgw.edit(normalized)
+    editor.fold_batch_norm()
+    assert "Mul" not in editor.index.types
+    assert largest(editor.module()(BATCH), normalized(BATCH)) < 1e-5

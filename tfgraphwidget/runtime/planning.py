@@ -6,14 +6,16 @@ to a command's patch the static shapes that follow from it, and to a refusal the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+
 from tfgraphwidget.edits import Array, Command, Ends, Options, Patch, PlanContext, TracedFunction
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.graph import GraphIndex, Held, Shape, VariableDef
+from tfgraphwidget.graph import HANDLES, GraphIndex, Held, Shape, VariableDef, definitions, needed, of_type
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.runtime.session import edit_values
@@ -128,16 +130,22 @@ class SourceContext:
         return traced_ops.constant(value, dtype, shape)
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
-        """Run the part of the graph that computes the tensors, in a graph of its own."""
-        return edit_values.numbers(self.index, tensors)
+        """Run the part of the graph that computes the tensors, in a graph of its own; variables have present values."""
+        index = self.index
+        read = np.flatnonzero(needed(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
+        values = self._present(definitions(index, read).values()) if read else {}
+        return edit_values.numbers(index, tensors, values)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, Any]:
         """The values in the session, the checkpoint, or the live variables."""
-        index = self.index
-        state = self._find_state() if self._find_state is not None and self._refusal else None
-        values = edit_values.present(self._source, self._body, variables, state)
+        index, values = self.index, self._present(variables)
         dtypes = {v.handle: index.nodes[index.ids[v.handle]].attr["dtype"].type for v in variables}
         return {name: edit_values.tensor_proto(value, dtypes[name]) for name, value in values.items()}
+
+    def _present(self, variables: Iterable[VariableDef]) -> Mapping[str, Array]:
+        """The values of variables as arrays, by handle op."""
+        state = self._find_state() if self._find_state is not None and self._refusal else None
+        return edit_values.present(self._source, self._body, variables, state)
 
 
 def plan(command: Command, context: PlanContext) -> Patch:

@@ -238,6 +238,19 @@ class _InBody:
         return name
 
 
+def only_read(index: GraphIndex, outputs: Iterable[str]) -> frozenset[str]:
+    """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
+    ops = np.flatnonzero(needed(index, (), outputs)).tolist()
+    values = {index.names[i]: _value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
+    rewriting = Rewriting([index.nodes[i] for i in ops], dict(values), _InGraph(index), Functions(index))
+    try:
+        rewriting.spread()
+        updated, _ = rewriting.does()
+    except GraphEditError:  # an op needs the variable itself, or a function calls itself
+        return frozenset()
+    return frozenset(values) - updated
+
+
 @dataclass(frozen=True)
 class Frozen:
     """A graph without variables.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,6 +13,9 @@ from tfgraphwidget.graph import GraphIndex, Held, VariableDef, needed
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
+
+if TYPE_CHECKING:
+    from tfgraphwidget.tf_types import NodeDef
 
 Array = np.ndarray[Any, Any]
 
@@ -64,12 +67,22 @@ def tensor_proto(value: Array, dtype: int) -> Any:
 
 
 @wrap_tf_errors("work out the constants")
-def numbers(index: GraphIndex, tensors: Sequence[str]) -> list[Array]:
-    """The values of tensors that hang on constants only."""
+def numbers(index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None) -> list[Array]:
+    """The values of tensors that hang on constants only, and on variables of these values, by handle op."""
     ops = np.flatnonzero(needed(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
-    with Sandbox([index.nodes[i] for i in ops], library) as sandbox:
+    with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
         return sandbox.run(tensors, {})
+
+
+def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
+    """A variable's handle under a name of its own: live variables may have the same."""
+    if node.name not in values:
+        return node
+    copy = type(node)()
+    copy.CopyFrom(node)
+    copy.attr["shared_name"].s = node.name.encode()
+    return copy
 
 
 @wrap_tf_errors("open a session")
