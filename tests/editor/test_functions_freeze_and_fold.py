@@ -272,3 +272,29 @@ def test_variables_of_one_name_keep_their_values_apart() -> None:
     editor.fold_batch_norm()
     assert "Mul" not in editor.index.types
     assert largest(editor.module()(BATCH), normalized(BATCH)) < 1e-5
+
+
+# Stripping
+
+
+def test_a_training_step_is_stripped_to_the_model_that_it_trains() -> None:
+    model = shaken(sequential())
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def step(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            logits = tf.identity(model(x, training=False), name="logits")
+            loss = tf.reduce_sum(logits)
+        variables = [variable.value for variable in model.trainable_variables]
+        for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+            variable.assign_sub(0.1 * gradient)
+        return loss
+
+    editor = tgw.edit(step)
+    before = model(BATCH).numpy()
+    editor.strip_training("logits:0")
+    assert not any(kind.startswith("Assign") for kind in editor.index.types)
+    assert largest(editor.module()(BATCH), before) == 0
+    assert largest(model(BATCH), before) == 0  # no step was taken
+    editor.freeze()
+    assert not editor.module().variables

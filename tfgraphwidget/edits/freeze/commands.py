@@ -66,7 +66,7 @@ class Freeze(Command):
         values = context.variable_values(variables) if variables else {}
         made = frozen(index, self.outputs, values.__getitem__, self.inputs)
         after = {node.name: node for node in made.nodes}
-        ends = _ends(context, self.inputs, self.outputs, made)
+        ends = _ends(context, self.inputs, self.outputs, {node.name for node in made.nodes}, made)
         arguments = context.arguments if ends is None else ends[0]
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         patch = _only(index, kept_ops, keep_members=made.variables)
@@ -85,13 +85,26 @@ class Freeze(Command):
         )
 
 
-def _ends(context: PlanContext, inputs: tuple[str, ...], outputs: tuple[str, ...], made: Frozen) -> Ends | None:
-    """The arguments and results of a function that is cut down to some inputs and outputs; None if they stay."""
+def _ends(
+    context: PlanContext,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    left: Collection[str],
+    made: Frozen | None = None,
+) -> Ends | None:
+    """The arguments and results of a function that is cut down to some inputs and outputs; None if they stay.
+
+    `left` are the ops that stay.
+    """
     index, ends = context.index, context.ends
     if ends is None:
         return None
-    keys, fed, left = {name: key for key, name in ends[1].items()}, dict(made.fed), {node.name for node in made.nodes}
-    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in made.unused]
+    keys, fed, unused = (
+        {name: key for key, name in ends[1].items()},
+        dict(made.fed if made else ()),
+        made and made.unused,
+    )
+    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in (unused or ())]
     if not taken and set(results) == set(keys):
         return None
     arguments = [f"{fed[name]}:0" if name in fed else name for name in taken]
@@ -119,7 +132,7 @@ def _key(tensor: str) -> str:
 class StripTraining(Command):
     """Remove all ops that `outputs` do not need: gradients, optimizers and their slots, savers, summaries.
 
-    The variables that stay keep their initializers.
+    The variables that stay keep their initializers. A function that was opened itself returns `outputs` from then on.
 
     Attributes:
         outputs: Ops or tensors.
@@ -139,7 +152,8 @@ class StripTraining(Command):
             raise GraphEditError(f"{listed(self.outputs)} needs every op of the graph, so there is nothing to strip.")
         names = {index.names[i] for i in kept}
         lonely = (index.nodes[i] for i in sorted(kept) if not names.issuperset(colocated_with(index.nodes[i])))
-        return Patch(remove=_only(index, kept), changed=tuple(_standing_alone(node, names) for node in lonely))
+        changed = tuple(_standing_alone(node, names) for node in lonely)
+        return Patch(remove=_only(index, kept), changed=changed, ends=_ends(context, (), self.outputs, names))
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
