@@ -230,3 +230,80 @@ def test_a_layer_goes_into_a_graph_of_tensorflow_1_too() -> None:
     head = editor.grow("net/hidden/Relu:0", keras.layers.Dense(5, name="head"))
     width = editor.graph.get_tensor_by_name("x:0").shape[-1]
     assert editor.session.run(head.outputs, {"x:0": np.ones((1, width))}).shape == (1, 5)
+
+
+# Keras models again
+
+
+def branched() -> Any:
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    x = keras.Input((4,), name="x")
+    y = layers.Dense(8, activation="relu", name="first")(x)
+    z = keras.ops.tanh(layers.Add()([layers.Dropout(0.5)(y), y])) + 1.0
+    return keras.Model(x, {"last": layers.Dense(3, name="last")(z), "hidden": y})
+
+
+def names(model: Any) -> list[str]:
+    return [layer.name for layer in model.layers if not isinstance(layer, keras.layers.InputLayer)]
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # of Keras's saver
+def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(tmp_path: Path) -> None:
+    model = sequential()
+    editor = tgw.edit(model)
+    editor.insert(relu(editor), keras.layers.Dense(8, name="near"))
+    editor.insert(relu(editor), keras.layers.Dense(8, name="nearer"))
+    editor.grow(relu(editor), keras.layers.Dense(2, name="head"))
+    again = editor.keras()
+    assert names(again) == ["first", "nearer", "near", "norm", "last", "head"]
+    assert again.get_layer("first") is model.get_layer("first")
+    for one, other in zip(again(X), editor.module()(X), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    again.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(loaded(X)[1], again(X)[1], atol=1e-6)
+
+
+def test_a_model_with_branches_stays_one() -> None:
+    editor = tgw.edit(branched())
+    editor.insert(relu(editor), keras.layers.Dense(8, name="extra"))
+    editor.grow(relu(editor), keras.layers.Dense(2, name="head"))
+    again = editor.keras()
+    results, expected = again(X), editor.module().signature(X)
+    assert set(results) == {"last", "hidden", "head"}
+    for key in results:
+        np.testing.assert_allclose(results[key], expected[key], atol=1e-6)
+
+
+def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
+    editor = tgw.edit(sequential())
+    editor.bypass(next(name for name in editor.index.names if "norm_1/" in name).partition("norm_1/")[0] + "norm_1")
+    last = next(name for name in editor.index.names if name.endswith("last_1/MatMul")).rpartition("/")[0]
+    editor.replace(last, keras.layers.Dense(7, name="head"), remove=True)
+    again = editor.keras()
+    assert names(again) == ["first", "head"]
+    again.compile("sgd", "mse")
+    again.fit(X, np.ones((5, 7)), verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda editor: editor.freeze(), "it changes the op"),
+        (lambda editor: editor.insert(relu(editor), tf.nn.tanh), "the function is no keras.layers.Layer"),
+        (lambda editor: editor.bypass(relu(editor)), "is inside of a layer"),
+    ],
+)
+def test_an_edit_that_layers_cannot_say_is_refused_with_the_reason(edit: Any, why: str) -> None:
+    editor = tgw.edit(sequential())
+    edit(editor)
+    with pytest.raises(GraphEditError, match=rf"cannot be said in layers: .*{why}.*editor\.module\(\)"):
+        editor.keras()
+
+
+def test_what_is_no_functional_model_has_no_layers_to_say_edits_in() -> None:
+    with pytest.raises(GraphEditError, match="not opened on a Keras model"):
+        tgw.edit(scaled().call).keras()
+    with pytest.raises(GraphEditError, match="a subclass whose call is Python"):
+        tgw.edit(subclassed()).keras()

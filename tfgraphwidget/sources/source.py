@@ -123,7 +123,7 @@ class Source:
     for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
     that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
     TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
-    `stored` is what a file keeps beside its graph.
+    `stored` is what a file keeps beside its graph. `model` is the Keras model that was opened.
     """
 
     title: str
@@ -140,6 +140,7 @@ class Source:
     said: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
+    model: Any = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """The graph that can be edited and run. Imports a file into TensorFlow on the first call.

@@ -99,12 +99,9 @@ def _ends(
     index, ends = context.index, context.ends
     if ends is None:
         return None
-    keys, fed, unused = (
-        {name: key for key, name in ends[1].items()},
-        dict(made.fed if made else ()),
-        made and made.unused,
-    )
-    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in (unused or ())]
+    keys, fed = {name: key for key, name in ends[1].items()}, dict(made.fed if made else ())
+    unused = made.unused if made else ()
+    results, taken = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in unused]
     if not taken and set(results) == set(keys):
         return None
     arguments = [f"{fed[name]}:0" if name in fed else name for name in taken]
