@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import calls
 
 keras = tf.keras
 X = tf.constant([[1.0, 2.0], [-3.0, 4.0]])
@@ -298,3 +299,69 @@ def test_a_training_step_is_stripped_to_the_model_that_it_trains() -> None:
     assert largest(model(BATCH), before) == 0  # no step was taken
     editor.freeze()
     assert not editor.module().variables
+
+
+@pytest.fixture(scope="module")
+def nested_model() -> tuple[Any, Any]:
+    """A model, and a function that calls it from a conditional and twice in all."""
+    model = convolutions()
+    inner = tf.function(lambda x: model(x, training=False))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 8, 3], name="x")])
+    def outer(x: tf.Tensor) -> tf.Tensor:
+        return tf.cond(tf.reduce_sum(x) > 0, lambda: 2.0 * inner(x), lambda: inner(x)) + inner(x)
+
+    return model, outer
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["variables", "frozen"])
+def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
+    nested_model: tuple[Any, Any], is_frozen: bool
+) -> None:
+    _, outer = nested_model
+    editor = tgw.edit(outer)
+    if is_frozen:
+        editor.freeze()
+    editor.fold_batch_norm()
+    module = editor.module()
+    for images in (IMAGES, -IMAGES):
+        assert largest(module(images), outer(images)) < 1e-5
+    called = {node.op for name in _called(editor) for node in editor.core.index.beside.function(name).node_def}
+    assert "Conv2D" in called
+    assert "Rsqrt" not in called
+    editor.undo()
+    assert largest(editor.module()(IMAGES), outer(IMAGES)) < 1e-6
+
+
+def _called(editor: Any) -> set[str]:
+    index = editor.core.index
+    return set(calls(index.functions, index.beside, index.nodes))
+
+
+def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: tuple[Any, Any], tmp_path: Path) -> None:
+    frozen = tgw.edit(nested_model[1])
+    frozen.freeze()
+    frozen.save(tmp_path / "model.pb")
+    editor = tgw.edit(tmp_path / "model.pb")
+    feed = {f"{next(n for n, k in zip(editor.index.names, editor.index.types, strict=True) if k == 'Placeholder')}:0"}
+    before = editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES))
+    editor.fold_batch_norm()
+    assert largest(editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES)), before) < 1e-5
+    editor.undo()
+    assert largest(editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES)), before) == 0
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["variables", "frozen"])
+def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool, tmp_path: Path) -> None:
+    model = convolutions()
+    model.export(str(tmp_path / "export"), verbose=False)
+    editor = tgw.edit(tmp_path / "export")
+    editor.leave(0)
+    if is_frozen:
+        editor.freeze()
+    editor.fold_batch_norm()
+    editor.save(f"{tmp_path}/folded/")
+    loaded = tf.saved_model.load(str(tmp_path / "folded"))
+    assert set(loaded.signatures) == {"serve", "serving_default"}
+    for signature in loaded.signatures.values():
+        assert largest(next(iter(signature(tf.constant(IMAGES)).values())), model(IMAGES)) < 1e-5

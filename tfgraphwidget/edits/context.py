@@ -17,6 +17,7 @@ from tfgraphwidget.edits.patch import Ends, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import FunctionDef
 
 Array = np.ndarray[Any, Any]
 Options = Iterable[tuple[str, Any]]
@@ -108,6 +109,17 @@ class PlanContext(Protocol):
             GraphEditError: The function failed, or makes state where the graph can have none.
         """
 
+    def enter(self, op: str, label: str) -> FunctionContext:
+        """Return the context of a function that an op calls, with the constants and variables that it is given.
+
+        Args:
+            op: The calling op.
+            label: Which of its functions; see `graph.doors`.
+
+        Raises:
+            GraphEditError: The body of the function is damaged.
+        """
+
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Infer the static shapes that follow from a patch.
 
@@ -145,6 +157,22 @@ class PlanContext(Protocol):
         """
 
 
+class FunctionContext(PlanContext, Protocol):
+    """The body of a function as one op calls it: an argument that is given a Const is one here."""
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The ops of the caller that hold the variables which ops here stand for, by these."""
+
+    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """Return the function after an edit of its body, and the constant arguments that it does not read any more.
+
+        Args:
+            patch: The edit.
+            name: The name of the new function.
+        """
+
+
 @dataclass(frozen=True)
 class IndexContext:
     """A PlanContext of graphs as arrays, without TensorFlow.
@@ -174,6 +202,10 @@ class IndexContext:
     def trace(self, function: Any, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:  # noqa: ARG002
         """Raise GraphEditError: a function is called by TensorFlow."""
         raise _needs_tensorflow("the function was not called")
+
+    def enter(self, op: str, label: str) -> FunctionContext:  # noqa: ARG002
+        """Raise GraphEditError: a function's body is read by TensorFlow's messages."""
+        raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
         """Return the patch itself: static shapes stay what they are."""

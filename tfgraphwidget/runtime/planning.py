@@ -7,19 +7,43 @@ to a command's patch the static shapes that follow from it, and to a refusal the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from tfgraphwidget.edits import Array, Command, Ends, Options, Patch, PlanContext, TracedFunction
+from tfgraphwidget.edits import (
+    Array,
+    Command,
+    Edited,
+    Ends,
+    Options,
+    Patch,
+    PlanContext,
+    TracedFunction,
+    ends_now,
+    patched,
+)
 from tfgraphwidget.errors import GraphEditError, NotRunnable
-from tfgraphwidget.graph import HANDLES, GraphIndex, Held, Shape, VariableDef, definitions, needed, of_type
+from tfgraphwidget.graph import (
+    HANDLES,
+    GraphIndex,
+    Held,
+    Shape,
+    VariableDef,
+    build,
+    definitions,
+    doors,
+    needed,
+    of_type,
+)
+from tfgraphwidget.runtime.functions import edited_function
 from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.runtime.session import edit_values
-from tfgraphwidget.sources import Body, Source
+from tfgraphwidget.sources import Body, Source, open_function
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 class _Indexed(Protocol):
@@ -121,6 +145,10 @@ class SourceContext:
             self.require_graph()  # variables need a graph that can hold their values
         return traced
 
+    def enter(self, op: str, label: str) -> CalledFunction:
+        """The body of a function that an op calls; see `PlanContext.enter`."""
+        return CalledFunction(self._source, self._body, self.index, op, label)
+
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """The patch with static shapes as TensorFlow infers them."""
         return shaped(index, patch)
@@ -146,6 +174,100 @@ class SourceContext:
         """The values of variables as arrays, by handle op."""
         state = self._find_state() if self._find_state is not None and self._refusal else None
         return edit_values.present(self._source, self._body, variables, state)
+
+
+@dataclass(frozen=True, eq=False)
+class _Library:
+    """A body with the functions that edits have brought to it."""
+
+    body: Body
+    index: GraphIndex
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.body, name)
+
+    @property
+    def library(self) -> _Library:
+        return self
+
+    def functions(self) -> frozenset[str]:
+        return self.index.functions
+
+    def function(self, name: str) -> Any:
+        return self.index.beside.function(name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Index:
+    index: GraphIndex
+
+
+class CalledFunction(SourceContext):
+    """The body of a function as one op calls it, as a `FunctionContext`.
+
+    Args:
+        source: What is open.
+        body: The graph, or the function's body, that has the op.
+        caller: The index of that.
+        op: The calling op.
+        label: Which of its functions.
+    """
+
+    def __init__(self, source: Source, body: Body, caller: GraphIndex, op: str, label: str) -> None:
+        node = caller.nodes[caller.ids[op]]
+        name = next(door.function for door in doors(node, caller.functions) if door.label == label)
+        self._definition = caller.beside.function(name)
+        opened: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
+        placeholders = {node.name: node for node in opened.nodes()}
+        self._fixed = {name: placeholders[name] for name in opened.constants if name in placeholders}
+        known = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
+        context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "beside": known}
+        index = build(known.nodes(), *known.collections(), **context)
+        holders = {origin: name for name, origin in (body.origins or {}).items()}
+        self.given = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
+        ends = tuple(opened.arguments), dict(opened.returns)
+        super().__init__(
+            source,
+            opened,
+            _Index(index),
+            lambda: None,
+            function=name,
+            arguments=lambda: ends[0],
+            external_tensors=lambda: (*ends[0], *ends[1].values()),
+            refusal=f"{name!r} is a function that {op!r} calls.",
+        )
+
+    def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
+        """The function after an edit; see `FunctionContext.rewritten`."""
+        body, after = self._body, patched(self.index, patch)
+        restored = tuple(
+            Edited(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
+        )
+        after = patched(after, Patch(changed=restored))
+        ends = ends_now(body.arguments, body.returns, (patch,))
+        definition = edited_function.rewritten(self._definition, edited_function.Edition(body, after, ends, {}), name)
+        before, now = _read_arguments(self._definition), _read_arguments(definition)
+        known = {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed}
+        return definition, tuple(sorted((before - now) & known))
+
+
+def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:
+    """The Const that a call gives for an argument, under the argument's name."""
+    if node.name not in constants:
+        return node
+    const = type(node)()
+    const.CopyFrom(constants[node.name])
+    const.name = node.name
+    del const.input[:]
+    const.attr.pop("_class", None)
+    return const
+
+
+def _read_arguments(definition: FunctionDef) -> set[int]:
+    """The numbers of the arguments that a function's body reads."""
+    texts = [*(text for node in definition.node_def for text in node.input), *definition.ret.values()]
+    read = {text.removeprefix("^").partition(":")[0] for text in texts}
+    return {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in read}
 
 
 def plan(command: Command, context: PlanContext) -> Patch:

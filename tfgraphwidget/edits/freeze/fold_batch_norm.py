@@ -21,9 +21,9 @@ from tfgraphwidget.edits.patch import Change, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, chosen
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, Shape, traversal
+from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, Shape, doors, traversal
 from tfgraphwidget.naming import free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
 _SUMS = frozenset({"Add", "AddV2"})
@@ -54,17 +54,45 @@ class FoldBatchNorm(Command):
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
         ops = chosen(index, self.what) if self.what else range(len(index))
-        variables = _unchanging(context)
-        folding = _Folding(index, variables)
-        found = [fold for op in ops if (fold := folding.of(op)) is not None]
-        if not found:
-            raise GraphEditError(folding.why or "There is no batch normalisation here; name ops that hold one.")
-        tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
-        values = dict(zip(tensors, context.constant_values(tensors), strict=True))
-        making = _Making(context, values)
-        for fold in found:
-            making.fold(fold)
-        return making.patch({op for fold in found for op in fold.gone}, folding.constants, variables)
+        patch, why = _folded(context, ops, _unchanging(context), frozenset(), set(index.functions))
+        if patch is None:
+            raise GraphEditError(why or "There is no batch normalisation here; name ops that hold one.")
+        return patch
+
+
+def _folded(
+    context: PlanContext, ops: Iterable[int], variables: frozenset[str], entered: frozenset[str], taken: set[str]
+) -> tuple[Patch | None, str]:
+    """The patch that folds what can be in a graph and in the functions that it calls; None, and why, for nothing.
+
+    `variables` count as constants. `entered` are the functions around, `taken` the names of functions.
+    """
+    index, ops = context.index, list(ops)
+    folding = _Folding(index, variables)
+    found = [fold for op in ops if (fold := folding.of(op)) is not None]
+    tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
+    values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if found else {}
+    making = _Making(context, values)
+    for fold in found:
+        making.fold(fold)
+    is_changed, why = bool(found), folding.why
+    for op in ops:
+        for door in doors(index.nodes[op], index.functions):
+            if door.function in entered:
+                continue
+            inner = context.enter(index.names[op], door.label)
+            given = frozenset(name for name, holder in inner.given.items() if holder in variables)
+            around = entered | {door.function}
+            patch, inner_why = _folded(inner, range(len(inner.index)), given, around, taken)
+            why = why or inner_why
+            if patch is not None:
+                name = free_name(f"{door.function}_folded", {name.lower() for name in taken})
+                taken.add(name)
+                making.call(op, door.label, inner.rewritten(patch, name), patch.add.functions)
+                is_changed = True
+    if not is_changed:
+        return None, why
+    return making.patch({op for fold in found for op in fold.gone}, folding.constants, variables), why
 
 
 def _unchanging(context: PlanContext) -> frozenset[str]:
@@ -307,6 +335,7 @@ class _Making:
         self._leading = Leading(index)
         self._nodes: dict[tuple[int, int], NodeDef] = {}  # by op and input slot: the constant that it reads now
         self._more: list[NodeDef] = []
+        self._functions: list[FunctionDef] = []
         self._now: dict[tuple[int, int], Array] = {}
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
@@ -340,6 +369,27 @@ class _Making:
         scaled = rows * factor.reshape(-1, 1)
         self._put(fold, layer.op, 1, scaled.T if is_transposed else scaled, "weights")
         self._leading.lead(layer.op, (fold.end, 0), f"{index.names[base[0]]}:{base[1]}")
+
+    def call(
+        self, op: int, label: str, new: tuple[FunctionDef, tuple[int, ...]], functions: Iterable[FunctionDef]
+    ) -> None:
+        """Let an op call another function as `label`, without the arguments that this does not read.
+
+        `functions` are those that the other one calls, and the graph lacks.
+        """
+        definition, unread = new
+        node, name = self._leading.node(op), definition.signature.name
+        key, _, number = label.rstrip("]").partition("[")
+        if key in ("", "f"):
+            _drop_arguments(definition, node, unread)
+        if not key:
+            node.op = name
+        elif number:
+            node.attr[key].list.func[int(number)].name = name
+        else:
+            node.attr[key].func.name = name
+        node.attr.pop("_gradient_op_type", None)  # it is that of the old function
+        self._functions += [*functions, definition]
 
     def _lead(self, old: int, last: str) -> None:
         """Let all that read or wait for an op read and wait for another."""
@@ -433,10 +483,32 @@ class _Making:
             node = self._leading.node(waiting)
             node.input[:] = [text for text in node.input if text not in names]
         return Patch(
-            add=Change(nodes=(*self._nodes.values(), *self._more)),
+            add=Change(nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)),
             remove=leaving(index, ops),
             changed=self._leading.edited(),
         )
+
+
+def _drop_arguments(definition: FunctionDef, call: NodeDef, numbers: Collection[int]) -> None:
+    """Take arguments from a function, and from the only op that calls it."""
+    kept = [k for k in range(len(definition.signature.input_arg)) if k not in numbers]
+    arguments = [definition.signature.input_arg[k] for k in kept]
+    copies = [type(argument).FromString(argument.SerializeToString()) for argument in arguments]
+    del definition.signature.input_arg[:]
+    definition.signature.input_arg.extend(copies)
+    attributes = {k: definition.arg_attr[k].SerializeToString() for k in kept if k in definition.arg_attr}
+    definition.arg_attr.clear()
+    for now, k in enumerate(kept):
+        if k in attributes:
+            definition.arg_attr[now].ParseFromString(attributes[k])
+    ids = dict(definition.resource_arg_unique_id)
+    definition.resource_arg_unique_id.clear()
+    definition.resource_arg_unique_id.update({now: ids[k] for now, k in enumerate(kept) if k in ids})
+    data = [text for text in call.input if text[:1] != "^"]
+    call.input[:] = [*(data[k] for k in kept), *(text for text in call.input if text[:1] == "^")]
+    if "Tin" in call.attr:
+        types = list(call.attr["Tin"].list.type)
+        call.attr["Tin"].list.type[:] = [types[k] for k in kept]
 
 
 def _attribute(index: GraphIndex, op: int, name: str) -> Any:

@@ -238,7 +238,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
 
 
 def _validated(graph: tf.Graph, new: Sequence[Any], change: Change) -> ValidatedNodes | None:
-    if not new:
+    if not new and not change.functions:
         return None
     check_open(graph)
     return validate(graph, new, change.functions, change.gradients)
