@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 from tensorflow.python.client import pywrap_tf_session as c_api
@@ -59,6 +59,9 @@ _WRAPPERS = (
     monitored_session._WrappedSession,
     client_session.SessionInterface,
 )
+# For a type checker: types-tensorflow has no private names of classes.
+_Operation: Any = tf.Operation
+
 _NO_INPUTS: Mapping[tuple[str, int], Any] = MappingProxyType({})
 
 # Graphs: ops by name
@@ -79,7 +82,8 @@ def find_operation(graph: tf.Graph, name: str) -> tf.Operation:
 
     Private: `Graph._get_operation_by_name`, see `operation_finder`.
     """
-    return graph._get_operation_by_name(name)
+    operation: tf.Operation = graph._get_operation_by_name(name)
+    return operation
 
 
 def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
@@ -109,7 +113,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[Any]) -> None:
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = tf.Operation._from_c_op
+    wrap = _Operation._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -136,7 +140,8 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    return tf.Operation._from_c_op(c_operation, graph)
+    operation: tf.Operation = _Operation._from_c_op(c_operation, graph)
+    return operation
 
 
 def forget_colocation(operation: tf.Operation) -> None:
@@ -144,7 +149,7 @@ def forget_colocation(operation: tf.Operation) -> None:
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
-    operation._colocation_code_locations = {}
+    cast("Any", operation)._colocation_code_locations = {}
 
 
 def mutation_lock(graph: tf.Graph) -> AbstractContextManager[None]:
@@ -175,11 +180,11 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
     """
 
     def add(operation: tf.Operation) -> Any:
-        number = type(graph)._add_op(graph, operation)
+        number = cast("Any", type(graph))._add_op(graph, operation)
         observer(operation)
         return number
 
-    graph._add_op = add
+    cast("Any", graph)._add_op = add
 
 
 @contextmanager
@@ -202,7 +207,7 @@ def check_new_operations(
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
 
-    graph._create_op_internal = checked
+    cast("Any", graph)._create_op_internal = checked
     try:
         yield
     finally:
@@ -430,7 +435,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
-    operation._original_op = forward
+    cast("Any", operation)._original_op = forward
 
 
 def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
@@ -438,7 +443,7 @@ def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
-    operation._gradient_function = gradient
+    cast("Any", operation)._gradient_function = gradient
 
 
 def is_reference(dtype: tf.DType) -> bool:
@@ -541,7 +546,7 @@ def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) 
 
     Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
     """
-    tensor._shape_val = tf.TensorShape(shape)
+    cast("Any", tensor)._shape_val = cast("Any", tf.TensorShape)(shape)
 
 
 def registered_kernels(op_type: str) -> Any:
@@ -641,7 +646,8 @@ def variable_from_proto(graph: tf.Graph, proto: Any) -> tf.Variable:
     """
     kind = resource_variable_ops.ResourceVariable if proto.is_resource else ref_variable.RefVariable
     with graph.as_default():
-        return kind.from_proto(proto)
+        variable: tf.Variable = kind.from_proto(proto)
+        return variable
 
 
 def resource_variable(
@@ -676,7 +682,7 @@ def resource_variable(
     Private: the fields of `ResourceVariable`. `from_proto` looks each op up by name under a lock.
     """
     kind = resource_variable_ops.ResourceVariable
-    variable = kind.__new__(kind)
+    variable: tf.Variable = kind.__new__(kind)
     vars(variable).update(
         _in_graph_mode=True,
         _handle=handle,
@@ -704,7 +710,7 @@ def set_constraint(variable: tf.Variable, constraint: Any) -> None:
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
     """
-    variable._constraint = constraint
+    cast("Any", variable)._constraint = constraint
 
 
 def is_slice(variable: tf.Variable) -> bool:
@@ -771,7 +777,7 @@ def is_closed(session: Session) -> bool:
     return bool(getattr(session, "_closed", False))
 
 
-def session_config(session: Session) -> Any:
+def session_config(session: Session | None) -> Any:
     """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
@@ -787,7 +793,7 @@ def extend_session(session: Session) -> None:
 
     Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
     """
-    session._extend_graph()
+    cast("Any", session)._extend_graph()
 
 
 @contextmanager
@@ -796,11 +802,12 @@ def without_extension(session: Session) -> Iterator[None]:
 
     Private: `BaseSession._extend_graph`. Public runs always take it in.
     """
-    session._extend_graph = lambda: None
+    unchecked = cast("Any", session)
+    unchecked._extend_graph = lambda: None
     try:
         yield
     finally:
-        del session._extend_graph
+        del unchecked._extend_graph
 
 
 def open_session_like(session: Session, config: Any) -> Any:
@@ -808,7 +815,7 @@ def open_session_like(session: Session, config: Any) -> Any:
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
-    return BaseSession(session._target, session.graph, config)
+    return BaseSession(cast("Any", session)._target, session.graph, config)
 
 
 def check_placement(session: Session, graph: Any) -> None:
@@ -820,7 +827,8 @@ def check_placement(session: Session, graph: Any) -> None:
     Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
     `new_c_graph`.
     """
-    options = c_api.TF_NewSessionOptions(target=session._target, config=session._config)
+    unchecked = cast("Any", session)
+    options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
     opened = c_api.TF_NewSessionRef(graph, options)
     try:
         c_api.ExtendSession(opened)
@@ -835,7 +843,8 @@ def exchange_c_sessions(session: Session, other: Any) -> None:
 
     Private: `BaseSession._session`. The public API has no way to renew a session.
     """
-    session._session, other._session = other._session, session._session
+    unchecked = cast("Any", session)
+    unchecked._session, other._session = other._session, unchecked._session
 
 
 def close_c_session(session: Session) -> None:
@@ -843,7 +852,7 @@ def close_c_session(session: Session) -> None:
 
     Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
     """
-    c_api.TF_CloseSession(session._session)
+    c_api.TF_CloseSession(cast("Any", session)._session)
 
 
 def mark_closed(session: Session) -> None:
@@ -851,7 +860,7 @@ def mark_closed(session: Session) -> None:
 
     Private: `BaseSession._closed`. See `close_c_session`.
     """
-    session._closed = True
+    cast("Any", session)._closed = True
 
 
 def set_session_config(session: Session, config: Any) -> None:
@@ -859,7 +868,7 @@ def set_session_config(session: Session, config: Any) -> None:
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
-    session._config = config
+    cast("Any", session)._config = config
 
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
@@ -868,7 +877,7 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """
     try:
-        session._call_tf_sessionprun(handle, {}, [])
+        cast("Any", session)._call_tf_sessionprun(handle, {}, [])
     except tf.errors.OpError:
         return False
     return True

@@ -47,6 +47,8 @@ from .live.graph_body import GraphBody as GraphBody
 from .live.graph_body import function_definition as function_definition
 from .live.graph_body import runner_def as runner_def
 from .live.sessions import unwrap_session as unwrap_session
+from .live.shapes import dimensions as dimensions
+from .live.shapes import static_shape as static_shape
 from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression
 from .paths import parse_path as parse_path

@@ -220,7 +220,7 @@ class Copy(Checked):
         """The graph that holds the copy, with its session."""
         return self._models[1]
 
-    def _sync(self, session: Session) -> Sync:
+    def _sync(self, session: Session | None) -> Sync:
         if any(v.op.name in record_of(self.graph).hidden for v in self.variables):
             raise NothingTo(f"The copy {self.scope!r} was undone, so there is nothing to sync; redo it first.")
         source, target = self._models

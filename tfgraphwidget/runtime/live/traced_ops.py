@@ -19,7 +19,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, shape_text, side_effects, traversal
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import GraphBody, first_line, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import GraphBody, dimensions, first_line, tf_protos, wrap_tf_errors
 from tfgraphwidget.tf_internals import (
     PartitionedVariable,
     control_flow_context,
@@ -157,7 +157,8 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
 def _dtype(name: str) -> tf.DType:
     if not name:
         raise GraphEditError("Nobody tells the dtype of a tensor that the function is to be called on; choose another.")
-    return tf.as_dtype(name).base_dtype
+    dtype: tf.DType = tf.as_dtype(name).base_dtype
+    return dtype
 
 
 def _described(specs: Sequence[tuple[str, Shape]]) -> str:
@@ -230,7 +231,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, tf.DType):
         return value.name
     if isinstance(value, tf.TensorShape):
-        return None if value.rank is None else tuple(value.as_list())
+        return dimensions(value)
     if isinstance(value, np.ndarray | np.generic) and value.dtype.type in _LONG:
         value = value.astype(_LONG[value.dtype.type])  # more digits than any tensor or Python number has
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.shape):

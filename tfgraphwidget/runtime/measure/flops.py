@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -23,7 +22,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.sources import Body, open_function, static_shape
 from tfgraphwidget.tf_internals import has_flops, op_flops
 from tfgraphwidget.tf_types import NodeDef
 
@@ -72,7 +71,7 @@ class _Shapes:
     def get_tensor_by_name(self, name: str) -> Any:
         """Something with the tensor's shape."""
         shape = self._shape(name)
-        return SimpleNamespace(get_shape=lambda: tf.TensorShape(shape), shape=tf.TensorShape(shape))
+        return SimpleNamespace(get_shape=lambda: static_shape(shape), shape=static_shape(shape))
 
     def _shape(self, name: str) -> list[int] | None:
         op, port = split_input(name)

@@ -25,7 +25,7 @@ from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.measure.probe import columns, running
 from tfgraphwidget.runtime.session.variable_values import told
 from tfgraphwidget.scene.coloring import format_number
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import NodeExecStats, Session, StepStats
 
 # Fused ops: which ops of a graph TensorFlow's optimiser ran as one.  A matrix product or a convolution, what is
 # added to it and the activation run as one op of a type like _FusedMatMul, under the name of the last of them. The
@@ -192,7 +192,7 @@ def _sorted(costs: Mapping[str, Cost], joined: Mapping[str, str], runs: int = 1)
     return Measured({name: costs[name] for name in order}, joined, runs)
 
 
-def of_steps(steps: Any, index: GraphIndex) -> Told:
+def of_steps(steps: StepStats, index: GraphIndex) -> Told:
     """What a StepStats tells, summed over the rounds of loops; of a GPU what ran, not what was queued."""
     every = (node for device in steps.dev_stats for node in device.node_stats)
     # A label says what ran as an assignment: the name, " = ", the type, and the inputs in brackets.
@@ -219,7 +219,7 @@ def of_steps(steps: Any, index: GraphIndex) -> Told:
     return {name: Cost(time[name], memory[name]) for name in memory}, joined
 
 
-def _duration(node: NodeDef) -> float:
+def _duration(node: NodeExecStats) -> float:
     """Microseconds; older TensorFlow counts no finer."""
     nanos = node.op_end_rel_nanos - node.op_start_rel_nanos
     return nanos / 1000 if nanos > 0 else float(node.op_end_rel_micros - node.op_start_rel_micros)

@@ -67,7 +67,7 @@ class ValidatedNodes:
     names: tuple[str, ...]
     serialized: bytes
     outside: tuple[tuple[str, int], ...]
-    functions: tuple[FunctionDef, ...] = ()
+    functions: tuple[Any, ...] = ()
 
 
 def validate(
@@ -142,7 +142,7 @@ def check_free_names(graph: tf.Graph, names: Collection[str]) -> None:
     raise NameTaken(f"The graph has an op {name!r} already; copy into another name scope: {free!r} is free.", [name])
 
 
-def serialized(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary = None) -> bytes:
+def serialized(graph: tf.Graph, nodes: Iterable[NodeDef], library: FunctionDefLibrary | None = None) -> bytes:
     """The nodes as the bytes of a GraphDef, with a FunctionDefLibrary if one is given; raises when it is over 2 GB.
 
     A message is written as its fields one after another, and each entry of a repeated field as its tag, its length and

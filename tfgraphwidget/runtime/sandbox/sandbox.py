@@ -53,7 +53,7 @@ class Sandbox:
     def __init__(
         self,
         nodes: Iterable[NodeDef],
-        library: FunctionDefLibrary = None,
+        library: FunctionDefLibrary | None = None,
         values: Mapping[str, Any] | None = None,
         starters: Sequence[str] = (),
         patience: float = _PATIENCE,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import tensorflow as tf
 
@@ -38,13 +38,15 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import listed
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
-from tfgraphwidget.sources import Bounds, without_endless_calls
+from tfgraphwidget.sources import Bounds, static_shape, without_endless_calls
 from tfgraphwidget.tf_internals import clear_attribute, create_operation, static_dimensions
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef, OpDef
 
 # ShapeInferenceSandbox: a graph in which TensorFlow's shape functions infer the shapes of single ops. Nothing runs.
 # An op is built on stand-ins for its inputs: placeholders of the static shapes that are known. Inputs that shape
 # functions evaluate (constants, `tf.shape(x)[0] * 2`) are built too, so that they infer as much as in the whole graph.
+
+T = TypeVar("T")
 
 _DEEPEST = 50
 _MOST_ROUNDS = 20
@@ -64,9 +66,9 @@ class ShapeInferenceSandbox:
     def __init__(self, view: After) -> None:
         self._view = view
         self._graph = tf.Graph()
-        self._built: dict[str, Sequence[Any]] = {}
-        self._stand_ins: dict[str, dict[int, Any]] = {}
-        self._shared: dict[tuple[str, Shape, str], Any] = {}
+        self._built: dict[str, Sequence[tf.Tensor]] = {}
+        self._stand_ins: dict[str, dict[int, tf.Tensor]] = {}
+        self._shared: dict[tuple[str, Shape, str], tf.Tensor] = {}
         self._known: set[str] = set()
         self._bounds = Bounds(view.index.typing.definition)
 
@@ -91,10 +93,10 @@ class ShapeInferenceSandbox:
         self._built.pop(op, None)
         self._stand_ins.pop(op, None)
 
-    def _inputs(self, op: str, depth: int = 0) -> list[Any]:
+    def _inputs(self, op: str, depth: int = 0) -> list[tf.Tensor]:
         return [self._tensor(tensor, depth) for tensor in self._view.inputs(op)]
 
-    def _build(self, op: str, depth: int = 0) -> Sequence[Any]:
+    def _build(self, op: str, depth: int = 0) -> Sequence[tf.Tensor]:
         node = self._view.node(op)
         if node.op in CONSTANTS and not is_small(const_shape(node)):
             return [self._placeholder(self._view.dtype((op, 0)), const_shape(node))]
@@ -104,7 +106,7 @@ class ShapeInferenceSandbox:
             clear_attribute(outputs[0].op, "_kernel")  # few numbers, computed in no time: shape functions ask for them
         return outputs
 
-    def _tensor(self, tensor: Tensor, depth: int) -> Any:
+    def _tensor(self, tensor: Tensor, depth: int) -> tf.Tensor:
         """What stands for a tensor."""
         op, port = tensor
         if op not in self._built and self._view.tells(op) and depth < _DEEPEST:
@@ -125,7 +127,7 @@ class ShapeInferenceSandbox:
                 with suppress(ValueError):
                     output.set_shape(shape)
 
-    def _stand_in(self, tensor: Tensor) -> Any:
+    def _stand_in(self, tensor: Tensor) -> tf.Tensor:
         dtype, shape = self._view.dtype(tensor), self._view.shape(*tensor)
         if dtype == "resource":
             return self._handle(tensor)
@@ -133,7 +135,7 @@ class ShapeInferenceSandbox:
             return self._placeholder(dtype.removesuffix("_ref"), shape, "VariableV2")
         return self._placeholder(dtype, shape)
 
-    def _placeholder(self, dtype: str, shape: Shape, op_type: str = "Placeholder") -> Any:
+    def _placeholder(self, dtype: str, shape: Shape, op_type: str = "Placeholder") -> tf.Tensor:
         number, key = self._view.index.typing.number(dtype), (dtype, shape, op_type)
         if not number:
             raise Unknown(f"a tensor of no known dtype {dtype!r}")
@@ -141,13 +143,13 @@ class ShapeInferenceSandbox:
             return self._shared[key]
         node = tf.compat.v1.NodeDef(op=op_type)
         node.attr["dtype"].type = number
-        node.attr["shape"].shape.CopyFrom(tf.TensorShape(shape).as_proto())
+        node.attr["shape"].shape.CopyFrom(static_shape(shape).as_proto())
         made = self._made(node, [])[0]
         if shape is not None and None not in shape:  # unknown dimensions are the same ones in one tensor only
             self._shared[key] = made
         return made
 
-    def _handle(self, tensor: Tensor) -> Any:
+    def _handle(self, tensor: Tensor) -> tf.Tensor:
         """A handle of a variable of the same dtype and shape, as far as these are told."""
         view, op = self._view, tensor[0]
         for _ in range(_DEEPEST):
@@ -163,7 +165,7 @@ class ShapeInferenceSandbox:
             return self._placeholder("resource", view.shape(*tensor))
         return self._placeholder(view.dtype((read, 0)), view.shape(read, 0), "VarHandleOp")
 
-    def _made(self, node: NodeDef, tensors: list[Any]) -> Sequence[Any]:
+    def _made(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
         """The outputs of a new op. Raises Refused, and Unknown when TensorFlow does not know it."""
         op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
         definition = self._view.index.typing.definition(op_type)
@@ -178,17 +180,17 @@ class ShapeInferenceSandbox:
             if attr.name in node.attr:
                 made.attr[attr.name].CopyFrom(node.attr[attr.name])
         made.attr["_kernel"].s = b"none"  # shape functions run what computes their inputs: sources/inference/shapes.py
-        outputs: Sequence[Any] = _asked(lambda: self._outputs(made, tensors, definition))
-        return outputs
+        return _asked(lambda: self._outputs(made, tensors, definition))
 
-    def _outputs(self, node: NodeDef, tensors: list[Any], definition: Any) -> Any:
-        return create_operation(self._graph, node, tensors, (), definition).outputs
+    def _outputs(self, node: NodeDef, tensors: Sequence[tf.Tensor], definition: OpDef) -> Sequence[tf.Tensor]:
+        operation: tf.Operation = create_operation(self._graph, node, tensors, (), definition)
+        return operation.outputs
 
     # Functions
 
     def _add_functions(self, node: NodeDef) -> None:
         """Let the graph have what a NodeDef calls; what has no end is cut off."""
-        lacking: dict[str, Any] = {}
+        lacking: dict[str, FunctionDef] = {}
         functions, stack = self._view.functions(), [node]
         while stack:
             for door in doors(stack.pop(), functions):
@@ -215,7 +217,7 @@ class ShapeInferenceSandbox:
         except GraphEditError as error:
             raise Unknown(str(error)) from error
 
-    def _called(self, function: Any, tensors: list[Any], dtypes: Any) -> list[Shape]:
+    def _called(self, function: NameAttrList, tensors: Sequence[tf.Tensor], dtypes: AttrValue) -> list[Shape]:
         """The shapes of a function's results."""
         node = tf.compat.v1.NodeDef(op="StatefulPartitionedCall")
         node.attr["f"].func.CopyFrom(function)
@@ -223,7 +225,7 @@ class ShapeInferenceSandbox:
         node.attr["Tout"].CopyFrom(dtypes)
         return [_shape(tensor) for tensor in self._made(node, tensors)]
 
-    def _around(self, node: NodeDef, tensors: list[Any]) -> list[Shape]:
+    def _around(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """What holds of a loop's variables before its body and after it."""
         shapes = [_shape(tensor) for tensor in tensors]
         for _ in range(_MOST_ROUNDS):
@@ -235,11 +237,11 @@ class ShapeInferenceSandbox:
             shapes = wider
         raise Unknown("a loop that does not settle")
 
-    def _wider(self, tensor: Tensor, shape: Shape) -> Any:
+    def _wider(self, tensor: tf.Tensor, shape: Shape) -> tf.Tensor:
         dtype = tensor.dtype.name
         return tensor if dtype in HANDLE_DTYPES or _shape(tensor) == shape else self._placeholder(dtype, shape)
 
-    def _either(self, node: NodeDef, tensors: list[Any]) -> list[Shape]:
+    def _either(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """What holds of the results of all branches."""
         branches = [node.attr[key].func for key in ("then_branch", "else_branch") if key in node.attr]
         branches += node.attr["branches"].list.func if "branches" in node.attr else []
@@ -252,7 +254,7 @@ class ShapeInferenceSandbox:
         return shapes
 
 
-def _asked(ask: Callable[[], Any]) -> Any:
+def _asked(ask: Callable[[], T]) -> T:
     """What TensorFlow answers. Raises Refused with its reason, and Unknown when it cannot tell."""
     try:
         return ask()
@@ -264,7 +266,7 @@ def _asked(ask: Callable[[], Any]) -> Any:
         raise Unknown(str(error)) from error
 
 
-def _shape(tensor: Tensor) -> Shape:
+def _shape(tensor: tf.Tensor) -> Shape:
     dims, unknown = static_dimensions(tensor)
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 
@@ -332,7 +334,7 @@ def _told_by_attributes(after: After) -> tuple[Edited, ...]:
         if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and node.attr[_OUTPUT_SHAPES].list.shape:
             right = type(node)()
             right.CopyFrom(node)
-            shapes = [tf.TensorShape(after.shape(name, k)).as_proto() for k in range(len(after.dtypes(name)))]
+            shapes = [static_shape(after.shape(name, k)).as_proto() for k in range(len(after.dtypes(name)))]
             right.attr[_OUTPUT_SHAPES].list.ClearField("shape")
             right.attr[_OUTPUT_SHAPES].list.shape.extend(shapes)
             changed[name] = Edited(changed[name].before if name in changed else node, right)

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, named, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.sources import runner_def
+from tfgraphwidget.sources import runner_def, static_shape
 from tfgraphwidget.tf_types import NodeDef, Session
 
 _PATIENCE = 10.0  # seconds; to add to a queue that an edit has made too small takes for ever
@@ -108,7 +108,7 @@ class Queues:
         """The transfer ops of a queue, by what they do."""
         new, version = self._transfer_ops.op, "V2" if node.op.endswith("V2") else ""
         types = [tf.as_dtype(each) for each in node.attr["component_types"].list.type]
-        shapes = [tf.TensorShape(shape) for shape in node.attr["shapes"].list.shape]
+        shapes = [static_shape(shape) for shape in node.attr["shapes"].list.shape]
         whole = len(shapes) == len(types) and all(shape.is_fully_defined() for shape in shapes)
         if node.op.startswith("PaddingFIFOQueue"):
             whole = False  # what is taken out together is padded

@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, op_of, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import told
+from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import NodeDef, Session
 
@@ -143,7 +144,7 @@ class Variables(_Read):
     def _initializer(self, node: NodeDef, taken: Collection[str]) -> tuple[str, str] | None:
         """The variable's own initialiser, if it can take the value as the graph is now."""
         own, shape = self._own(node, "Assign", "Assign", "AssignVariableOp"), np.shape(self._values[node.name])
-        if own is None or not tf.TensorShape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
+        if own is None or not static_shape(node.attr["shape"].shape) == own.inputs[1].shape == shape:
             return None
         fed = own.inputs[1]
         same = fed.dtype.base_dtype.as_datatype_enum == node.attr["dtype"].type

@@ -18,11 +18,13 @@ from tfgraphwidget.runtime.live.edit_record import hide, record_of
 from tfgraphwidget.runtime.live.graph_import import check_open, import_nodes
 from tfgraphwidget.runtime.session.run import PATIENCE
 from tfgraphwidget.runtime.session.variable_values import told
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _SCOPE = "tfgraphwidget_renewal"
 _GONE = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError)
 T = TypeVar("T")
+AttributeValue = AttrValue | tf.DType | Sequence[tf.DType] | bool | int
+"""An attribute of a transfer op."""
 
 
 class TransferOps:
@@ -31,9 +33,9 @@ class TransferOps:
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
         self._record = record_of(graph)
-        self._new: dict[tuple[str, bytes], Any] = {}
+        self._new: dict[tuple[str, bytes], NodeDef] = {}
 
-    def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: Any) -> str:
+    def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: AttributeValue) -> str:
         """Return the name of the transfer op of this type and these inputs ("w", "w:0"), to be made if there is none.
 
         `of` distinguishes ops that are otherwise the same.
@@ -52,13 +54,13 @@ class TransferOps:
             node.name = f"{self._scope()}/{op_type}_{self._record.numbered}"
             self._record.numbered += 1  # for each anew: one whose making failed has left its name taken
             self._new[key] = node
-        name: str = self._new[key].name
-        return name
+        return self._new[key].name
 
-    def handle(self, node: NodeDef) -> Any:
+    def handle(self, node: NodeDef) -> NodeDef:
         """The NodeDef of a transfer op that holds the same state as a NodeDef in the body of a function."""
         attributes = {key: value for key, value in node.attr.items() if not key.startswith("_")}
-        return tf.compat.v1.NodeDef(name=self.op("", node.op, **attributes), op=node.op, attr=attributes)
+        twin: NodeDef = tf.compat.v1.NodeDef(name=self.op("", node.op, (), **attributes), op=node.op, attr=attributes)
+        return twin
 
     def make(self) -> None:
         """Add those that are wanted and not there yet, in one import; whatever happens, none of them is seen."""
@@ -84,8 +86,8 @@ class TransferOps:
             return str(self.graph.unique_name(_SCOPE))
 
 
-def _attribute(value: Any) -> Any:
-    new = tf.compat.v1.AttrValue
+def _attribute(value: AttributeValue) -> AttrValue:
+    new: type[AttrValue] = tf.compat.v1.AttrValue
     if isinstance(value, new):
         return value
     if isinstance(value, bool):
@@ -145,7 +147,7 @@ def run_each(
     return values, errors
 
 
-def unless_finalized(make: Callable[[Any], T], node: NodeDef) -> T | None:
+def unless_finalized(make: Callable[[NodeDef], T], node: NodeDef) -> T | None:
     """What `make` says of a node; None when it wants a transfer op that a finalized graph cannot have."""
     try:
         return make(node)

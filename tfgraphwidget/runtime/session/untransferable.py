@@ -22,7 +22,7 @@ from tfgraphwidget.tf_internals import (
     BaseSession,
     is_partial_run_active,
 )
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _STAGED = ("capacity", "memory_limit", "dtypes", "container", "shared_name")
 _SIZES = {
@@ -74,10 +74,10 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
     if kind == "barrier":
         return [transfer_ops.op("", size, [node.name]) for size in _SIZES[kind]]
     if kind in _SIZES:
-        told = {key: node.attr[key] for key in _STAGED}
+        attributes: dict[str, AttrValue] = {key: node.attr[key] for key in _STAGED}
         if not node.attr["shared_name"].s:
-            told["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
-        return [transfer_ops.op("", size, **told) for size in _SIZES[kind]]
+            attributes["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
+        return [transfer_ops.op("", size, (), **attributes) for size in _SIZES[kind]]
     return []
 
 

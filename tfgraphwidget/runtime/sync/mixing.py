@@ -25,7 +25,8 @@ def shape_of(handle: tf.Tensor) -> tf.TensorShape:
 
 def dtype_of(handle: tf.Tensor) -> tf.DType:
     """The dtype of the value."""
-    return handle.op.get_attr("dtype")
+    dtype: tf.DType = handle.op.get_attr("dtype")
+    return dtype
 
 
 def is_mixed(dtype: tf.DType) -> bool:
@@ -42,33 +43,39 @@ def _read_now(handle: tf.Tensor) -> tf.Tensor:
     """The value at the time of the run: not a caching device's, which may have been read before."""
     with tf.device(handle.device):
         if handle.dtype == tf.resource:
-            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
-        return tf.identity(handle)
+            value: tf.Tensor = tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype_of(handle))
+        else:
+            value = tf.identity(handle)
+    return value
 
 
 def new_value(original: tf.Tensor, copy: tf.Tensor, tau: Any) -> tf.Tensor:
     """What a copy is to hold; `tau` is None or a scalar tensor of float64 or any other number's dtype."""
     value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
+    rank: int | None = shape.rank  # always an int according to types-tensorflow
     with tf.device(copy.device):
-        if shape.rank is not None:
+        if rank is not None:
             value = tf.ensure_shape(value, shape)  # an assign with validate_shape=False may have changed it
         if tau is None or not is_mixed(dtype):
             return value
         old, new = (tf.cast(x, _within(dtype)) for x in (_read_now(copy), value))
-        return tf.cast(old + tf.cast(tau, _within(dtype)) * (new - old), dtype)
+        mean: tf.Tensor = tf.cast(old + tf.cast(tau, _within(dtype)) * (new - old), dtype)
+        return mean
 
 
 def assigned(copy: tf.Tensor, value: tf.Tensor) -> tf.Operation:
     """The op that gives a copy a value, on the copy's device."""
     with tf.device(copy.device):
         if copy.dtype == tf.resource:
-            return tf.raw_ops.AssignVariableOp(resource=copy, value=value)
-        return tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+            operation: tf.Operation = tf.raw_ops.AssignVariableOp(resource=copy, value=value)
+        else:
+            operation = tf.compat.v1.assign(copy, value, validate_shape=copy.shape.is_fully_defined()).op
+    return operation
 
 
 def mixed(old: Any, new: Any, tau: float, dtype: tf.DType) -> Any:
     """What the op of `new_value` gives, in numpy."""
-    within = _within(dtype).as_numpy_dtype
+    within: Any = _within(dtype).as_numpy_dtype
     old, new = (np.asarray(value).astype(within) for value in (old, new))
     return (old + within(tau) * (new - old)).astype(dtype.as_numpy_dtype)
 

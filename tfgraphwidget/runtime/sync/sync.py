@@ -188,7 +188,8 @@ class Sync:
         # Assigned when all have been read: one that cannot be read leaves the others as they are.
         with tf.control_dependencies([tf.group(*new, name="read")]):
             assigned = [mixing.assigned(copy, value) for (_, copy), value in zip(pairs, new, strict=True)]
-        return tf.group(*assigned, name="all")
+        every: tf.Operation = tf.group(*assigned, name="all")
+        return every
 
     def drift(self) -> dict[str, float]:
         """How far each copy is from its original: the largest absolute difference of two elements, 0.0 if equal.

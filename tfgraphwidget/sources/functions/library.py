@@ -32,7 +32,7 @@ from tfgraphwidget.sources.node_body import NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_types import NodeDef, SignatureDef
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> Body:
@@ -276,7 +276,7 @@ class _Ports:
 _CALLS = FUNCTION_CALLS | BRANCHES
 
 
-def _state_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _state_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the op in `caller` that holds the state which the call feeds there."""
     sources = caller.inputs.row(op).tolist()
     ports = caller.ports[caller.inputs.start[op] : caller.inputs.start[op + 1]].tolist()
@@ -290,7 +290,7 @@ def _state_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op
     return handles
 
 
-def _value_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
+def _value_feeds(signature: OpDef, types: OpTypes, caller: GraphIndex, op: int) -> dict[int, int]:
     """Number of each argument of a function -> the Const or Placeholder of `caller` that the call feeds there."""
     if caller.types[op] not in _CALLS:
         return {}
@@ -306,7 +306,7 @@ def _value_feeds(signature: SignatureDef, types: OpTypes, caller: GraphIndex, op
     return values
 
 
-def _slots(call: Any, signature: SignatureDef, types: OpTypes, inputs: int) -> list[int]:
+def _slots(call: NodeDef, signature: OpDef, types: OpTypes, inputs: int) -> list[int]:
     """The inputs of a call that feed the last arguments of a function.
 
     The OpDef's lists of tensors are what ops pass on: all of them (PartitionedCall, While, If), or those named after
@@ -327,7 +327,7 @@ def _slots(call: Any, signature: SignatureDef, types: OpTypes, inputs: int) -> l
     return best if len(best) <= argument_count else []
 
 
-def _tensor_lists(call: Any, definition: Any) -> list[tuple[str, list[int]]]:
+def _tensor_lists(call: NodeDef, definition: OpDef) -> list[tuple[str, list[int]]]:
     """(name, input slots) of each input argument of an op that is a list of tensors of any dtypes."""
     lists = []
     at = 0

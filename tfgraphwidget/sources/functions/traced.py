@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex, cast
 
 import tensorflow as tf
 
@@ -16,7 +16,6 @@ from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, flatten_with_paths, traces
-from tfgraphwidget.tf_types import SignatureDef
 
 _MOST_LISTED = 5
 FUNCTION = type(tf.function(lambda: None))
@@ -63,7 +62,7 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
     return results
 
 
-def find_trace(function: Any, signature: SignatureDef, title: str) -> Any:
+def find_trace(function: Any, signature: object, title: str) -> Any:
     """The trace of a tf.function that `signature` chooses.
 
     Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
@@ -88,10 +87,10 @@ def find_trace(function: Any, signature: SignatureDef, title: str) -> Any:
     return found[0]
 
 
-def _number(signature: SignatureDef) -> int | None:
+def _number(signature: object) -> int | None:
     """The number of a trace; None for other values, such as True."""
     try:
-        return None if isinstance(signature, bool) else operator.index(signature)
+        return None if isinstance(signature, bool) else operator.index(cast("SupportsIndex", signature))
     except TypeError:
         return None
 
@@ -103,8 +102,9 @@ def _choices(title: str, found: Sequence[Any]) -> str:
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
-def _trace(function: Any, signature: SignatureDef, title: str) -> Any:
-    positional, named = ((), signature) if isinstance(signature, Mapping) else (signature, {})
+def _trace(function: Any, signature: object, title: str) -> Any:
+    positional: object = () if isinstance(signature, Mapping) else signature
+    named: Mapping[str, object] = signature if isinstance(signature, Mapping) else {}
     if isinstance(positional, str) or not isinstance(positional, Iterable):
         raise UnknownName(
             f"{title} has no signature {shorten(signature)}; give the number of a trace or a list of tf.TensorSpec."

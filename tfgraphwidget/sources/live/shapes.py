@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from tfgraphwidget.graph import Shape
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
-from tfgraphwidget.tf_types import GraphDef
+from tfgraphwidget.tf_types import GraphDef, TensorShapeProto
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
@@ -17,8 +19,26 @@ def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
         return None
     if not 0 <= port < len(outputs):
         return None
-    shape = outputs[port].shape
-    return None if shape.rank is None else tuple(shape.as_list())
+    return dimensions(outputs[port].shape)
+
+
+def dimensions(shape: tf.TensorShape) -> Shape:
+    """Return the sizes of a TensorFlow shape, None for an unknown size; None if the rank is unknown.
+
+    >>> dimensions(tf.TensorShape([None, 4])), dimensions(tf.TensorShape(None))
+    ((None, 4), None)
+    """
+    rank: int | None = shape.rank  # always an int according to types-tensorflow
+    return None if rank is None else tuple(shape.as_list())
+
+
+def static_shape(shape: Sequence[int | None] | TensorShapeProto | None) -> tf.TensorShape:
+    """Return the TensorFlow shape of these sizes or of a proto; None is a shape of unknown rank.
+
+    >>> static_shape((None, 4)), static_shape(None)
+    (TensorShape([None, 4]), TensorShape(None))
+    """
+    return tf.TensorShape(shape)  # type: ignore[arg-type]  # types-tensorflow has neither None nor protos here
 
 
 def infer_shapes(graph_def: GraphDef) -> tf.Graph:
