@@ -11,6 +11,7 @@ from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph_editor.indexed import chosen, index_of, numbers
 from tfgraphwidget.graph_editor.lists import check_type, make_list_of_op, unique
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tf_types import Operation, Tensor
 
 
 def check_cios(
@@ -65,7 +66,7 @@ def get_ops_ios(
     return unique(found)
 
 
-def compute_boundary_ts(ops: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def compute_boundary_ts(ops: Any) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
     """The tensors at the boundary of some ops.
 
     Args:
@@ -97,7 +98,7 @@ def get_within_boundary_ops(
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """The ops that hang together with the seeds, edges taken either way, without crossing the boundary.
 
     Args:

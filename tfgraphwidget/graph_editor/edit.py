@@ -12,10 +12,11 @@ from typing import Any
 
 from tfgraphwidget.graph_editor.lists import check_graphs, check_type, unique
 from tfgraphwidget.graph_editor.reroute import plan_inputs, take_inputs
-from tfgraphwidget.graph_editor.rewiring import Hole, Rewiring, live
+from tfgraphwidget.graph_editor.rewiring import End, Hole, Rewiring, live
 from tfgraphwidget.graph_editor.select import check_cios
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
 from tfgraphwidget.graph_editor.util import ControlOutputs
+from tfgraphwidget.tf_types import Tensor
 
 __all__ = [
     "bypass",
@@ -202,7 +203,7 @@ def _cut_inputs(plan: Rewiring, view: SubGraphView) -> list[Hole]:
     return holes
 
 
-def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[Any]) -> list[Hole]:
+def _cut_outputs(plan: Rewiring, view: SubGraphView, outputs: Iterable[End]) -> list[Hole]:
     """Plan that who reads an output outside a view reads a placeholder; outputs may be holes."""
     inside, holes = set(view.ops), []
     for t in unique(outputs):
@@ -229,15 +230,15 @@ def _cut_control_outputs(plan: Rewiring, view: SubGraphView, control_outputs: Co
             plan.wait(waiting, [op for op in plan.control_inputs(waiting) if op not in inside])
 
 
-def _outputs_after(view: SubGraphView, given: Iterable[Any]) -> list[Any]:
+def _outputs_after(view: SubGraphView, given: Iterable[End]) -> list[End]:
     """The outputs of a view that is given other inputs: a passthrough becomes what stands for it."""
     through = {id(t): new for t, new in zip(view.inputs, given, strict=True) if view.is_passthrough(t)}
     return [through.get(id(t), t) for t in view.outputs]
 
 
-def _take(view: SubGraphView, holes: list[Hole]) -> list[Any]:
+def _take(view: SubGraphView, holes: list[Hole]) -> list[Tensor]:
     """Give a view the placeholders that have been made for its inputs, in place."""
     made = list(map(live, holes))
-    view._output_ts = _outputs_after(view, made)
+    view._output_ts = list(map(live, _outputs_after(view, made)))
     view._input_ts, view._passthrough_ts = list(made), list(made)
     return made

@@ -11,6 +11,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, Mask, build
 from tfgraphwidget.tf_internals import control_edges, input_tuples, operation_number
+from tfgraphwidget.tf_types import Graph, Operation
 
 _KEPT_AS = "_tfgraphwidget_indexed"
 
@@ -29,7 +30,7 @@ class _Indexed:
     waits: frozenset[tuple[int, int]]
 
 
-def index_of(graph: Any) -> GraphIndex:
+def index_of(graph: Graph) -> GraphIndex:
     """The index of a live graph's ops and edges, right also after edges were changed in place.
 
     Asking again costs a look at each op's cached inputs (about 0.5 µs an op), new ops cost their own reading. What is
@@ -47,18 +48,18 @@ def index_of(graph: Any) -> GraphIndex:
     return known.index
 
 
-def numbers(index: GraphIndex, ops: Iterable[Any]) -> list[int]:
+def numbers(index: GraphIndex, ops: Iterable[Operation]) -> list[int]:
     """The numbers of live ops in the index of their graph."""
     return [index.ids[op.name] for op in ops]
 
 
-def chosen(graph: Any, mask: Mask) -> list[Any]:
+def chosen(graph: Graph, mask: Mask) -> list[Operation]:
     """The live ops of a mask, in graph order."""
     ops = graph.get_operations()
     return [ops[i] for i in np.flatnonzero(mask).tolist()]
 
 
-def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Any]) -> bool:
+def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Operation]) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(known.inputs)
     if len(ops) < n or not all(map(is_, known.inputs, inputs)):

@@ -25,6 +25,7 @@ from tfgraphwidget.graph_editor.lists import (
 )
 from tfgraphwidget.graph_editor.rewiring import Rewiring
 from tfgraphwidget.graph_editor.subgraph import SubGraphView, make_view
+from tfgraphwidget.tf_types import Operation
 
 __all__ = [
     "add_control_inputs",
@@ -121,7 +122,7 @@ def reroute_ios(sgv0: Any, sgv1: Any) -> tuple[SubGraphView, SubGraphView]:
     return _reroute_views(sgv0, sgv1, swap=False, inputs=True, outputs=True)
 
 
-def add_control_inputs(op: Any, cops: Any) -> None:
+def add_control_inputs(op: Operation, cops: Any) -> None:
     """Let an op wait for others.
 
     Args:
@@ -141,7 +142,7 @@ def add_control_inputs(op: Any, cops: Any) -> None:
     _wait(op, [*held, *added])
 
 
-def remove_control_inputs(op: Any, cops: Any) -> None:
+def remove_control_inputs(op: Operation, cops: Any) -> None:
     """Let an op no longer wait for others.
 
     Args:
@@ -212,7 +213,7 @@ def _reroute_views(
     return sgv0, sgv1
 
 
-def _control_inputs(op: Any, cops: Any) -> tuple[list[Any], list[Any]]:
+def _control_inputs(op: Operation, cops: Any) -> tuple[list[Any], list[Any]]:
     """The ops that were given, each once, and those that the op waits for."""
     check_type(op, (tf.Operation,))
     waited = unique(make_list_of_op(cops, allow_graph=False))
@@ -220,7 +221,7 @@ def _control_inputs(op: Any, cops: Any) -> tuple[list[Any], list[Any]]:
     return waited, list(op.control_inputs)
 
 
-def _wait(op: Any, for_ops: list[Any]) -> None:
+def _wait(op: Operation, for_ops: list[Operation]) -> None:
     plan = Rewiring(op.graph)
     plan.wait(op, for_ops)
     plan.carry_out()

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfgraphwidget.graph_editor.lists import as_list, as_tensor, check_type, is_iterable
 from tfgraphwidget.graph_editor.placeholders import scope_finalize
+from tfgraphwidget.tf_types import Graph
 
 
 def flatten_tree(tree: Any, leaves: list[Any] | None = None) -> list[Any]:
@@ -40,7 +41,7 @@ def transform_tree(tree: Any, fn: Callable[[Any], Any], iterable_type: Callable[
     return kind(children) if isinstance(tree, Sequence) and not isinstance(tree, range) else iterable_type(children)
 
 
-def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding_elem(target: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """The op or tensor of another graph that is named like `target`.
 
     Args:
@@ -67,7 +68,7 @@ def find_corresponding_elem(target: Any, dst_graph: Any, dst_scope: str = "", sr
     return found
 
 
-def find_corresponding(targets: Any, dst_graph: Any, dst_scope: str = "", src_scope: str = "") -> Any:
+def find_corresponding(targets: Any, dst_graph: Graph, dst_scope: str = "", src_scope: str = "") -> Any:
     """`targets`, an op, a tensor or a tree of them, with each replaced by `find_corresponding_elem`.
 
     Raises:

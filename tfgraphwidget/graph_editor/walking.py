@@ -24,6 +24,7 @@ from tfgraphwidget.graph_editor.lists import (
     make_list_of_t,
 )
 from tfgraphwidget.tf_internals import PartitionedVariable, operation_number, registered_gradient
+from tfgraphwidget.tf_types import Operation
 
 Asked = Callable[[Any], Any]
 
@@ -35,7 +36,7 @@ def get_forward_walk_ops(
     within_ops_fn: Callable[[Any], Any] | None = None,
     stop_at_ts: Any = (),
     control_outputs: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """All that depends on the seeds, in graph order.
 
     Args:
@@ -66,7 +67,7 @@ def get_backward_walk_ops(
     stop_at_ts: Any = (),
     control_inputs: bool = False,
     only_differentiable: bool = False,
-) -> list[Any]:
+) -> list[Operation]:
     """All that the seeds need, in graph order.
 
     Args:
@@ -108,7 +109,7 @@ def get_walks_intersection_ops(
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """What depends on the forward seeds and is needed by the backward seeds, in graph order.
 
     Args:
@@ -143,7 +144,7 @@ def get_walks_union_ops(
     control_inputs: bool = False,
     control_outputs: Any = None,
     control_ios: Any = None,
-) -> list[Any]:
+) -> list[Operation]:
     """What depends on the forward seeds or is needed by the backward seeds, in graph order.
 
     The arguments and errors are those of `get_walks_intersection_ops`.
@@ -160,7 +161,9 @@ class _Limits(NamedTuple):
     stop_at_ts: Any
 
 
-def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits: _Limits, waits: Any) -> list[Any]:
+def _walked(
+    walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits: _Limits, waits: Any
+) -> list[Operation]:
     """A walk from live ops to live ops; `waits` is the graph whose control edges are followed, or None."""
     within = None if limits.within_ops is None else make_list_of_op(limits.within_ops, allow_graph=False)
     if within:
@@ -182,7 +185,7 @@ def _walked(walk: Callable[..., Mask], seeds: list[Any], inclusive: bool, limits
     return chosen(graph, found)
 
 
-def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Any], seeds: set[int]) -> Mask:
+def _allowed(go: Callable[..., Mask], within: Mask | None, fn: Asked, ops: list[Operation], seeds: set[int]) -> Mask:
     """The ops that `fn` allows, among those that the walk would reach without it.
 
     The original asked only on its way, and so not about ops beyond one that was refused: what `fn` raises about those
@@ -230,7 +233,7 @@ def _has_gradient(kind: str) -> bool:
         return False
 
 
-def _seeds(seed_ops: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Any]:
+def _seeds(seed_ops: Any, of_tensors: Callable[[Any], list[Any]]) -> list[Operation]:
     listed = _listed(seed_ops)
     if listed and isinstance(listed[0], tf.Tensor | tf.Variable | PartitionedVariable):
         return of_tensors(listed)
