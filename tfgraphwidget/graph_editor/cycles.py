@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 from tfgraphwidget.graph import MERGE, NEXT
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_internals import operation_number
-from tfgraphwidget.tf_types import Graph, Operation
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
-Edge = tuple[Any, Any]
+Edge = tuple[Operation, Operation]
 """An op, and an op that it is to read or to wait for."""
 
 _KEPT_AS = "_tfgraphwidget_ascends"
@@ -27,7 +26,7 @@ _AT_ONCE = 100
 """How many ops are searched before it is worth to look at all edges."""
 
 
-def feeding(op: Operation, inputs: Iterable[Any], control_inputs: Iterable[Any]) -> Iterator[Operation]:
+def feeding(op: Operation, inputs: Iterable[Tensor], control_inputs: Iterable[Operation]) -> Iterator[Operation]:
     """The ops that come before an op which reads the tensors `inputs` and waits for the ops `control_inputs`."""
     merges = op.type in MERGE
     yield from (t.op for t in inputs if not (merges and t.op.type in NEXT))
@@ -38,7 +37,7 @@ def _before(op: Operation) -> Iterator[Operation]:
     return feeding(op, op.inputs, op.control_inputs)
 
 
-def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Any], Iterable[Any]]) -> list[Operation]:
+def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Operation], Iterable[Operation]]) -> list[Operation]:
     """A cycle through a new edge, or [] if there is none.
 
     It goes in the order in which values flow, and has its first op again at the end.
@@ -54,8 +53,8 @@ def cycle_of(graph: Graph, new: set[Edge], before: Callable[[Any], Iterable[Any]
     first = min(map(operation_number, readers), default=0)
     oldest = min(_known_oldest(graph), first)
     for root in sorted({source for _, source in new}, key=operation_number):
-        path: list[Any] = []
-        todo: list[Iterator[Any]] = [iter([root])]
+        path: list[Operation] = []
+        todo: list[Iterator[Operation]] = [iter([root])]
         while todo:
             op = next(todo[-1], None)
             if op is None:

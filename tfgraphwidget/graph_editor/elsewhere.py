@@ -26,7 +26,7 @@ from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tf_types import Graph, Variable
 
-Copied = MutableMapping[str, Any]
+Copied = MutableMapping[str, Variable]
 """Name of a variable in the other graph -> the variable, for example "ns/w:0"."""
 
 
@@ -125,14 +125,14 @@ def _variable_named(name: str, graph: Graph) -> Variable | None:
 class _Copying:
     """From one graph into the namespace of another."""
 
-    def __init__(self, source: Any, to_graph: Graph, namespace: str, held: Copied) -> None:
+    def __init__(self, source: Graph, to_graph: Graph, namespace: str, held: Copied) -> None:
         check_type(to_graph, (tf.Graph,))
         self.source, self.to_graph, self.held = source, to_graph, held
         self.scope = scope_finalize(namespace)
         self.index = read(source)
         self.variables = {v.removeprefix(self.scope): variable for v, variable in held.items()}
 
-    def variable(self, variable: Variable) -> Any:
+    def variable(self, variable: Variable) -> Variable:
         """The copy of a variable, whether or not it is in a collection."""
         told = variable_definition(variable)
         if told.handle not in self.index.defined_variables:

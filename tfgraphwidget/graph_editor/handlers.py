@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import tensorflow as tf
 
@@ -39,7 +38,7 @@ def keep_t_if_possible_handler(info: Transforming, t: Tensor) -> Tensor:
     return t if info.same_graph else replace_t_with_placeholder_handler(info, t)
 
 
-def assign_renamed_collections_handler(info: Transforming, elem: Any, elem_: Any) -> None:
+def assign_renamed_collections_handler(info: Transforming, elem: object, elem_: object) -> None:
     """Add a copy to the collections of its original.
 
     TensorFlow's own collections keep their names, others get the destination scope before it. A graph with a global
@@ -56,7 +55,9 @@ def assign_renamed_collections_handler(info: Transforming, elem: Any, elem_: Any
         info.graph_.add_to_collection(key if key in _PREDEFINED else info.new_key(key), elem_)
 
 
-def transform_op_if_inside_handler(info: Transforming, op: Operation, keep_if_possible: bool = True) -> Any:
+def transform_op_if_inside_handler(
+    info: Transforming, op: Operation, keep_if_possible: bool = True
+) -> Operation | None:
     """The copy of an op that is in the view; of another the op itself within one graph, else None.
 
     Args:
@@ -75,7 +76,7 @@ def copy_op_handler(
     new_inputs: Iterable[Tensor] | bool,
     copy_shape: bool = False,  # noqa: ARG001
     nodedef_fn: Callable[[NodeDef], NodeDef] | None = None,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Operation, list[Tensor]]:
     """Copy one op, without its control inputs.
 
     Args:
@@ -97,7 +98,7 @@ def copy_op_handler(
     return op_, op_.outputs
 
 
-def transform_op_in_place(info: Transforming, op: Operation, detach_outputs: bool = False) -> Any:
+def transform_op_in_place(info: Transforming, op: Operation, detach_outputs: bool = False) -> Operation:
     """Let an op read what stands for its inputs, instead of copying it.
 
     Args:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex, Mask, build
 from tfgraphwidget.tf_internals import control_edges, input_tuples, operation_number
-from tfgraphwidget.tf_types import Graph, Operation
+from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
 _KEPT_AS = "_tfgraphwidget_indexed"
 
@@ -26,7 +25,7 @@ class _Indexed:
     """
 
     index: GraphIndex
-    inputs: list[Any]
+    inputs: list[Sequence[Tensor]]
     waits: frozenset[tuple[int, int]]
 
 
@@ -59,7 +58,9 @@ def chosen(graph: Graph, mask: Mask) -> list[Operation]:
     return [ops[i] for i in np.flatnonzero(mask).tolist()]
 
 
-def _same_edges(known: _Indexed, inputs: list[Any], waits: frozenset[tuple[int, int]], ops: list[Operation]) -> bool:
+def _same_edges(
+    known: _Indexed, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
+) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(known.inputs)
     if len(ops) < n or not all(map(is_, known.inputs, inputs)):

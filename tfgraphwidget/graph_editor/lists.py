@@ -70,7 +70,7 @@ def concatenate_unique(la: list[T], lb: Iterable[T]) -> list[T]:
     return la
 
 
-def positions(ats: Iterable[Any], tensors: list[Tensor], kind: str) -> list[int]:
+def positions(ats: Iterable[object], tensors: list[Tensor], kind: str) -> list[int]:
     """The position of each; see `position`."""
     first = {id(t): i for i, t in reversed(list(enumerate(tensors)))}
     return [first[id(at)] if id(at) in first else position(at, tensors, kind) for at in ats]
@@ -98,7 +98,7 @@ def position(at: Any, tensors: list[Tensor], kind: str) -> int:
     return i
 
 
-def parts_of(obj: Any) -> list[Any]:
+def parts_of(obj: object) -> list[Any]:
     """The parts of a variable that is in parts; of anything else itself."""
     return list(obj) if isinstance(obj, PartitionedVariable) else [obj]
 
@@ -256,7 +256,7 @@ def get_unique_graph(tops: Any, check_types: Any = None, none_if_empty: bool = F
 
 
 def make_list_of_op(
-    ops: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
+    ops: object, check_graph: bool = True, allow_graph: bool = True, ignore_ts: bool = False
 ) -> list[Operation]:
     """A new list of ops.
 
@@ -277,7 +277,7 @@ def make_list_of_op(
 
 
 def make_list_of_t(
-    ts: Any, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False
+    ts: object, check_graph: bool = True, allow_graph: bool = True, ignore_ops: bool = False
 ) -> list[Tensor]:
     """A new list of tensors.
 
@@ -307,7 +307,7 @@ def get_tensors(graph: Graph) -> list[Tensor]:
     return [t for op in graph.get_operations() for t in op.outputs]
 
 
-def get_generating_ops(ts: Any) -> list[Operation]:
+def get_generating_ops(ts: object) -> list[Operation]:
     """The op of each tensor; an op comes as often as its tensors.
 
     Raises:
@@ -317,7 +317,7 @@ def get_generating_ops(ts: Any) -> list[Operation]:
     return [t.op for t in make_list_of_t(ts, allow_graph=False)]
 
 
-def get_consuming_ops(ts: Any) -> list[Operation]:
+def get_consuming_ops(ts: object) -> list[Operation]:
     """The ops that read one of the tensors, each once.
 
     Raises:
@@ -327,7 +327,7 @@ def get_consuming_ops(ts: Any) -> list[Operation]:
     return unique(op for t in make_list_of_t(ts, allow_graph=False) for op in t.consumers())
 
 
-def check_type(obj: Any, types: tuple[Any, ...]) -> None:
+def check_type(obj: object, types: tuple[Any, ...]) -> None:
     """Check that `obj` is of one of the types and, if it is a tensor, of a graph.
 
     Raises:
@@ -343,7 +343,7 @@ def check_type(obj: Any, types: tuple[Any, ...]) -> None:
 _OURS = (tf.Operation, tf.Tensor, tf.Graph)
 
 
-def _way_out(obj: Any) -> str:
+def _way_out(obj: object) -> str:
     if isinstance(obj, tf.Tensor):
         return "; give its .op"
     if isinstance(obj, tf.Operation):
@@ -353,7 +353,7 @@ def _way_out(obj: Any) -> str:
     return "; lists of lists are not taken apart" if isinstance(obj, list | tuple) else ""
 
 
-def _described(obj: Any) -> str:
+def _described(obj: object) -> str:
     kind = next((f"tf.{t.__name__}" for t in _OURS if isinstance(obj, t)), type(obj).__name__)
     return f"the {kind} {shown(obj.name if isinstance(obj, tf.Operation | tf.Tensor | tf.Variable) else obj)}"
 
@@ -363,7 +363,7 @@ def _allow(allowed: bool, what: str) -> None:
         raise TypeError(f"A whole tf.Graph is not taken here; name the {what}, or give graph.get_operations().")
 
 
-def _listed(items: Any, kept: Any, check_graph: bool, types: Any) -> list[Any]:
+def _listed(items: object, kept: Any, check_graph: bool, types: Any) -> list[Any]:
     # A list first: the original let a generator run out in the check, and found nothing in it after.
     found = [one for item in as_list(items) for one in parts_of(item)]
     found = list(map(as_op if kept is tf.Operation else as_tensor, found))

@@ -15,7 +15,7 @@ from tfgraphwidget.runtime.live import check_open, collections_of, hide_failed, 
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
-from tfgraphwidget.tf_types import Graph, NodeDef, Operation
+from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor
 
 
 def read(graph: Graph) -> GraphIndex:
@@ -52,7 +52,7 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
         raise
 
 
-def with_whole_loops(ops: list[Operation], replaced: Iterable[Any]) -> list[Operation]:
+def with_whole_loops(ops: list[Operation], replaced: Iterable[Tensor]) -> list[Operation]:
     """Ops with all of each while loop that they take a part of, in graph order; half a loop cannot run.
 
     Raises:
@@ -79,7 +79,7 @@ def scopes_among(names: set[str], graph: Graph) -> set[str]:
     return {name for name, k in ends if k < len(held) and held[k].startswith(f"{name}/")}
 
 
-def make_op(graph: Graph, node: NodeDef, read: list[Any], original: Any = None) -> Operation:
+def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation | None = None) -> Operation:
     """Make one op from its NodeDef, whose data inputs are the tensors `read`; `original` gives its static shapes.
 
     Unlike an import this takes no longer in a large graph, and may name an op as a scope is named.

@@ -48,7 +48,7 @@ class SubGraphView(Checked, refusal=TypeError):
         ValueError: Ops and tensors are of several graphs.
     """
 
-    def __init__(self, inside_ops: Any = (), passthrough_ts: Any = ()) -> None:
+    def __init__(self, inside_ops: object = (), passthrough_ts: object = ()) -> None:
         self._ops = make_list_of_op(inside_ops)
         given = make_list_of_t(passthrough_ts)
         self._graph: Graph | None = get_unique_graph([*self._ops, *given], none_if_empty=True)
@@ -97,7 +97,7 @@ class SubGraphView(Checked, refusal=TypeError):
         new._ops = [op for op in self._ops if op not in left_out]
         return new
 
-    def remap_inputs(self, new_input_indices: Iterable[Any]) -> SubGraphView:
+    def remap_inputs(self, new_input_indices: Iterable[object]) -> SubGraphView:
         """A view with some of the inputs, in this order.
 
         Args:
@@ -108,7 +108,7 @@ class SubGraphView(Checked, refusal=TypeError):
         """
         return self.remap(new_input_indices)
 
-    def remap_outputs(self, new_output_indices: Iterable[Any]) -> SubGraphView:
+    def remap_outputs(self, new_output_indices: Iterable[object]) -> SubGraphView:
         """A view with some of the outputs, in this order.
 
         Args:
@@ -120,7 +120,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return self.remap(None, new_output_indices)
 
     def remap(
-        self, new_input_indices: Iterable[Any] | None = None, new_output_indices: Iterable[Any] | None = None
+        self, new_input_indices: Iterable[object] | None = None, new_output_indices: Iterable[object] | None = None
     ) -> SubGraphView:
         """Both `remap_inputs` and `remap_outputs`; None leaves them as they are.
 
@@ -270,7 +270,7 @@ class SubGraphView(Checked, refusal=TypeError):
         return "\n".join(lines) + "\n"
 
 
-def make_view(*args: Any, **kwargs: Any) -> SubGraphView:
+def make_view(*args: object, **kwargs: Any) -> SubGraphView:
     """A view of the ops that are given or found, with the tensors as passthroughs. Also called `ge.sgv`.
 
     Args:

@@ -57,7 +57,7 @@ __all__ = [
 
 
 def copy(
-    sgv: Any, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
+    sgv: object, dst_graph: Graph | None = None, dst_scope: str = "", src_scope: str = "", reuse_dst_scope: bool = False
 ) -> tuple[SubGraphView, TransformerInfo]:
     """Copy a view; the copy's inputs are new placeholders, of the dtypes and shapes of the originals.
 
@@ -81,7 +81,7 @@ def copy(
 
 
 def copy_with_input_replacements(
-    sgv: Any,
+    sgv: object,
     replacement_ts: Mapping[Any, Any],
     dst_graph: Graph | None = None,
     dst_scope: str = "",
@@ -112,7 +112,7 @@ def copy_with_input_replacements(
 
 
 def _copied(
-    copier: Transformer, sgv: Any, dst_graph: Graph | None, dst_scope: str, src_scope: str, reuse_dst_scope: bool
+    copier: Transformer, sgv: object, dst_graph: Graph | None, dst_scope: str, src_scope: str, reuse_dst_scope: bool
 ) -> tuple[SubGraphView, TransformerInfo]:
     view = make_view(sgv)
     graph = cast("Graph", view.graph if dst_graph is None else dst_graph)  # the copier refuses an empty view
@@ -120,7 +120,7 @@ def _copied(
 
 
 def graph_replace(
-    target_ts: Any,
+    target_ts: object,
     replacement_ts: Mapping[Any, Any],
     dst_scope: str = "",
     src_scope: str = "",

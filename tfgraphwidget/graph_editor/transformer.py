@@ -62,7 +62,7 @@ class Transformer(Checked, refusal=TypeError):
         self.transform_external_hidden_input_handler: Callable[..., Any] = keep_t_if_possible_handler
 
     def __call__(
-        self, sgv: Any, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
+        self, sgv: object, dst_graph: Graph, dst_scope: str, src_scope: str = "", reuse_dst_scope: bool = False
     ) -> tuple[SubGraphView, TransformerInfo]:
         """Transform a view; the result has the view's inputs and outputs, as far as they were transformed, in order.
 
@@ -147,7 +147,7 @@ class Transformer(Checked, refusal=TypeError):
         for variable, variable_ in variables:
             self.assign_collections_handler(info, variable, variable_)
 
-    def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Any:
+    def _outside(self, info: Transforming, op: Operation, t: Tensor) -> Tensor | None:
         """What the copy of an op reads in place of a tensor from outside; None for one from inside."""
         if t.op in info.ops and t not in info.known.instead:
             return None
@@ -175,7 +175,7 @@ class Transformer(Checked, refusal=TypeError):
             return self.transform_external_input_handler(info, t)
         return self.transform_external_hidden_input_handler(info, t)
 
-    def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Any) -> Any:
+    def _transformed_t(self, info: Transforming, t: Tensor, consumer_op: Operation) -> Any:
         """What stands for a tensor, for handlers that are called op by op; for one still to come something for now."""
         if t in info.transformed_ts and t not in info.known.instead:
             return info.transformed_ts[t]
@@ -202,7 +202,7 @@ class InformedTransformer(Transformer):
         self._known = known
 
 
-def _settings(handler: Any) -> Mapping[str, Any] | None:
+def _settings(handler: object) -> Mapping[str, Any] | None:
     """The keywords that a handler gives `copy_op_handler`; None for a handler that does something else."""
     if handler is copy_op_handler:
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import tensorflow as tf
 
@@ -79,11 +79,11 @@ class ControlOutputs(Checked, refusal=TypeError):
         """Nothing to do; returns itself."""
         return self
 
-    def get_all(self) -> dict[Any, list[Any]]:
+    def get_all(self) -> dict[Operation, list[Operation]]:
         """For each op that others wait for, those others in graph order."""
         return {op: waiting for op in self._graph.get_operations() if (waiting := _waiting(op))}
 
-    def get(self, op: Operation) -> Any:
+    def get(self, op: Operation) -> Sequence[Operation]:
         """The ops that wait for `op`, in graph order; () when there are none, or `op` is of another graph."""
         op = as_op(op)
         check_type(op, (tf.Operation,))
