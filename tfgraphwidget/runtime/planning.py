@@ -18,6 +18,7 @@ from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.sandbox.shape_inference import shaped
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import Body, Source
+from tfgraphwidget.tf_types import TensorProto
 
 
 class _Indexed(Protocol):
@@ -111,7 +112,7 @@ class SourceContext:
         """The patch with static shapes as TensorFlow infers them."""
         return shaped(index, patch)
 
-    def constant(self, value: Any, dtype: str, shape: Shape) -> Any:
+    def constant(self, value: Any, dtype: str, shape: Shape) -> TensorProto:
         """The TensorProto of a value."""
         return traced_ops.constant(value, dtype, shape)
 

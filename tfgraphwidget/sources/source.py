@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import Member, Typing, VariableDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
@@ -51,7 +52,7 @@ class Body(Protocol):
     def stamp(self) -> Hashable:
         """Changes whenever ops are added, or entries of collections added, removed or exchanged."""
 
-    def nodes(self, known: int = 0) -> list[Any]:
+    def nodes(self, known: int = 0) -> list[NodeDef]:
         """The NodeDefs after the first `known` ones, in graph order, under the names they are shown by."""
 
     def collections(self) -> Collections:
@@ -60,7 +61,7 @@ class Body(Protocol):
     def functions(self) -> frozenset[str]:
         """The names of all functions in the library that come with the graph."""
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
 
     def gradient(self, name: str) -> str:

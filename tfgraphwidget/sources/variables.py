@@ -12,7 +12,7 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import MetaGraphDef
+from tfgraphwidget.tf_types import MetaGraphDef, Variable
 
 
 def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
@@ -31,7 +31,7 @@ def read_variable_def(proto: Any, constraint: Any = None) -> VariableDef:
     )
 
 
-def variable_definition(variable: Any) -> VariableDef:
+def variable_definition(variable: Variable) -> VariableDef:
     """The VariableDef of a `tf.Variable` in a graph.
 
     Args:

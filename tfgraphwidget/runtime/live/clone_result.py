@@ -43,12 +43,12 @@ class GraphSaver(tf.compat.v1.train.Saver):  # type: ignore[misc]
             return super().restore(*arguments, **options)
 
 
-def saver(graph: tf.Graph, keyed: Iterable[tuple[str, Any]], **options: Any) -> tf.compat.v1.train.Saver:
+def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: Any) -> tf.compat.v1.train.Saver:
     """A Saver of (name in the checkpoint, variable); slices of one partitioned variable have one name.
 
     Raises NothingTo without variables.
     """
-    held: dict[str, list[Any]] = {}
+    held: dict[str, list[tf.Variable]] = {}
     for key, variable in keyed:
         held.setdefault(key, []).append(variable)
     if not held:
@@ -77,11 +77,11 @@ class Copy(Checked):
 
     scope: str
     ops: tuple[str, ...]
-    variables: tuple[Any, ...]
+    variables: tuple[tf.Variable, ...]
     outside: tuple[str, ...]
     shared: tuple[str, ...]
     report: Preview
-    graph: Any = field(repr=False)
+    graph: tf.Graph = field(repr=False)
     _names: Mapping[str, str] = field(repr=False)
     _keys: Callable[[], Mapping[str, str]] = field(repr=False)
     _pairs: Callable[[], tuple[Any, ...]] = field(repr=False)

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import tensorflow as tf
 
@@ -14,6 +13,7 @@ from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import counted
 from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
+from tfgraphwidget.tf_types import NodeDef
 
 _RECORD = "_tfgraphwidget_record"
 
@@ -35,7 +35,7 @@ class Record:
     variables: dict[str, tf.Variable] = field(default_factory=dict)
     generation: int = 0
     rewired: int = 0
-    failed: dict[str, Any] = field(default_factory=dict)
+    failed: dict[str, NodeDef] = field(default_factory=dict)
     ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
     failed_functions: set[str] = field(default_factory=set)

@@ -9,7 +9,6 @@ gradients on. It is hidden: no editor shows or exports it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import tensorflow as tf
 
@@ -95,7 +94,7 @@ def show_shapes(graph: tf.Graph, shapes: Iterable[NewShape]) -> None:
         replace_python_shape(tensor, after)
 
 
-def unveiled(graph: tf.Graph, nodes: list[NodeDef]) -> list[Any]:
+def unveiled(graph: tf.Graph, nodes: list[NodeDef]) -> list[NodeDef]:
     """NodeDefs of the graph as they read without veils, which are left out; changed in place."""
     veils = record_of(graph).veils
     if not veils:

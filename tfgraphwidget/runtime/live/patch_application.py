@@ -202,7 +202,7 @@ def hide_failed(graph: tf.Graph, nodes: Iterable[NodeDef], functions: Collection
     record.generation += 1
 
 
-def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[Any]) -> None:
+def _take_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, new: Iterable[NodeDef]) -> None:
     """After a failure: everything as before, the new ops hidden as far as they are there."""
     there = operations_by_name(graph)
     for edited in reversed(patch.inverse().changed):
@@ -237,7 +237,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _validated(graph: tf.Graph, new: Sequence[Any], change: Change) -> ValidatedNodes | None:
+def _validated(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
     if not new:
         return None
     check_open(graph)

@@ -53,7 +53,7 @@ from tfgraphwidget.tf_internals import (
     session_config,
     set_device,
 )
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
 _WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
@@ -119,7 +119,7 @@ class Devices:
                 [node.name for node in unplaced],
             )
 
-    def without_kernel(self, nodes: Sequence[NodeDef]) -> Any:
+    def without_kernel(self, nodes: Sequence[NodeDef]) -> NodeDef | None:
         """The first NodeDef for which this process has no kernel on such devices; None when all have one."""
         types = {device: self.for_device(device) for device in {node.device for node in nodes}}
         asked = _Kernels()
@@ -146,7 +146,7 @@ class _Kernels:
         return found
 
 
-def has_kernel(op_type: str, attributes: Any, types: Collection[str]) -> bool:
+def has_kernel(op_type: str, attributes: Mapping[str, AttrValue], types: Collection[str]) -> bool:
     """Whether there is a kernel for an op of this type, with these attributes, on a device of one of these types."""
     known = _kernels(op_type)
     if not known and tf_protos.registered_op(op_type) is None:
@@ -175,7 +175,7 @@ def _constrained(op_type: str) -> tuple[str, ...]:
     return tuple({name: None for _, _, constraints in _kernels(op_type) for name, _ in constraints})
 
 
-def _dtypes(attributes: Any, name: str) -> tuple[int, ...]:
+def _dtypes(attributes: Mapping[str, AttrValue], name: str) -> tuple[int, ...]:
     """TensorFlow's numbers of the dtypes that an attribute names; none where it is left to its default."""
     if name not in attributes:
         return ()
@@ -183,7 +183,7 @@ def _dtypes(attributes: Any, name: str) -> tuple[int, ...]:
     return tuple(value.list.type) if value.HasField("list") else (value.type,)
 
 
-def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -> SessionRefused:
+def _no_kernel(name: str, op_type: str, attributes: Mapping[str, AttrValue], types: Iterable[str]) -> SessionRefused:
     dtypes = dict.fromkeys(number for attr in _constrained(op_type) for number in _dtypes(attributes, attr))
     of = f" of {listed([dtype_name(number) for number in dtypes])}" if dtypes else ""
     return SessionRefused(
@@ -223,7 +223,7 @@ def _places_all(session: Session, graph: tf.Graph) -> bool:
     )
 
 
-def _new(graph: tf.Graph, patch: Patch) -> list[Any]:
+def _new(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     """The NodeDefs of a patch that no session has placed yet."""
     hidden = record_of(graph).hidden
     added = [node for node in patch.add.nodes if node.name not in hidden] if hidden else list(patch.add.nodes)
@@ -282,7 +282,7 @@ def only_with_kernels(session: Session, graph: tf.Graph) -> Iterator[None]:
         return
     there = Devices.of(session)
 
-    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, Any], name: str) -> None:
+    def check(op_type: str, inputs: Sequence[tf.Tensor], attributes: Mapping[str, AttrValue], name: str) -> None:
         if has_kernel(op_type, attributes, there.types):
             return
         name = (name or op_type).rstrip("/")

@@ -28,7 +28,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import Session, TensorProto
 
 # Runs a person's Python function on tensors of a live graph, so that it adds its ops there.
 
@@ -206,13 +206,13 @@ def tables_of(members: Iterable[tuple[str, Any]]) -> list[str]:
     return [member.name for key, member in members if key == TABLES]
 
 
-def constant(value: Any, dtype: str, shape: Shape) -> Any:
+def constant(value: Any, dtype: str, shape: Shape) -> TensorProto:
     """The TensorProto of a value, for a tensor of this dtype and static shape. Raises GraphEditError."""
     wanted = tf.as_dtype(dtype).base_dtype
     try:
         if (np.asarray(value).dtype == bool) != (wanted == tf.bool):
             raise TypeError
-        proto = tf.make_tensor_proto(value, wanted)
+        proto: TensorProto = tf.make_tensor_proto(value, wanted)
     except Exception as error:  # TensorFlow's refusals are of many types
         raise GraphEditError(f"{shown(value)} is no value of {wanted.name}; give one that is.") from error
     found = tuple(dim.size for dim in proto.tensor_shape.dim)

@@ -9,8 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget import tf_types
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.sources import static_shape, tf_protos
 from tfgraphwidget.tf_internals import find_operation, resource_variable, set_constraint, variable_from_proto
 from tfgraphwidget.tf_types import NodeDef
 
@@ -47,9 +48,9 @@ def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None
         return find_operation(graph, definition.initializer).inputs[1]
 
 
-def proto_of(definition: VariableDef) -> Any:
+def proto_of(definition: VariableDef) -> tf_types.VariableDef:
     """TensorFlow's own form of what is known of a variable."""
-    proto = tf_protos.VariableDef(
+    proto: tf_types.VariableDef = tf_protos.VariableDef(
         variable_name=definition.name,
         initial_value_name=definition.initial_value or "",
         initializer_name=definition.initializer or "",
@@ -78,7 +79,7 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
         read=read,
         initializer=find_operation(graph, definition.initializer),
         initial_value=_initial_value(graph, definition),
-        shape=tf.TensorShape(attributes["shape"].shape),
+        shape=static_shape(attributes["shape"].shape),
         dtype=tf.as_dtype(attributes["dtype"].type),
         trainable=definition.trainable,
         synchronization=tf.VariableSynchronization(definition.synchronization),
@@ -86,7 +87,7 @@ def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str
     )
 
 
-def _node(op: tf.Operation, name: str, nodes: Mapping[str, NodeDef]) -> Any:
+def _node(op: tf.Operation, name: str, nodes: Mapping[str, NodeDef]) -> NodeDef:
     node = nodes.get(name)
     return op.node_def if node is None else node
 

@@ -36,13 +36,13 @@ class Queues:
                 self._lose(node.name, "the graph is finalized, so no op can be added that takes its elements out")
         transfer_ops.make()
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """Nothing: an element that is looked at is out."""
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """Nothing yet."""
 
-    def move(self, old: Any, fresh: Any) -> None:
+    def move(self, old: Session, fresh: Session) -> None:
         """Close those that hold anything, then empty each into the same queue of the fresh session."""
         state = self._run(old, {name: [ops["is_closed"], ops["size"]] for name, ops in self._ops.items()})
         closed = [name for name, (is_closed, _) in state.items() if is_closed]
@@ -53,7 +53,7 @@ class Queues:
                 self._empty(old, fresh, name, int(size))
         self._run(fresh, self._each("close", closed))
 
-    def _empty(self, old: Any, fresh: Any, name: str, size: int) -> None:
+    def _empty(self, old: Session, fresh: Session, name: str, size: int) -> None:
         ops = self._ops[name]
         at_once = size if ops["many"] else 1
         for _ in range(size // at_once):
@@ -61,7 +61,7 @@ class Queues:
             if not taken or not self._put(fresh, name, taken[name]):
                 return
 
-    def _put(self, fresh: Any, name: str, elements: Sequence[Any]) -> bool:
+    def _put(self, fresh: Session, name: str, elements: Sequence[Any]) -> bool:
         """Whether the queue of the fresh session has taken what is nowhere else any more."""
         ops = self._ops[name]
         before = self._run(fresh, self._each("size", [name]))

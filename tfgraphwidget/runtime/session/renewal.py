@@ -130,7 +130,7 @@ class Renewal:
         self._exchange(fresh)
 
     @held_back()
-    def _exchange(self, fresh: Any) -> None:
+    def _exchange(self, fresh: Session) -> None:
         """Nothing that happens from here on keeps the session from being renewed."""
         session = self._session
         self._lost += untransferable.cut(session)
@@ -156,7 +156,7 @@ class Renewal:
             # Deleted by the next renewal, or with the session: another thread may just be about to call it.
             setattr(session, _BEFORE, fresh)
 
-    def _move(self, kind: StateTransfer, old: Any, fresh: Any) -> None:
+    def _move(self, kind: StateTransfer, old: Session, fresh: Session) -> None:
         """Move what there is of one kind; the session is renewed whatever comes of it."""
         try:
             kind.move(old, fresh)

@@ -30,13 +30,13 @@ class StateTransfer(Protocol):
 
     lost: list[str]
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """Take what the old session holds, and leave it there."""
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """Give it to the fresh session. Raises TensorFlow's errors."""
 
-    def move(self, old: Any, fresh: Any) -> None:
+    def move(self, old: Session, fresh: Session) -> None:
         """Take out of the old session what can be had no other way; the renewal cannot fail any more."""
 
 
@@ -51,13 +51,13 @@ class _Read:
         self._transfer_ops = transfer_ops
         self._values: dict[str, Any] = {}
 
-    def move(self, old: Any, fresh: Any) -> None:
+    def move(self, old: Session, fresh: Session) -> None:
         """Nothing is left to move."""
 
     def _lose(self, name: str, why: str) -> None:
         self.lost.append(f"{self.what} {name!r} is not carried over: {why}.")
 
-    def _each(self, names: Collection[str], make: Callable[[Any], T]) -> dict[str, T]:
+    def _each(self, names: Collection[str], make: Callable[[NodeDef], T]) -> dict[str, T]:
         """What `make` says of each op; those are lost that need a transfer op in a finalized graph."""
         found = {}
         for name in names:
@@ -75,7 +75,7 @@ class Variables(_Read):
 
     what = "Variable"
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """In one run if all have values, else in three."""
         readable = {name: node.attr["dtype"].type not in _UNREADABLE for name, node in self._nodes.items()}
         for name in (name for name in readable if not readable[name]):
@@ -91,7 +91,7 @@ class Variables(_Read):
                 self._lose(name, told(error))
         self._writers()
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """All in one run."""
         writers = self._writers()
         feeds = {fed: self._values[name] for name, (fed, _) in writers.items()}
@@ -120,7 +120,7 @@ class Variables(_Read):
             return None
         return None if own.control_inputs or control_flow_context(own) else own
 
-    def _initialised(self, old: Any, fetches: Mapping[str, str]) -> Mapping[str, str]:
+    def _initialised(self, old: Session, fetches: Mapping[str, str]) -> Mapping[str, str]:
         """Those that have a value; all, where there can be no op that tells."""
         try:
             flags = {name: self._flag(self._nodes[name]) for name in fetches}
@@ -164,7 +164,7 @@ class Tables(_Read):
 
     what = "Hash table"
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """In one run if all are filled."""
         self._writers = self._each(self._nodes, self._writer)
         self._values, errors = run_each(old, self._each(self._writers, self._reader))
@@ -183,7 +183,7 @@ class Tables(_Read):
         self._values = dict(contents)
         self.load(session)
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """All in one run."""
         feeds: dict[str, Any] = {}
         # TensorFlow imports nothing into a table, and need not: it is empty.
@@ -241,7 +241,7 @@ class Iterators(_Read):
 
     what = "Iterator"
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """In one run if all are initialised and can be saved."""
         several = [name for name, node in self._nodes.items() if node.op == "MultiDeviceIterator"]
         for name in several:
@@ -250,7 +250,7 @@ class Iterators(_Read):
         self._writers = self._each(known, self._writer)
         self._values, self._unsaved = run_each(old, self._each(self._writers, self._reader))
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """Initialise each with the dataset of the graph as it is now, and let it go on from where it was."""
         for name, error in self._unsaved.items():
             if not isinstance(error, _UNSET) and self._start(name, fresh):
@@ -266,7 +266,7 @@ class Iterators(_Read):
     def _restarts(self, name: str, error: tf.errors.OpError) -> None:
         self.lost.append(f"Iterator {name!r} starts at its beginning: {told(error)}.")
 
-    def _start(self, name: str, fresh: Any) -> bool:
+    def _start(self, name: str, fresh: Session) -> bool:
         """Whether the iterator has its dataset again."""
         if self._nodes[name].op == "OneShotIterator":
             return True

@@ -18,11 +18,11 @@ from tfgraphwidget.graph import RESOURCE_HANDLES, kind_of
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.sources import function_definition, tf_protos
 from tfgraphwidget.tf_internals import graph_functions
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef
 
 # They have a key, but nothing that could be lost.
 _EMPTY = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
-Holders = Mapping[str, list[Any]]
+Holders = Mapping[str, list[NodeDef]]
 """NodeDefs of ops that hold state, by what they hold, in words; of several with one state the first."""
 
 
@@ -36,8 +36,8 @@ class StatefulOps:
     """
 
     holders: Holders
-    inner: Sequence[Any]
-    inside: Sequence[Any]
+    inner: Sequence[NodeDef]
+    inside: Sequence[NodeDef]
     random: Sequence[str]
     by_string: Sequence[str]
     keys: Set[Any]
@@ -78,7 +78,7 @@ def find(graph: tf.Graph, known: Set[Any] = frozenset()) -> StatefulOps:
     return StatefulOps(holders, inner, others, random, by_string, found.keys() | inside.keys())
 
 
-def _bodies(graph: tf.Graph) -> Iterator[Any]:
+def _bodies(graph: tf.Graph) -> Iterator[NodeDef]:
     for function in graph_functions(graph).values():
         yield from function_definition(function).node_def
 
@@ -90,9 +90,10 @@ def _key(node: NodeDef) -> tuple[Any, ...]:
     return family(node.op), _attr(node, "container").s, name, _attr(node, "dtype").type, node.device
 
 
-def _attr(node: NodeDef, key: str) -> Any:
+def _attr(node: NodeDef, key: str) -> AttrValue:
     """An attribute, empty if it is not there; reading `node.attr[key]` would add it."""
-    return node.attr[key] if key in node.attr else tf.compat.v1.AttrValue()
+    value: AttrValue = node.attr[key] if key in node.attr else tf.compat.v1.AttrValue()
+    return value
 
 
 def family(op_type: str) -> str:

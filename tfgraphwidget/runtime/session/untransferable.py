@@ -48,7 +48,7 @@ class Untransferable:
             self._sizes[node.name] = [f"{size}:0" for size in sizes]
         transfer_ops.make()
 
-    def read(self, old: Any) -> None:
+    def read(self, old: Session) -> None:
         """Tell what the old session holds."""
         held, _ = run_each(old, {name: sizes for name, sizes in self._sizes.items() if sizes})
         for name, op_type in self._types.items():
@@ -58,10 +58,10 @@ class Untransferable:
             elif count:
                 self.lost.append(f"{kind_of(op_type).capitalize()} {name!r} starts empty; it held {count}.")
 
-    def load(self, fresh: Any) -> None:
+    def load(self, fresh: Session) -> None:
         """Nothing."""
 
-    def move(self, old: Any, fresh: Any) -> None:
+    def move(self, old: Session, fresh: Session) -> None:
         """Nothing."""
 
 

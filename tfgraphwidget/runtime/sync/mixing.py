@@ -49,7 +49,7 @@ def _read_now(handle: tf.Tensor) -> tf.Tensor:
     return value
 
 
-def new_value(original: tf.Tensor, copy: tf.Tensor, tau: Any) -> tf.Tensor:
+def new_value(original: tf.Tensor, copy: tf.Tensor, tau: tf.Tensor | None) -> tf.Tensor:
     """What a copy is to hold; `tau` is None or a scalar tensor of float64 or any other number's dtype."""
     value, shape, dtype = _read_now(original), shape_of(copy), dtype_of(copy)
     rank: int | None = shape.rank  # always an int according to types-tensorflow

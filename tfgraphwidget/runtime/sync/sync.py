@@ -181,7 +181,7 @@ class Sync:
         ):
             yield
 
-    def _build(self, tau: Any) -> tf.Operation:
+    def _build(self, tau: tf.Tensor | None) -> tf.Operation:
         graph = self.target.graph
         pairs = [(mixing.handle_of(graph, o), mixing.handle_of(graph, c)) for o, c in self.pairs]
         new = [mixing.new_value(original, copy, tau) for original, copy in pairs]

@@ -13,6 +13,7 @@ from tfgraphwidget.graph import GraphIndex, bytes_text, shape_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import dtype_name
 from tfgraphwidget.sources.inference.shapes import shape_from_proto
+from tfgraphwidget.tf_types import AttrValue
 
 _LONGEST = 200
 _MOST_SHOWN = 16
@@ -81,7 +82,7 @@ def _consumers(index: GraphIndex, i: int) -> dict[int, list[str]]:
     return readers
 
 
-def attribute_text(value: Any) -> str:
+def attribute_text(value: AttrValue) -> str:
     """An AttrValue as text of at most 200 characters; "unreadable" when it is damaged.
 
     What is cut ends in "…". What is not can be given to `set_attr` as it is: strings are as Python writes them.

@@ -9,7 +9,7 @@ from tfgraphwidget.graph import ASSIGNS, HANDLES, IDENTITY, VariableDef, build, 
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import Graph, NodeDef, Operation
 
 _RESTORE = "RestoreV2"
 
@@ -63,7 +63,7 @@ def checkpoint_keys(nodes: Sequence[NodeDef], variables: Iterable[VariableDef]) 
 
 def _saver_keys(nodes: Sequence[NodeDef]) -> dict[str, str]:
     restored = _restored_by_op(nodes)
-    by_name: Mapping[str, Any] = {node.name: node for node in nodes}
+    by_name: Mapping[str, NodeDef] = {node.name: node for node in nodes}
     keys = {}
     for node in nodes:
         if node.op in ASSIGNS and len(node.input) > 1:
@@ -88,7 +88,7 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
     return value[tuple(slice(at, at + size) for at, size in zip(info.var_offset, info.var_shape, strict=True))]
 
 
-def assign_op(graph: Any, variable: VariableDef) -> Any:
+def assign_op(graph: Graph, variable: VariableDef) -> Operation | None:
     """An op that assigns to a variable of a live graph: its initialiser, or any."""
     if variable.initializer is not None:
         initializer = graph.get_operation_by_name(variable.initializer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -65,14 +65,14 @@ class Captures:
         """Shown name → TensorFlow's name."""
         return {shown: name for name, shown in self.alias.items()}
 
-    def shown(self, nodes: list[NodeDef]) -> list[Any]:
+    def shown(self, nodes: list[NodeDef]) -> list[NodeDef]:
         """NodeDefs under the names that they are shown by."""
         rename_inputs(nodes, self.alias)
         return [self._handle(self.alias[node.name]) if node.name in self.alias else node for node in nodes]
 
-    def _handle(self, name: str) -> Any:
+    def _handle(self, name: str) -> NodeDef:
         variable = self.variables[name].variable
-        node = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
+        node: NodeDef = tf.compat.v1.NodeDef(name=name, op="VarHandleOp")
         node.attr["dtype"].type = variable.dtype.base_dtype.as_datatype_enum
         node.attr["shape"].shape.CopyFrom(variable.shape.as_proto())
         node.attr["shared_name"].s = variable.name.partition(":")[0].encode()
