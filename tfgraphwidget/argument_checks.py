@@ -2,7 +2,7 @@
 
 Python does not check them, so without this a number where a name is meant ends as a TypeError from somewhere inside. A
 class that is `Checked` refuses in a sentence, before anything has changed. `Any`, `object` and lists of these are left
-to the method: what stands for an op or a tensor only the graph can say. So are the classes of `tf_types`, which are
+to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`, which are
 `object` in a running program. An unknown keyword stays Python's own TypeError.
 """
 
@@ -136,7 +136,7 @@ def shown(value: object) -> str:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a type hint allows a value; what cannot be told is allowed."""
+    """Whether a type hint allows a value; hints that are not understood allow everything."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any or hint is object:
         return True
@@ -168,7 +168,7 @@ def _fits_number(value: Any, hint: Any) -> bool:
 
 def _fits_items(value: Any, inner: tuple[Any, ...]) -> bool:
     if _allows_all(inner[0]):
-        return True  # whatever stands for ops and tensors
+        return True  # ops and tensors, as the method takes them
     if isinstance(value, str | bytes) or not isinstance(value, Collection | Iterator):
         return False
     # What can be gone through only once is left to the method.

@@ -145,7 +145,7 @@ def create_operation(
 
 
 def forget_colocation(operation: tf.Operation) -> None:
-    """Let an op that `create_operation` made remember no `colocate_with` of the code that made it.
+    """Clear the `colocate_with` locations of an op that `create_operation` made.
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
@@ -302,7 +302,7 @@ _PYTHON_FUNCTIONS = "_py_funcs_used_in_graph"
 
 
 def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
-    """Let `target` keep alive the Python functions that ops of `source` call (tf.py_function), as it does for its own.
+    """Keep alive in `target` the Python functions that ops of `source` call (tf.py_function).
 
     Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op was made only.
     """
@@ -388,7 +388,13 @@ def c_end(operation: tf.Operation, port: int) -> Any:
 
 
 def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
-    """Let C output `copy` of `other` hold resources of the dtypes and shapes that `output` of `graph` holds, if known.
+    """Copy the dtypes and shapes of the resources that a C output holds, if TensorFlow knows them.
+
+    Args:
+        graph: The C graph, or tf.Graph, of `output`.
+        output: The C output to read from.
+        other: The C graph, or tf.Graph, of `copy`.
+        copy: The C output to write to.
 
     Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
     """
@@ -398,7 +404,7 @@ def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
 
 
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
-    """Let a placeholder hold resources of the dtypes and shapes that the tensor which it stands for holds.
+    """Copy the dtypes and shapes of the resources that a tensor holds to a placeholder for it.
 
     Private: `handle_data_util.copy_handle_data`, which takes the data of eager handles too. See `copy_handle_data`.
     """
@@ -427,11 +433,11 @@ Private: `Operation._gradient_function`. There is no public attribute."""
 static_dimensions: Callable[[tf.Tensor], tuple[list[int | None], bool]] = attrgetter("_shape")
 """The static shape that the C graph knows: (sizes or None for each dimension, whether the rank is unknown).
 
-Private: `Tensor._shape`. `Tensor.shape` is what Python was told, and makes an object."""
+Private: `Tensor._shape`. `Tensor.shape` is what Python code has set, and makes an object."""
 
 
 def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None) -> None:
-    """Tell an op whose gradient it computes.
+    """Set the op whose gradient an op computes.
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
@@ -439,7 +445,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 
 
 def set_gradient_function(operation: tf.Operation, gradient: Any) -> None:
-    """Tell a call of a function how its gradient is computed.
+    """Set the function that computes the gradient of a call of a function.
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
@@ -489,7 +495,12 @@ def input_tuples(operations: Sequence[tf.Operation]) -> list[Any]:
 
 
 def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
-    """Let input `k` of an op read a tensor. Sessions that have run the op go on as before.
+    """Connect an input of an op to another tensor. Sessions that have run the op ignore the change.
+
+    Args:
+        operation: The op.
+        k: The number of the input.
+        tensor: The tensor to read.
 
     Raises:
         ValueError, tf.errors.InvalidArgumentError: TensorFlow refuses the tensor.
@@ -500,7 +511,7 @@ def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
 
 
 def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
-    """Let an op wait for these ops and no others.
+    """Set the control inputs of an op, in place of those that it has.
 
     Private: `Operation._remove_all_control_inputs`, `Operation._add_control_inputs`. The public API cannot change an
     edge.
@@ -510,7 +521,7 @@ def set_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) 
 
 
 def add_control_inputs(operation: tf.Operation, waited: Sequence[tf.Operation]) -> None:
-    """Let an op wait for more ops.
+    """Add control inputs to an op.
 
     Private: `Operation._add_control_inputs`. The public API cannot change an edge.
     """
@@ -526,7 +537,12 @@ def set_device(operation: tf.Operation, device: str) -> None:
 
 
 def set_attribute(operation: tf.Operation, name: str, value: Any) -> None:
-    """Give an op's attribute an AttrValue.
+    """Set an attribute of an op.
+
+    Args:
+        operation: The op.
+        name: The attribute's name.
+        value: An AttrValue.
 
     Private: `Operation._set_attr`. Attributes are public to read only.
     """
@@ -542,7 +558,7 @@ def clear_attribute(operation: tf.Operation, name: str) -> None:
 
 
 def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) -> None:
-    """Let a tensor's Python object tell this static shape; the C graph keeps its own.
+    """Set the static shape of a tensor's Python object; the C graph keeps its own.
 
     Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
     """
@@ -592,7 +608,8 @@ def context_values(inner: Any) -> set[str]:
 
 
 def context_external_values(inner: Any) -> dict[str, tf.Tensor]:
-    """Return a context's own dict of tensors from outside, by the name of what stands for each; changes take effect.
+    """Return a context's own dict of tensors from outside, by the name of the tensor inside that replaces it; changes
+    take effect.
 
     Private: `ControlFlowContext._external_values`. Public is only the proto.
     """
@@ -620,7 +637,7 @@ def gradient_loop_state(context: Any) -> Any:
 
 
 def set_gradient_loop_state(context: Any, state: Any) -> None:
-    """Tell a loop that it computes the gradient of another.
+    """Set the state that connects the loop of a gradient to its forward loop.
 
     Private: `WhileContext._grad_state`. See `gradient_loop_state`.
     """
@@ -670,7 +687,7 @@ def resource_variable(
     Args:
         name: The name of `handle`.
         handle: The output of its VarHandleOp.
-        read: The output of the ReadVariableOp that stands for its value.
+        read: The output of the ReadVariableOp that reads its value.
         initializer: The op that assigns the initial value.
         initial_value: The tensor that the initializer assigns.
         shape: The static shape of its value.
@@ -706,7 +723,7 @@ def resource_variable(
 
 
 def set_constraint(variable: tf.Variable, constraint: Any) -> None:
-    """Give a variable its constraint, a Python function.
+    """Set the constraint of a variable, a Python function.
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
     """
@@ -722,7 +739,7 @@ def is_slice(variable: tf.Variable) -> bool:
 
 
 def watch_variable(variable: tf.Variable) -> None:
-    """Let gradient tapes and the function being traced know that a variable is read, whose handle is captured.
+    """Tell gradient tapes, and the function that is being traced, that a variable is read whose handle is captured.
 
     Private: `resource_variable_ops.variable_accessed`. Public reads add a ReadVariableOp.
     """
@@ -730,7 +747,12 @@ def watch_variable(variable: tf.Variable) -> None:
 
 
 def forget_variables(graph: tf.Graph, scope: str, is_gone: Callable[[Any], bool]) -> None:
-    """Let `get_variable` forget variables for which `is_gone` is true, and variable scopes in `scope` of the graph.
+    """Remove variables and variable scopes from the stores that `get_variable` reads.
+
+    Args:
+        graph: The graph.
+        scope: The name scope; the variable scopes in it are removed.
+        is_gone: Whether to remove a variable.
 
     Private: `variable_scope._VARSTORE_KEY`, `_VARSCOPESTORE_KEY`, `_VariableStore._vars`, `_partitioned_vars`. A
     variable store can only grow publicly.
@@ -786,7 +808,7 @@ def session_config(session: Session | None) -> Any:
 
 
 def extend_session(session: Session) -> None:
-    """Let a session take in what its graph has got since its last run.
+    """Add to a session the ops that its graph has got since the session's last run.
 
     Raises:
         tf.errors.OpError: The session cannot take or place an op.
@@ -798,9 +820,9 @@ def extend_session(session: Session) -> None:
 
 @contextmanager
 def without_extension(session: Session) -> Iterator[None]:
-    """While this lasts, a session does not take in what its graph has got since.
+    """While this lasts, runs of a session do not add the ops that its graph has got since the last run.
 
-    Private: `BaseSession._extend_graph`. Public runs always take it in.
+    Private: `BaseSession._extend_graph`. Public runs always add them.
     """
     unchecked = cast("Any", session)
     unchecked._extend_graph = lambda: None
@@ -839,9 +861,9 @@ def check_placement(session: Session, graph: Any) -> None:
 
 
 def exchange_c_sessions(session: Session, other: Any) -> None:
-    """Let each of two sessions run in the C session of the other.
+    """Exchange the C sessions of two sessions.
 
-    Private: `BaseSession._session`. The public API has no way to renew a session.
+    Private: `BaseSession._session`. The public API cannot renew a session.
     """
     unchecked = cast("Any", session)
     unchecked._session, other._session = other._session, unchecked._session
@@ -856,7 +878,7 @@ def close_c_session(session: Session) -> None:
 
 
 def mark_closed(session: Session) -> None:
-    """Let a session whose C session is closed refuse runs.
+    """Mark a session as closed, so that it refuses runs.
 
     Private: `BaseSession._closed`. See `close_c_session`.
     """
@@ -884,7 +906,7 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
 
 
 CALLABLE_AND_HANDLE = (BaseSession._Callable, session_ops.TensorHandle)
-"""The classes of what stands for something in one C session: callables made by options, and tensor handles.
+"""The classes of objects that refer to one C session: callables made by options, and tensor handles.
 
 Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private."""
 
@@ -919,7 +941,12 @@ def load_functions(library: FunctionDefLibrary) -> dict[str, Any]:
 
 
 def rename_called_functions(node: NodeDef, functions: Mapping[str, FunctionDef], suffix: str) -> None:
-    """Let a NodeDef call the functions of `load_functions`, and give state that it shares a name with this suffix.
+    """Change a NodeDef to call functions of `load_functions`, and rename the state that it shares.
+
+    Args:
+        node: The NodeDef.
+        functions: The functions of `load_functions`, by the name that the NodeDef calls.
+        suffix: What to append to the names of shared state.
 
     Private: `function_deserialization.fix_node_def`. See `load_functions`.
     """
@@ -963,6 +990,11 @@ def call_gradient_function(concrete: Any) -> Any:
 
 def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:
     """Call a ConcreteFunction with other tensors than those that it captured.
+
+    Args:
+        concrete: The ConcreteFunction.
+        arguments: The tensors for its own arguments.
+        captured: The tensors to use as captured ones, in the order of `captured_inputs`.
 
     Private: `ConcreteFunction._call_flat`. Public calls pass its own captured tensors.
     """
@@ -1050,7 +1082,13 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
 
 
 def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[Any]) -> None:
-    """Add these entries of a collection to a MetaGraphDef; what has no proto is left out.
+    """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
+
+    Args:
+        meta: The MetaGraphDef.
+        key: The key of the collection.
+        graph: The graph that has the entries.
+        items: The entries.
 
     Private: `meta_graph.add_collection_def`. `tf.compat.v1.train.export_meta_graph` takes whole collections.
     """
@@ -1059,6 +1097,11 @@ def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequenc
 
 def new_meta_graph(graph_def: GraphDef, graph: tf.Graph, saver_def: Any) -> Any:
     """Return a MetaGraphDef without collections.
+
+    Args:
+        graph_def: The GraphDef to put into it.
+        graph: The graph whose TensorFlow version and op list it names.
+        saver_def: A SaverDef, or None.
 
     Private: `meta_graph.create_meta_graph_def`. `tf.compat.v1.train.export_meta_graph` writes the live graph, not a
     GraphDef.

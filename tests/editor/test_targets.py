@@ -54,7 +54,7 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: Callable[[], None], *, 
             raise GraphEditError("This edit fails.")
 
     with monkeypatch.context() as context:
-        context.setattr(patch_application, "keep_static", kept)
+        context.setattr(patch_application, "copy_static_attributes", kept)
         yield
 
 

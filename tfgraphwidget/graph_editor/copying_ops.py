@@ -16,7 +16,7 @@ from tfgraphwidget.graph import GraphIndex, Member, VariableDef, side_effects, t
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.runtime.live import apply_live, rebuild, record_of, unbuild
+from tfgraphwidget.runtime.live import apply_live, rebuild_contexts, record_of, remove_contexts
 from tfgraphwidget.runtime.sandbox import check_devices, check_functions
 from tfgraphwidget.tf_internals import find_operation, operation_finder, set_attribute
 from tfgraphwidget.tf_types import NodeDef, Operation, Tensor, Variable
@@ -207,9 +207,9 @@ class Copier:
         nodes = tuple(op_.node_def for op_ in info.transformed_ops.values())
         change = Change(nodes=nodes, contexts=told)
         try:
-            rebuild(info.graph_, change, info.graph)
+            rebuild_contexts(info.graph_, change, info.graph)
         except BaseException:
-            unbuild(info.graph_, change)
+            remove_contexts(info.graph_, change)
             raise
 
     def _is_copied(self, variable: VariableDef) -> bool:

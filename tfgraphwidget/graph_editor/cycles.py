@@ -86,7 +86,7 @@ def keep_order(graph: Graph, stamp: tuple[int, int], new: Iterable[Edge]) -> Non
 def stamp_of(graph: Graph) -> tuple[int, int]:
     """Another one after each new op, and each edit by this package."""
     record = record_of(graph)
-    return graph.version, record.generation + record.rewired
+    return graph.version, record.generation + record.rewire_count
 
 
 def _known_oldest(graph: Graph) -> float:

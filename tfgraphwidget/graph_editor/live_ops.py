@@ -11,7 +11,15 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, V1_LOOPS, GraphIndex, all_of, build
-from tfgraphwidget.runtime.live import check_open, collections_of, hide_failed, keep_static, made_with, noting, put_back
+from tfgraphwidget.runtime.live import (
+    check_open,
+    collections_of,
+    copy_static_attributes,
+    hide_failed,
+    is_entry_of,
+    restore_collections,
+    track_new_ops,
+)
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.sources import GraphBody
 from tfgraphwidget.tf_internals import create_operation, find_operation, forget_colocation, mutation_lock, used_names
@@ -38,10 +46,10 @@ def all_or_nothing(graph: Graph) -> Iterator[None]:
     known, named = len(graph.get_operations()), dict(used_names(graph))
     held, own = collections_of(graph), set[str]()
     try:
-        with noting(graph) as own:
+        with track_new_ops(graph) as own:
             yield
     except BaseException as error:
-        put_back(graph, held, made_with(own))
+        restore_collections(graph, held, is_entry_of(own))
         if own:
             hide_failed(graph, [find_operation(graph, name).node_def for name in own])
         if len(graph.get_operations()) == known:
@@ -97,5 +105,5 @@ def make_op(graph: Graph, node: NodeDef, read: list[Tensor], original: Operation
     forget_colocation(op)
     used_names(graph).setdefault(node.name.lower(), 1)
     if original is not None:
-        keep_static(graph, [(original.name, node.name)], original.graph)
+        copy_static_attributes(graph, [(original.name, node.name)], original.graph)
     return op

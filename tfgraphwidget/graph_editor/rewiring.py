@@ -153,7 +153,7 @@ class Rewiring:
                 self._make(changes, waits)
         except GraphEditError as error:
             raise ValueError(error.why) from error
-        record_of(self.graph).rewired += 1  # editors of the graph read it anew
+        record_of(self.graph).rewire_count += 1  # editors of the graph read it anew
         if not self._holes:
             keep_order(self.graph, stamp, new)
 

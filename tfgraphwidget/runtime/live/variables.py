@@ -19,10 +19,13 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef] = _NONE) -> tf.Variable:
-    """A real `tf.Variable` over ops that are in the graph already; in no collection yet.
+    """Return a `tf.Variable` over ops that are in the graph, in no collection.
 
-    `nodes` are NodeDefs of these ops by name, as far as they are known: asking TensorFlow for one takes longer than all
-    the rest.
+    Args:
+        graph: The graph.
+        definition: The variable's ops and properties.
+        nodes: NodeDefs of these ops by name, as far as they are known; asking TensorFlow for one takes most of the
+            time.
     """
     variable = _plain_variable(graph, definition, nodes)
     if variable is None:  # a variable of a graph has no truth value
@@ -34,9 +37,9 @@ def make_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, 
 
 
 def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None:
-    """The initial value; what the initialiser reads, where the tensor that the definition tells is not in the graph.
+    """Return the tensor of the initial value. If it is not in the graph, return the tensor that the initializer reads.
 
-    An edit may have cut the two apart (detach, reroute) before the variable was copied.
+    An edit can have separated the two (detach, reroute) before the variable was copied.
     """
     if not definition.initial_value:
         return None
@@ -49,7 +52,7 @@ def _initial_value(graph: tf.Graph, definition: VariableDef) -> tf.Tensor | None
 
 
 def proto_of(definition: VariableDef) -> tf_types.VariableDef:
-    """TensorFlow's own form of what is known of a variable."""
+    """Return the VariableDef of a definition."""
     proto: tf_types.VariableDef = tf_protos.VariableDef(
         variable_name=definition.name,
         initial_value_name=definition.initial_value or "",
@@ -66,7 +69,7 @@ def proto_of(definition: VariableDef) -> tf_types.VariableDef:
 
 
 def _plain_variable(graph: tf.Graph, definition: VariableDef, nodes: Mapping[str, NodeDef]) -> tf.Variable | None:
-    """What `ResourceVariable.from_proto` makes of an ordinary variable, at a quarter of the time; None for others."""
+    """Return an ordinary variable as `ResourceVariable.from_proto` does, in a quarter of the time; None for others."""
     if not (definition.resource and definition.initializer and definition.snapshot) or definition.slice_info:
         return None
     handle, read = _tensor(graph, definition.name), _tensor(graph, definition.snapshot)

@@ -92,7 +92,13 @@ def read_debug_info(file: Path) -> Any:
 
 
 def saved_origin(info: Any, op: str, function: str = "") -> tuple[str, ...]:
-    """The lines that created an op of a SavedModel, or of a function in it, from its GraphDebugInfo."""
+    """Return the lines of code that created an op of a SavedModel.
+
+    Args:
+        info: The SavedModel's GraphDebugInfo.
+        op: The name of the op.
+        function: The name of the function that the op is in; "" for the graph.
+    """
     for key in (f"{op}@{function}", op):
         if key in info.name_to_trace_id:
             trace = info.traces_by_id[info.name_to_trace_id[key]]

@@ -25,7 +25,13 @@ def graph_variables(body: Body) -> tuple[VariableDef, ...]:
 
 
 def restored_names(nodes: Sequence[NodeDef], library: Library, restore_op: str) -> list[str]:
-    """The names that the graph's Saver reads from a checkpoint; `restore_op` can be a function call."""
+    """Return the names that the graph's Saver reads from a checkpoint.
+
+    Args:
+        nodes: The NodeDefs of the graph.
+        library: The functions of the graph.
+        restore_op: The name of the op that restores, which can be a function call.
+    """
     names_by_op = _restored_by_op(nodes)
     for node in nodes:
         function = node.attr["f"].func.name if node.name == restore_op and "f" in node.attr else ""

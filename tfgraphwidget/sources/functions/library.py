@@ -181,7 +181,13 @@ class FunctionNodes:
 
 
 def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[str, AttrValue]) -> FunctionNodes:
-    """The body of a FunctionDef; `attributes` are the call's, which a polymorphic function takes its dtypes from."""
+    """Return the body of a FunctionDef as NodeDefs.
+
+    Args:
+        definition: The FunctionDef.
+        types: The op types of its nodes.
+        attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
+    """
     signature = definition.signature
     ports = _Ports(definition, types)
     nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
@@ -201,7 +207,7 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
 
 
 def _placeholder(arg: Any, argument: Any, attributes: Mapping[str, AttrValue]) -> Any:
-    """The op that stands for an argument."""
+    """The op that represents an argument."""
     node = tf.compat.v1.NodeDef(name=arg.name, op="Placeholder")
     dtype = arg.type or (attributes[arg.type_attr].type if arg.type_attr in attributes else 0)
     node.attr["dtype"].type = dtype

@@ -31,7 +31,7 @@ def captured_state(source: Source, body: Body) -> Held:
         body: The body of one of its functions.
 
     Returns:
-        A `graph.captured_state.Held`: the names of the ops that stand for state, and the state's values.
+        A `graph.captured_state.Held`: the names of the ops that represent state, and the state's values.
     """
     first = source.body
     if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):

@@ -63,9 +63,16 @@ def _returns(graph: FuncGraph) -> dict[str, str]:
 
 
 def find_trace(function: Any, signature: object, title: str) -> Any:
-    """The trace of a tf.function that `signature` chooses.
+    """Return the trace of a tf.function that a user chooses.
 
-    Raises GraphEditError when there are several or none, UnknownName for a number that no trace has.
+    Args:
+        function: The tf.function.
+        signature: The number of a trace, or TensorSpecs to trace with; None if there is only one trace.
+        title: The subject of error messages, "tf.function 'f'".
+
+    Raises:
+        GraphEditError: There are several traces or none, and no choice.
+        UnknownName: There is no trace of that number.
     """
     found = traces(function)
     number = _number(signature)

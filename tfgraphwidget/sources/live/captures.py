@@ -30,11 +30,11 @@ class CaptureInfo(NamedTuple):
 
 
 class CapturedVariable(NamedTuple):
-    """A variable, and the placeholder that stands for it in a function."""
+    """A variable, and the placeholder that represents it in a function."""
 
     variable: tf.Variable
     placeholder: tf.Tensor
-    told: CaptureInfo
+    info: CaptureInfo
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def _definition(name: str, captured: CapturedVariable) -> VariableDef:
         initializer=None,
         snapshot=None if read is None else read.outputs[0].name,
         resource=True,
-        trainable=captured.told.trainable,
+        trainable=captured.info.trainable,
         synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value,
         constraint=getattr(variable, "constraint", None),

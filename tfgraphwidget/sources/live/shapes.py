@@ -12,7 +12,13 @@ from tfgraphwidget.tf_types import GraphDef, TensorShapeProto
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
-    """Return the static shape of a tensor of a graph; None when it is not known, or there is no such tensor."""
+    """Return the static shape of a tensor; None if it is unknown or there is no such tensor.
+
+    Args:
+        graph: The graph.
+        op: The name of the tensor's op.
+        port: The number of the op's output.
+    """
     try:
         outputs = find_operation(graph, op).outputs
     except KeyError:
