@@ -366,7 +366,7 @@ def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
         v1.get_variable("w", [2], initializer=v1.ones_initializer())
         return made
 
-    with pytest.raises(SessionRefused, match="initialisers cannot run"):
+    with pytest.raises(SessionRefused, match="initializers cannot run"):
         editor.grow("net/one/out:0", fails, into="g")
     assert record_of(editor.graph).hidden
     assert everything(editor) == before

@@ -47,8 +47,8 @@ class Copier:
 
     def _anew(self, attribute: str, nodes: Iterable[NodeDef], others: Iterable[NodeDef]) -> dict[str, str]:
         """For each value that the nodes have of an attribute one that the destination lacks; the same if it may be."""
-        wanted = dict.fromkeys(_values(attribute, nodes))
-        taken = {value.lower() for value in _values(attribute, others)} if wanted else set()
+        wanted = dict.fromkeys(_attribute_values(attribute, nodes))
+        taken = {value.lower() for value in _attribute_values(attribute, others)} if wanted else set()
         new = {}
         for value in wanted:
             new[value] = value if value.lower() not in taken else free_name(self.info.scope_ + value, taken)
@@ -238,7 +238,7 @@ def _reads_another_shape(op: Operation, given: Sequence[Tensor | None]) -> bool:
     return any(t_ is not None and t_ is not t and t_.shape.as_proto() != t.shape.as_proto() for t, t_ in pairs)
 
 
-def _values(attribute: str, nodes: Iterable[NodeDef]) -> Iterator[str]:
+def _attribute_values(attribute: str, nodes: Iterable[NodeDef]) -> Iterator[str]:
     for node in nodes:
         if attribute in node.attr and node.attr[attribute].s:
             yield node.attr[attribute].s.decode(errors="surrogateescape")

@@ -16,7 +16,7 @@ _KEPT_AS = "_tfgraphwidget_indexed"
 
 
 @dataclass(frozen=True, eq=False)
-class _Indexed:
+class _CachedIndex:
     """An index, and what told the edges of the graph when it was made.
 
     `Graph.version` counts ops only, and the serialized graph is no key: its attributes come in another order each
@@ -39,10 +39,10 @@ def index_of(graph: Graph) -> GraphIndex:
     known = getattr(graph, _KEPT_AS, None)
     inputs, waits = input_tuples(ops), control_edges(ops)
     if known is None or not _same_edges(known, inputs, waits, ops):
-        known = _Indexed(build(graph.as_graph_def().node), inputs, waits)
+        known = _CachedIndex(build(graph.as_graph_def().node), inputs, waits)
     elif len(ops) > len(known.index):
         new = [op.node_def for op in ops[len(known.index) :]]
-        known = _Indexed(known.index.extended(new, {}, ()), inputs, waits)
+        known = _CachedIndex(known.index.extended(new, {}, ()), inputs, waits)
     setattr(graph, _KEPT_AS, known)
     return known.index
 
@@ -59,7 +59,7 @@ def chosen(graph: Graph, mask: Mask) -> list[Operation]:
 
 
 def _same_edges(
-    known: _Indexed, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
+    known: _CachedIndex, inputs: list[Sequence[Tensor]], waits: frozenset[tuple[int, int]], ops: list[Operation]
 ) -> bool:
     """Whether the ops that are in the index already have the edges that they had."""
     n = len(known.inputs)

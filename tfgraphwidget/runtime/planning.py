@@ -21,7 +21,7 @@ from tfgraphwidget.sources import Body, Source
 from tfgraphwidget.tf_types import TensorProto
 
 
-class _Indexed(Protocol):
+class _EditedGraph(Protocol):
     """A graph that is edited: live, or a draft."""
 
     @property
@@ -47,7 +47,7 @@ class SourceContext:
         self,
         source: Source,
         body: Body,
-        edited: _Indexed,
+        edited: _EditedGraph,
         import_graph: Callable[[], object],
         *,
         function: str = "",
@@ -161,7 +161,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
             those that work, and the sentence ends with the first of them.
     """
     try:
-        return _shaped(command, context)
+        return _plan_with_shapes(command, context)
     except GraphEditError as error:
         suggested = error.mends or command.suggested_fixes(context)
         error.mends = tuple(fix for fix in suggested if _works(fix, context))
@@ -173,14 +173,14 @@ def plan(command: Command, context: PlanContext) -> Patch:
         raise
 
 
-def _shaped(command: Command, context: PlanContext) -> Patch:
+def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     patch = command.plan(context)  # may import the graph
     return replace(context.infer_shapes(context.index, patch), function=context.function)
 
 
 def _works(command: Command, context: PlanContext) -> bool:
     try:
-        _shaped(command, context)
+        _plan_with_shapes(command, context)
     except GraphEditError:
         return False
     return True

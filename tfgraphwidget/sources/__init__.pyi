@@ -1,8 +1,8 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
-from .describe.ops import OpFacts as OpFacts
-from .describe.ops import TensorFacts as TensorFacts
+from .describe.ops import OpDescription as OpDescription
+from .describe.ops import TensorDescription as TensorDescription
 from .describe.ops import attribute_text as attribute_text
 from .describe.ops import describe_op as describe_op
 from .describe.origins import live_origin as live_origin

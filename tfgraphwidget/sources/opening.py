@@ -68,9 +68,9 @@ def open_source(
     options = OpenOptions(signature, checkpoint, tags)
     source = _open(thing, session, options)
     if source.graph is not None:
-        source.said = reopen_live_expression(has_session=source.session is not None)
+        source.reopen_code = reopen_live_expression(has_session=source.session is not None)
     else:
-        source.said = reopen_expression(
+        source.reopen_code = reopen_expression(
             thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags}
         )
     return source

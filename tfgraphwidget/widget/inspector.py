@@ -16,7 +16,7 @@ from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import (
     Documentation,
-    TensorFacts,
+    TensorDescription,
     body_signature,
     definition_signature,
     describe_op,
@@ -162,7 +162,7 @@ def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
     return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
 
 
-def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
+def _tensor(facts: TensorDescription, seen: p.Seen | None = None) -> p.Tensor:
     return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
 
 

@@ -65,7 +65,7 @@ def remove_contexts(graph: tf.Graph, change: Change) -> None:
 def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
     live = _live_context(graph, proto)
     if live is None:  # it was none for the copies; what is nested may be there
-        for inner in _nested(proto):
+        for inner in _nested_protos(proto):
             _remove(graph, inner, new)
         return
     if _op_name(proto.pivot_name) in new:
@@ -78,7 +78,7 @@ def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
     context_values(live).difference_update(proto.values_def.values)
     for name in proto.values_def.external_values:
         context_external_values(live).pop(name, None)
-    for inner in _nested(proto):
+    for inner in _nested_protos(proto):
         _remove(graph, inner, new)
 
 
@@ -95,7 +95,7 @@ class _ContextBuilder:
         """Make or join a context, and all contexts nested in it."""
         context = _live_context(self.graph, proto)
         if context is None and _is_undecided(self.graph, proto):
-            for inner in _nested(proto):
+            for inner in _nested_protos(proto):
                 self.add(inner, outer)
             return
         if context is None:
@@ -108,7 +108,7 @@ class _ContextBuilder:
                 held = self.graph.get_collection_ref(_key(proto))  # add_to_collection refuses redo on a finalized graph
                 held += [] if _holds(held, context) else [context]
         self._fill(proto, context)
-        for inner in _nested(proto):
+        for inner in _nested_protos(proto):
             self.add(inner, context)
 
     def _make(self, proto: Any, outer: Any) -> Any:
@@ -252,7 +252,7 @@ def _key(proto: Any) -> str:
     return str(COLLECTIONS[type(proto).__name__])
 
 
-def _nested(proto: Any) -> Iterator[Any]:
+def _nested_protos(proto: Any) -> Iterator[Any]:
     for nested in proto.nested_contexts:
         yield nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 

@@ -118,7 +118,7 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
     _check_shown_again(patch.add, record)
     check_patch_placement(session, graph, patch, origin)
     with no_collections():
-        validated = _validated(graph, new, patch.add)
+        validated = _validate_new_nodes(graph, new, patch.add)
     before = _State.of(graph, record)
     with held_back():
         let_in()
@@ -256,7 +256,7 @@ def _check_shown_again(change: Change, record: Record) -> None:
             )
 
 
-def _validated(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
+def _validate_new_nodes(graph: tf.Graph, new: Sequence[NodeDef], change: Change) -> ValidatedNodes | None:
     if not new:
         return None
     check_open(graph)

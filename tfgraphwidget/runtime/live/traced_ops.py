@@ -78,7 +78,7 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., Any], nam
             return function(*tensors)
 
 
-@wrap_tf_errors("initialise what the function makes")
+@wrap_tf_errors("initialize what the function makes")
 def check_initializers(session: Session, function: TracedFunction) -> None:
     """Initialize the variables and tables of a traced function in its own graph, as a check.
 
@@ -105,7 +105,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
         raise GraphEditError(
-            f"Variable {orphans[0]!r} has no initialiser; make it with tf.compat.v1.get_variable or tf.Variable.",
+            f"Variable {orphans[0]!r} has no initializer; make it with tf.compat.v1.get_variable or tf.Variable.",
             orphans,
         )
     try:
@@ -115,7 +115,7 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
             session.run(list(tables))
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"What the function made cannot be initialised: {variable_values.error_text(error)}."
+            f"What the function made cannot be initialized: {variable_values.error_text(error)}."
         ) from error
 
 
@@ -189,7 +189,7 @@ def _function(function: Any) -> tuple[Callable[..., Any], str]:
 
 def _dtype(name: str) -> tf.DType:
     if not name:
-        raise GraphEditError("Nobody tells the dtype of a tensor that the function is to be called on; choose another.")
+        raise GraphEditError("The dtype of a tensor that is passed to the function is unknown; choose another tensor.")
     dtype: tf.DType = tf.as_dtype(name).base_dtype
     return dtype
 
@@ -300,7 +300,7 @@ def tensor_spec(value: Any) -> Spec:
         shape, dtype = value
         return _sizes(shape), tf.as_dtype(dtype).name
     except Exception as error:  # what can be gone through may raise anything
-        raise GraphEditError(f"{shown(value)} is no tf.TensorSpec; give one.") from error
+        raise GraphEditError(f"{shown(value)} is not a tf.TensorSpec; give one.") from error
 
 
 def shape_and_dtype(value: Any, shape: Any, dtype: Any) -> tuple[Any, str]:

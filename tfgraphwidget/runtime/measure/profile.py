@@ -7,6 +7,7 @@ not reported; ops that it has fused into one are reported under the op that does
 from __future__ import annotations
 
 import os
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,10 +98,16 @@ class Measured(Mapping[str, Cost]):
 
     @property
     def said(self) -> str:
+        """The old name of `summary`."""
+        warnings.warn("Measured.said is now Measured.summary.", DeprecationWarning, stacklevel=2)
+        return self.summary
+
+    @property
+    def summary(self) -> str:
         """A summary in words: the number of runs, and how many ops ran fused with others."""
         runs = f"median of {self.runs:,} runs" if self.runs > 1 else ""
         inner = sum(op != main for op, main in self.fused.items())
-        ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and told with it" if inner else ""
+        ops = f"{inner:,} op{'s' * (inner != 1)} ran as one with another, and reported with it" if inner else ""
         return "; ".join(filter(None, (runs, ops)))
 
     def __getitem__(self, name: str) -> Cost:
@@ -115,7 +122,7 @@ class Measured(Mapping[str, Cost]):
 
     def __repr__(self) -> str:
         if not self:
-            return "No op of this graph was told of."
+            return "There are no costs of ops of this graph."
         rows = [
             (name, format_number(cost.time, "µs"), _bytes(cost.memory)) for name, cost in list(self.items())[:_MOST]
         ]
@@ -123,7 +130,7 @@ class Measured(Mapping[str, Cost]):
         more = f"and {len(self) - _MOST:,} more" if len(self) > _MOST else ""
         whole = (f"{len(self):,} ops", format_number(np.nansum(times), "µs"), _bytes(float(np.nansum(memory))))
         table = format_table([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
-        return "\n".join(filter(None, (table, self.said)))
+        return "\n".join(filter(None, (table, self.summary)))
 
     def column(self, index: GraphIndex, field: str) -> Floats:
         """Return the "time" (µs) or "memory" (bytes) of each op, (n,); NaN if unknown."""
@@ -190,7 +197,7 @@ def measure_ops(
 def _check_runs(runs: Any) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= _MOST_RUNS:
         raise GraphEditError(
-            f"{shown(runs)} is no number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
+            f"{shown(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
         )
 
 
@@ -203,14 +210,14 @@ def read_profile(metadata: Any, index: GraphIndex) -> Measured:
         steps = getattr(metadata, "step_stats", None)
         if steps is None:
             raise GraphEditError(
-                f"{type(metadata).__name__} tells no costs of ops; give a tf.compat.v1.RunMetadata of a traced run, or "
+                f"{type(metadata).__name__} has no costs of ops; give a tf.compat.v1.RunMetadata of a traced run, or "
                 "the folder that tf.profiler wrote."
             )
         costs, joined = costs_of_steps(steps, index)
         said = "This RunMetadata"
     if not costs:
         raise GraphEditError(
-            f"{said} tells of no op of this graph; trace a run of it: "
+            f"{said} has no costs of ops of this graph; trace a run of it: "
             "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
         )
     return _sort_costs(costs, joined)
@@ -278,7 +285,7 @@ def _planes(file: Path) -> Sequence[Any]:
     try:
         space.ParseFromString(file.read_bytes())
     except Exception as error:  # protobuf's own exception has no public name
-        raise GraphEditError(f"{str(file)!r} is no profile of tf.profiler: {error}.") from error
+        raise GraphEditError(f"{str(file)!r} is not a profile of tf.profiler: {error}.") from error
     planes: Sequence[Any] = space.planes
     return planes
 

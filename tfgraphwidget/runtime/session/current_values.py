@@ -99,7 +99,11 @@ def variable_value(place: ValueContext, index: GraphIndex, op: int, was: str) ->
     if source.graph is not None and origin in outermost.ids:
         return dtype, _session_value(source, outermost, outermost.ids[origin])
     if source.graph is not None or source.stored is None or not origin:
-        raise GraphEditError(f"{what} is what the caller of this function gives, and may be another each time.", [name])
+        raise GraphEditError(
+            f"{what} is passed in by the caller of this function, so its value can differ in each call; "
+            "read it in the caller.",
+            [name],
+        )
     _check_size(what, dtype, source.stored.shape(origin), LARGEST)
     return dtype, np.asarray(source.stored.value(origin))
 

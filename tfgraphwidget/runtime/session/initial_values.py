@@ -86,7 +86,7 @@ def _run_starters(sandbox: tf.compat.v1.Session, ops: Sequence[str]) -> None:
     try:
         sandbox.run(list(ops))
     except tf.errors.OpError as error:
-        why = f'The copies\' table initialisers cannot run: {variable_values.error_text(error)}; use init="none".'
+        why = f'The copies\' table initializers cannot run: {variable_values.error_text(error)}; use init="none".'
         raise SessionRefused(why, ops) from error
 
 

@@ -28,7 +28,7 @@ Values = Mapping[str, "np.ndarray[Any, Any]"]
 def check_session(session: tf.compat.v1.Session, graph: tf.Graph) -> None:
     """Raise SessionRefused unless a session can run ops of a graph."""
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
-        raise SessionRefused(f"{shown(session)} is no session; give a tf.compat.v1.Session of the graph.")
+        raise SessionRefused(f"{shown(session)} is not a session; give a tf.compat.v1.Session of the graph.")
     if is_closed(session):
         raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
     if session.graph is not graph:
@@ -99,7 +99,7 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         shape = np.shape(values[variable.handle])
         if not expected.is_compatible_with(shape):
             raise SessionRefused(
-                f"Variable {variable.name!r} now has shape {shape}, which its initialiser, of shape {expected}, cannot "
+                f"Variable {variable.name!r} now has shape {shape}, which its initializer, of shape {expected}, cannot "
                 'give a copy; clone with init="initial" or init="none".',
                 [variable.handle],
             )
@@ -188,14 +188,14 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
     except tf.errors.FailedPreconditionError:
         pass
     except tf.errors.OpError as error:
-        why = f'The copies\' initialisers cannot run: {error_text(error)}; use init="current" or init="none".'
+        why = f'The copies\' initializers cannot run: {error_text(error)}; use init="current" or init="none".'
         raise SessionRefused(why, waiting) from error
     while waiting:
         failed = [name for name in waiting if not _runs(session, name)]
         if len(failed) == len(waiting):
             raise SessionRefused(
                 f"The initial value behind {failed[0]!r} needs a variable that has no value in this session; "
-                'initialise that variable first, or clone with init="current" or init="none".',
+                'initialize that variable first, or clone with init="current" or init="none".',
                 failed,
             )
         waiting = failed

@@ -163,7 +163,7 @@ class Sync:
         of_graph = isinstance(tau, tf.Tensor | tf.Variable) and getattr(tau, "graph", None) is self.target.graph
         if not of_graph or not tau.shape.is_compatible_with([]):
             raise GraphEditError(
-                f"{shown(tau)} is no mixture; give a number from 0 to 1, or a scalar tensor of the copy's graph."
+                f"{shown(tau)} is not a mixture; give a number from 0 to 1, or a scalar tensor of the copy's graph."
             )
 
     @property
@@ -301,7 +301,7 @@ def check_tau(tau: Any) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(
-            f"tau={shown(tau)} is no mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
+            f"tau={shown(tau)} is not a mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
         )
 
 

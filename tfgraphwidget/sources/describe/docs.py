@@ -51,9 +51,9 @@ def documentation(op_type: str, definition: OpDef | None) -> Documentation:
 
 
 @functools.lru_cache(maxsize=512)
-def _documentation_of(op_type: str, registered: bool, serialised: bytes) -> Documentation:
+def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Documentation:
 
-    definition = tf_protos.OpDef.FromString(serialised)
+    definition = tf_protos.OpDef.FromString(serialized)
     text = getattr(getattr(tf.raw_ops, op_type, None), "__doc__", None) if registered else None
     head, *sections = _SECTION.split(inspect.cleandoc(text or ""))
     sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))

@@ -95,7 +95,7 @@ def variable_slice(value: Any, variable: VariableDef) -> Any:
 
 
 def assign_op(graph: Graph, variable: VariableDef) -> Operation | None:
-    """An op that assigns to a variable of a live graph: its initialiser, or any."""
+    """An op that assigns to a variable of a live graph: its initializer, or any."""
     if variable.initializer is not None:
         initializer = graph.get_operation_by_name(variable.initializer)
         return initializer if len(initializer.inputs) > 1 else None
