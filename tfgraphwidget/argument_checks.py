@@ -67,11 +67,11 @@ def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditEr
     if _takes_anything(function, signature):
         return function
 
-    def verify(given: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def verify(positional: tuple[Any, ...], options: dict[str, Any]) -> None:
         if meanings:
             _check_options(function.__name__, list(signature.parameters), options, refusal)
         try:
-            bound = signature.bind(*given, **options).arguments
+            bound = signature.bind(*positional, **options).arguments
         except TypeError:
             return  # the call itself says so, in Python's own words
         for name, hint in hints().items():
@@ -80,10 +80,10 @@ def checked(function: Callable[..., Any], refusal: type[Exception] = GraphEditEr
                 for value in bound[name] if several else (bound[name],):
                     check(function.__name__, name, value, hint, refusal, meanings.get(name))
 
-    def call(*given: Any, **options: Any) -> Any:
+    def call(*positional: Any, **options: Any) -> Any:
         if hints():
-            verify(given, options)
-        return function(*given, **options)
+            verify(positional, options)
+        return function(*positional, **options)
 
     # With the function's own globals, since by these doctest tells whose examples a module's are.
     own = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
@@ -212,7 +212,7 @@ def _takes_anything(function: Callable[..., Any], signature: inspect.Signature) 
 def _hints(function: Any) -> dict[str, Any]:
     """The annotations of the parameters; names that only a type checker knows are left out."""
     written = inspect.unwrap(function).__globals__
-    found = {}
+    hints = {}
     for name, parameter in inspect.signature(function).parameters.items():
         hint = parameter.annotation
         if parameter.kind is parameter.VAR_KEYWORD or hint is parameter.empty:
@@ -223,8 +223,8 @@ def _hints(function: Any) -> dict[str, Any]:
             except NameError:
                 continue
         if not _allows_all(hint):
-            found[name] = hint
-    return found
+            hints[name] = hint
+    return hints
 
 
 def _allows_all(hint: Any) -> bool:

@@ -120,10 +120,10 @@ def tried_before(name: str) -> Iterator[str]:
     >>> list(tried_before("A/b_2")), list(tried_before("b"))
     (['a/b', 'a/b_1'], [])
     """
-    found = _NUMBERED.fullmatch(name.lower())
-    if found:
-        yield found[1]
-        yield from (f"{found[1]}_{number}" for number in range(1, int(found[2])))
+    match = _NUMBERED.fullmatch(name.lower())
+    if match:
+        yield match[1]
+        yield from (f"{match[1]}_{number}" for number in range(1, int(match[2])))
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:

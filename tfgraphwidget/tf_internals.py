@@ -256,10 +256,10 @@ def function_definition_bytes(called: Any) -> bytes | None:
     Private: `function._DefinedFunction`, `_DefinedFunction._c_func`, the C API. Its public `definition` enters the
     function into the eager runtime too, where there may be another one of its name.
     """
-    held = called._c_func if isinstance(called, function._DefinedFunction) else None
-    if held is None:
+    function_handle = called._c_func if isinstance(called, function._DefinedFunction) else None
+    if function_handle is None:
         return None
-    with c_api_util.tf_buffer() as buffer, held.get() as c_function:
+    with c_api_util.tf_buffer() as buffer, function_handle.get() as c_function:
         c_api.TF_FunctionToFunctionDef(c_function, buffer)
         return bytes(c_api.TF_GetBuffer(buffer))
 
@@ -306,9 +306,9 @@ def share_python_functions(source: tf.Graph, target: tf.Graph) -> None:
 
     Private: `Graph._py_funcs_used_in_graph`. TensorFlow keeps them with the graph in which the op was made only.
     """
-    held, kept = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
-    if held:
-        setattr(target, _PYTHON_FUNCTIONS, [*kept, *held])
+    source_functions, target_functions = (list(getattr(graph, _PYTHON_FUNCTIONS, ())) for graph in (source, target))
+    if source_functions:
+        setattr(target, _PYTHON_FUNCTIONS, [*target_functions, *source_functions])
 
 
 # Graphs of the C API, which have no Python objects for their ops
@@ -398,9 +398,9 @@ def copy_handle_data(graph: Any, output: Any, other: Any, copy: Any) -> None:
 
     Private: `GetHandleShapeAndType`, `SetHandleShapeAndType` of the C API. Public shapes are those of the handle only.
     """
-    held = c_api.GetHandleShapeAndType(graph, output)
-    if held:
-        c_api.SetHandleShapeAndType(other, copy, held)
+    handle_data = c_api.GetHandleShapeAndType(graph, output)
+    if handle_data:
+        c_api.SetHandleShapeAndType(other, copy, handle_data)
 
 
 def copy_tensor_handle_data(source: tf.Tensor, target: tf.Tensor) -> None:
@@ -490,8 +490,8 @@ def input_tuples(operations: Sequence[tf.Operation]) -> list[Any]:
 
     Private: `Operation._inputs_val`, the cache behind `Operation.inputs`; reading it takes half the time.
     """
-    held = list(map(_cached_inputs, operations))
-    return [op.inputs if cached is None else cached for op, cached in zip(operations, held, strict=True)]
+    cached_inputs = list(map(_cached_inputs, operations))
+    return [op.inputs if cached is None else cached for op, cached in zip(operations, cached_inputs, strict=True)]
 
 
 def update_input(operation: tf.Operation, k: int, tensor: tf.Tensor) -> None:
@@ -581,12 +581,12 @@ control_flow_context: Callable[[Any], Any] = methodcaller("_get_control_flow_con
 Private: `Operation._get_control_flow_context`, `Graph._get_control_flow_context`. There is no public attribute."""
 
 
-def set_control_flow_context(held: Any, innermost: Any) -> None:
+def set_control_flow_context(owner: Any, innermost: Any) -> None:
     """Set the context of an op, or the one that new ops of a graph get; None for outside.
 
     Private: `Operation._set_control_flow_context`, `Graph._set_control_flow_context`. There is no public method.
     """
-    held._set_control_flow_context(innermost)
+    owner._set_control_flow_context(innermost)
 
 
 def nested_contexts(outer: Any) -> list[Any]:

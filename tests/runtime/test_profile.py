@@ -309,7 +309,7 @@ def test_ends_that_change_variables_are_refused_with_a_way_out():
 def test_what_cannot_run_is_refused_in_a_sentence(editor, mlp, batch):
     with pytest.raises(GraphEditError, match="is needed and not fed"):
         editor.measure("net/logits")
-    with pytest.raises(GraphEditError, match="no number of runs"):
+    with pytest.raises(GraphEditError, match="not a number of runs"):
         editor.measure("net/logits", {"x": batch}, runs=0)
     with pytest.raises(SessionRefused, match="no session"):
         tgw.edit(mlp).measure("net/logits", {"x": batch})

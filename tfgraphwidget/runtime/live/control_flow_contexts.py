@@ -69,11 +69,11 @@ def _remove(graph: tf.Graph, proto: Any, new: set[str]) -> None:
             _remove(graph, inner, new)
         return
     if _op_name(proto.pivot_name) in new:
-        held = (
+        entries = (
             graph.get_collection_ref(_key(proto)) if live.outer_context is None else nested_contexts(live.outer_context)
         )
         with collections_lock(graph):
-            held[:] = [context for context in held if context is not live]
+            entries[:] = [context for context in entries if context is not live]
         return
     context_values(live).difference_update(proto.values_def.values)
     for name in proto.values_def.external_values:
@@ -88,8 +88,8 @@ class _ContextBuilder:
     def __init__(self, graph: tf.Graph, change: Change) -> None:
         self.graph = graph
         self.new = {node.name for node in change.nodes}
-        self.copies = {original: made for original, made in change.copies if made in self.new}
-        self.made: list[Any] = []
+        self.copies = {original: copied for original, copied in change.copies if copied in self.new}
+        self.built: list[Any] = []
 
     def add(self, proto: Any, outer: Any) -> None:
         """Make or join a context, and all contexts nested in it."""
@@ -103,10 +103,11 @@ class _ContextBuilder:
         elif outer is not None and not _holds(nested_contexts(outer), context):
             nested_contexts(outer).append(context)
         if _op_name(proto.pivot_name) in self.new:
-            self.made.append(context)
+            self.built.append(context)
             if outer is None and not _is_gradient_loop(context):
-                held = self.graph.get_collection_ref(_key(proto))  # add_to_collection refuses redo on a finalized graph
-                held += [] if _holds(held, context) else [context]
+                # add_to_collection refuses redo on a finalized graph
+                entries = self.graph.get_collection_ref(_key(proto))
+                entries += [] if _holds(entries, context) else [context]
         self._fill(proto, context)
         for inner in _nested_protos(proto):
             self.add(inner, context)
@@ -163,9 +164,9 @@ class _ContextBuilder:
 
         Without, it would differentiate them like any loop, and leave out what they read from stacks.
         """
-        originals = {made: original for original, made in self.copies.items()}
+        originals = {copied: original for original, copied in self.copies.items()}
         pairs = []
-        for context in self.made:
+        for context in self.built:
             name = originals.get(context.pivot.op.name, "")
             original = _context_of(source, name) if context.IsWhileContext() else None
             if original is not None:
@@ -187,9 +188,9 @@ class _GradientLoopCopies:
         if id(thing) in self.known:
             return self.known[id(thing)]
         if is_gradient_loop_state(thing):
-            made = self.known[id(thing)] = copy.copy(thing)
-            vars(made).update({name: self.copied(value) for name, value in vars(thing).items()})
-            return made
+            duplicate = self.known[id(thing)] = copy.copy(thing)
+            vars(duplicate).update({name: self.copied(value) for name, value in vars(thing).items()})
+            return duplicate
         if isinstance(thing, dict):
             return {self.copied(key): self.copied(value) for key, value in thing.items()}
         if isinstance(thing, list):
@@ -245,7 +246,7 @@ def _is_gradient_loop(context: Any) -> bool:
 
 
 def _holds(contexts: list[Any], context: Any) -> bool:
-    return any(held is context for held in contexts)
+    return any(other is context for other in contexts)
 
 
 def _key(proto: Any) -> str:

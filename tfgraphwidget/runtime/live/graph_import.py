@@ -123,9 +123,9 @@ def veil(graph: tf.Graph, tensor: tf.Tensor) -> tf.Tensor:
 
 def _wrap(graph: tf.Graph, names: Iterable[str]) -> None:
     """Make the Python objects of ops that the C API has added and that have none yet."""
-    made = wrap_new_operations(graph)
-    record_of(graph).import_count += made
-    if made or _has_any(graph, names):
+    count = wrap_new_operations(graph)
+    record_of(graph).import_count += count
+    if count or _has_any(graph, names):
         in_use = used_names(graph)
         in_use.update(dict.fromkeys((key for key in map(str.lower, names) if key not in in_use), 1))
 

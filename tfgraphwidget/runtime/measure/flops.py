@@ -40,14 +40,14 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     kinds = families(names).tolist() if names else []
     silent = {name for name, family in zip(names, kinds, strict=True) if FAMILIES[family] in _NONE}
     known = {name for name in names if name in BATCH_MATMULS or has_flops(name)}
-    found = np.full(len(index), np.nan)
+    costs = np.full(len(index), np.nan)
     for i, code in enumerate(codes.tolist()):
         name = names[code]
         if name in known:
-            found[i] = _of_op(shapes, index, i)
+            costs[i] = _of_op(shapes, index, i)
         elif name in silent:
-            found[i] = 0
-    return found
+            costs[i] = 0
+    return costs
 
 
 def _of_op(shapes: _Shapes, index: GraphIndex, i: int) -> float:

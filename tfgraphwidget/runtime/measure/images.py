@@ -63,8 +63,8 @@ def _title(what: str, shape: tuple[int, ...]) -> str:
 
 def _to_float64(value: Array) -> Array:
     """Return the array as float64; magnitudes of complex numbers."""
-    found: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
-    return found
+    numbers: Array = np.abs(value).astype(np.float64) if value.dtype.kind == "c" else value.astype(np.float64)
+    return numbers
 
 
 def _downsample(value: Array) -> Array:

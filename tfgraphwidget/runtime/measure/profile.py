@@ -205,7 +205,7 @@ def read_profile(metadata: Any, index: GraphIndex) -> Measured:
     """Return the costs in a RunMetadata, or in the folder that tf.profiler wrote. Raises GraphEditError."""
     if isinstance(metadata, str | PathLike):
         costs, joined = costs_of_profile(Path(metadata), index)
-        said = f"What was profiled in {str(metadata)!r}"
+        subject = f"What was profiled in {str(metadata)!r}"
     else:
         steps = getattr(metadata, "step_stats", None)
         if steps is None:
@@ -214,10 +214,10 @@ def read_profile(metadata: Any, index: GraphIndex) -> Measured:
                 "the folder that tf.profiler wrote."
             )
         costs, joined = costs_of_steps(steps, index)
-        said = "This RunMetadata"
+        subject = "This RunMetadata"
     if not costs:
         raise GraphEditError(
-            f"{said} has no costs of ops of this graph; trace a run of it: "
+            f"{subject} has no costs of ops of this graph; trace a run of it: "
             "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
         )
     return _sort_costs(costs, joined)

@@ -74,24 +74,24 @@ def find_trace(function: Any, signature: object, title: str) -> Any:
         GraphEditError: There are several traces or none, and no choice.
         UnknownName: There is no trace of that number.
     """
-    found = traces(function)
+    concrete_functions = traces(function)
     number = _number(signature)
     if number is not None:
-        if not 0 <= number < len(found):
-            raise UnknownName(f"{title} has no trace {number}; {_choices(title, found)}")
-        return found[number]
+        if not 0 <= number < len(concrete_functions):
+            raise UnknownName(f"{title} has no trace {number}; {_choices(title, concrete_functions)}")
+        return concrete_functions[number]
     if signature is not None:
         return _trace(function, signature, title)
     if function.input_signature is not None:
         return _trace(function, (), title)
-    if not found:
+    if not concrete_functions:
         raise GraphEditError(
             f"{title} has never been called, so it has no graph yet; call it once, or give "
             "signature=[tf.TensorSpec(...)] with one spec for each argument."
         )
-    if len(found) > 1:
-        raise GraphEditError(f"{title} has several graphs; {_choices(title, found)}")
-    return found[0]
+    if len(concrete_functions) > 1:
+        raise GraphEditError(f"{title} has several graphs; {_choices(title, concrete_functions)}")
+    return concrete_functions[0]
 
 
 def _number(signature: object) -> int | None:
@@ -102,10 +102,10 @@ def _number(signature: object) -> int | None:
         return None
 
 
-def _choices(title: str, found: Sequence[Any]) -> str:
-    first = enumerate(found[:_MOST_LISTED])
+def _choices(title: str, concrete_functions: Sequence[Any]) -> str:
+    first = enumerate(concrete_functions[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
-    more = f", of {len(found)}" if len(found) > _MOST_LISTED else ""
+    more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""
     return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
 
 
