@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
-    from tensorflow import Graph
+    from tensorflow import Graph as Graph
     from tensorflow.core.framework.attr_value_pb2 import AttrValue as AttrValue
     from tensorflow.core.framework.graph_debug_info_pb2 import GraphDebugInfo as GraphDebugInfo
     from tensorflow.core.framework.graph_pb2 import GraphDef as GraphDef

@@ -243,14 +243,14 @@ class EditExecutor:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
-        traced, session = patch.traced, self.source.session
-        if traced is None or target is not self.target or self.source.graph is None:
+        traced, graph, session = patch.traced, self.source.graph, self.source.session
+        if traced is None or target is not self.target or graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.rehearse(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(self.source.graph, traced)
+            traced_ops.keep_alive(graph, traced)
             if session is not None and traced.has_state:
                 traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
 

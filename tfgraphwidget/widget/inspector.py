@@ -114,13 +114,14 @@ class Inspector:
         fixed = body.constants.get(self._original_name(name))
         op = current_values.holder(index, name)
         place = current_values.Place(source, editor.core.target.index, body)
-        if op is None and fixed is None:
-            return None, ""
+        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         try:
-            if op is None or index.types[op] in CONSTANTS:
-                dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
-            else:
+            if constant is not None:
+                dtype, value = current_values.constant(constant)
+            elif op is not None:
                 dtype, value = current_values.variable(place, index, op, self._original_name(index.names[op]))
+            else:
+                return None, ""
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""

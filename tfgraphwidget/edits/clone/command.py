@@ -137,7 +137,7 @@ class Clone(Command):
     devices: tuple[str, ...] = ()
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"external": "other_graph"})
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -412,7 +412,7 @@ class Add(Command):
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""
