@@ -13,10 +13,17 @@ const HERE = { x: 10, y: 20 };
 
 describe("edits", () => {
   test("a change sends names, and its arguments as Python", async () => {
-    const { actions, sent } = await opened(drawn({ revision: 2, notice: "1 op changed." }));
+    const { actions, sent } = await opened(drawn({ revision: 2 }, "", { text: "1 op changed." }));
     const done = await actions.edits.change("reroute", ["a:0"], { to: '"b:0"', only: '["c"]' });
     expect(sent).toEqual([
-      { type: "change", verb: "reroute", what: ["a:0"], keys: ["to", "only"], values: ['"b:0"', '["c"]'] },
+      {
+        type: "change",
+        verb: "reroute",
+        what: ["a:0"],
+        keys: ["to", "only"],
+        values: ['"b:0"', '["c"]'],
+        inspected: "",
+      },
     ]);
     expect(done).toBe(true);
   });
@@ -25,12 +32,12 @@ describe("edits", () => {
     const mends = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
     const { actions, store, sent } = await opened(
       { ...refused("No."), mends } as Answer,
-      drawn({ notice: "Done." }),
+      drawn({}, "", { text: "Done." }),
     );
     expect(await actions.edits.change("connect", ["a:0", "b"])).toBe(false);
     expect(store.value.status).toEqual({ kind: "refused", text: "No.", mends });
     await actions.edits.mend("editor.connect(…)");
-    expect(sent[1]).toEqual({ type: "mend", line: "editor.connect(…)" });
+    expect(sent[1]).toEqual({ type: "mend", line: "editor.connect(…)", inspected: "" });
     expect(store.value.status).toEqual({ kind: "notice", text: "Done." });
   });
 
@@ -38,7 +45,7 @@ describe("edits", () => {
     const { actions, sent } = await opened();
     await actions.edits.jump(0);
     await actions.edits.jump(2);
-    expect(sent).toEqual([{ type: "jump", to: 2 }]);
+    expect(sent).toEqual([{ type: "jump", to: 2, inspected: "" }]);
   });
 
   test("comparing is turned on, and off again", async () => {
