@@ -92,7 +92,8 @@ def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
     assert isinstance(op, p.Inspected)
     assert op.op_type == "Identity"
     assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
-    assert ("T", "float32") in op.attributes
+    assert p.Attribute("T", "float32", settable=True) in op.attributes
+    assert op.shape == "(None, 4)"
     scope, _ = answers.handle(p.Inspect("net/two"))
     assert isinstance(scope, p.Inspected)
     assert scope.op_type == ""
@@ -105,7 +106,7 @@ def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Sessi
     for name in answers._editor.index.names[::13]:
         reply, _ = answers.handle(p.Inspect(name))
         assert isinstance(reply, p.Inspected)
-        assert all(len(text) <= 200 for _, text in reply.attributes)
+        assert all(len(each.text) <= 200 for each in reply.attributes)
 
 
 def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]) -> None:

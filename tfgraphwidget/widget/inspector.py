@@ -61,7 +61,9 @@ class Inspector:
                 "inputs": tuple(map(_tensor, facts.inputs)),
                 "outputs": tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
                 "control_inputs": facts.control_inputs[:_MOST_NAMES],
-                "attributes": facts.attributes,
+                "attributes": tuple(p.Attribute(each.name, each.text, each.settable) for each in facts.attributes),
+                "shape": "" if not index.dtypes(op) or index.shape(op, 0) is None else facts.outputs[0].shape,
+                "value": facts.value,
                 "doors": tuple(map(self._function, self._editor.called_functions(name))),
                 "around": tuple(map(_around, control_flow.around(index, op))),
             }

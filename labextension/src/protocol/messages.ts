@@ -97,6 +97,13 @@ export interface Around {
   ops: number;
 }
 
+/** An attribute of an op; `settable`: its text is Python that SetAttr takes, whole. */
+export interface Attribute {
+  name: string;
+  text: string;
+  settable: boolean;
+}
+
 /** One op found. */
 export interface Hit {
   name: string;
@@ -432,7 +439,9 @@ export interface Inspected {
   inputs: Tensor[];
   outputs: Tensor[];
   control_inputs: string[];
-  attributes: [string, string][];
+  attributes: Attribute[];
+  shape: string;
+  value: string;
   doors: Door[];
   around: Around[];
 }

@@ -19,6 +19,8 @@ function inspected(name: string, change: Partial<Inspected> = {}): Inspected & {
     outputs: [],
     control_inputs: [],
     attributes: [],
+    shape: "",
+    value: "",
     doors: [],
     around: [],
     ...change,
@@ -201,7 +203,9 @@ describe("after an edit", () => {
   test("a new consumer changes nothing of an op's value and documentation", () => {
     const op = inspected("input", { outputs: peers("net") });
     expect(examinedKey({ ...op, outputs: peers("net", "copy/net") })).toBe(examinedKey(op));
-    expect(examinedKey({ ...op, attributes: [["shape", "[2]"]] })).not.toBe(examinedKey(op));
+    expect(examinedKey({ ...op, attributes: [{ name: "shape", text: "[2]", settable: true }] })).not.toBe(
+      examinedKey(op),
+    );
     expect(examinedKey({ ...op, outputs: [] })).not.toBe(examinedKey(op));
     const scope = { ...op, name: "net/", op_type: "" };
     expect(examinedKey({ ...scope, outputs: [] })).toBe(examinedKey(scope));

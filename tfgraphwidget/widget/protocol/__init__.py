@@ -7,6 +7,7 @@ one binary buffer whose layout `fields` gives. `wire` reads and writes.
 
 from tfgraphwidget.widget.protocol.replies import (
     Around,
+    Attribute,
     Door,
     Drawn,
     Edited,
@@ -84,6 +85,7 @@ from tfgraphwidget.widget.protocol.requests import (
 
 __all__ = [
     "Around",
+    "Attribute",
     "Boundary",
     "Change",
     "Choose",

@@ -62,8 +62,21 @@ class Around:
 
 
 @dataclasses.dataclass(frozen=True)
+class Attribute:
+    """An attribute of an op; `settable`: its text is Python that SetAttr takes, whole."""
+
+    name: str
+    text: str
+    settable: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Inspected:
-    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost."""
+    """Details of an op, or of a scope (then `op_type` is ""). `around` goes from the innermost to the outermost.
+
+    `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
+    small constant; "" where they are unknown.
+    """
 
     name: str
     op_type: str = ""
@@ -73,7 +86,9 @@ class Inspected:
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     control_inputs: tuple[str, ...] = ()
-    attributes: tuple[tuple[str, str], ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+    shape: str = ""
+    value: str = ""
     doors: tuple[Door, ...] = ()
     around: tuple[Around, ...] = ()
 

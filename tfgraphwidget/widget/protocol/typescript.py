@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.widget.protocol import (
     Around,
+    Attribute,
     Door,
     Edited,
     Entry,
@@ -30,7 +31,7 @@ from tfgraphwidget.widget.protocol import (
 )
 
 _PARTS = (
-    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Hit, Held, Slot, Image, Offer, Edited),
+    *(Field, Group, Entry, Legend, State, Seen, Tensor, Door, Around, Attribute, Hit, Held, Slot, Image, Offer, Edited),
     *(FormField, EditButton),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default
