@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -281,7 +282,7 @@ class EditExecutor:
         removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
         return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
 
-    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
+    def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
         """What TensorFlow cannot follow."""
         if self.view.target is not self.target or self.source.graph is None:
             return ()
@@ -303,7 +304,7 @@ class EditExecutor:
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Any:
+    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
         In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`.
@@ -321,8 +322,8 @@ class EditExecutor:
             copies = self._copy(command, plan, self.target, target, steps, marking=marking)
         return copies[0] if command.times is None and not command.devices else list(copies)
 
-    def _clone_function(self, command: Clone) -> Any:
-        scope: Any = command.into  # one that is no name is refused when it is planned
+    def _clone_function(self, command: Clone) -> module_clone.ModuleCopy:
+        scope: object = command.into  # one that is no name is refused when it is planned
         if isinstance(scope, str) and scope in self.copies:
             raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         module = function_bodies.clone_module(command, self.source, self.view)
@@ -439,7 +440,7 @@ class EditExecutor:
         self.listeners.notify()
         return step.line
 
-    def jump(self, to: Any) -> str:
+    def jump(self, to: int) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
         edits, done = len(self.history.done) + len(self.history.undone), len(self.history.done)
         if type(to) is not int or not 0 <= to <= edits:
@@ -463,7 +464,7 @@ class EditExecutor:
         return line
 
 
-def target_of(model: Any) -> LiveTarget | None:
+def target_of(model: object) -> LiveTarget | None:
     """The target of an editor; None for what is not an editor."""
     target = getattr(getattr(model, "core", None), "target", None)
     return target if isinstance(target, LiveTarget) else None

@@ -26,7 +26,7 @@ from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, ha
 from tfgraphwidget.runtime.live import COLLECTIONS, check_still, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import Graph, NodeDef
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -224,12 +224,14 @@ class LiveTarget:
 
         return restore
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
-        found = self.source.body.envelope()
-        return found if self._form is None else self._form.envelope(found)
+        found: GraphDef = self.source.body.envelope()
+        if self._form is not None:
+            found = self._form.envelope(found)
+        return found
 
-    def written(self, nodes: Iterable[NodeDef]) -> list[Any]:
+    def written(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
@@ -289,8 +291,9 @@ class LiveTarget:
             taken = reserved(hidden - record.failed.keys()) | self._reserved
             taken |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
-            context: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
-            index = build(nodes, collections, variables, taken, **context)
+            index = build(
+                nodes, collections, variables, taken, typing=typing, functions=functions, beside=body, origin=self
+            )
         self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
@@ -300,7 +303,7 @@ class LiveTarget:
         steps: Transaction,
         *,
         load: Callable[[], None] = _nothing,
-        origin: Any = None,
+        origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
         """Apply a patch and `load` the values of new variables, as steps of an edit.

@@ -34,7 +34,7 @@ class EditRequests:
 
     def __init__(self, editor: GraphEditor) -> None:
         self._editor = editor
-        self._offers: dict[str, Any] = {}
+        self._offers: dict[str, Command] = {}
         self._shown: Difference | None = None
         self._of: GraphIndex | None = None
 
@@ -130,7 +130,7 @@ class EditRequests:
         """Run the graph and look at what an op gives, or the selected ones."""
         self._editor.probe(name or self._chosen())
 
-    def paint(self, scene: scenes.Scene) -> dict[str, Any]:
+    def paint(self, scene: scenes.Scene) -> scenes.Arrays:
         """The fields of a Paint that differences and probes decide."""
         difference, index = self._editor.difference, scene.index
         fields: dict[str, Any] = {}
