@@ -77,6 +77,15 @@ def test_a_click_bumps_one_revision_while_differences_are_shown(front: FrontEnd)
     assert [group["kind"] for group in reply["state"]["changes"]] == ["added"]
 
 
+def test_a_click_bumps_one_revision_also_when_the_copy_lies_in_a_closed_scope(front: FrontEnd) -> None:
+    editor = front.editor
+    editor.close_all()
+    revision = editor.widget.revision
+    reply = front.ask("clone", **(FORM | {"into": "net/copy"}))
+    assert reply["state"]["revision"] == editor.widget.revision == revision + 1
+    assert "net" in editor.opened
+
+
 def test_the_reply_to_a_click_has_what_the_inspector_shows(front: FrontEnd) -> None:
     reply = front.ask("clone", **FORM, inspected="x")
     assert reply["edited"]["inspected"]["name"] == "x"
