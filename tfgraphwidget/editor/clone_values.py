@@ -26,6 +26,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
+from tfgraphwidget.tf_types import Graph, Session
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class GraphSession:
     """A graph with its session; `index` is the graph before the clone."""
 
     index: GraphIndex
-    graph: Any
-    session: Any
+    graph: Graph
+    session: Session | None
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -170,6 +171,7 @@ class _ValueFinder:
         if not copies and not starters:
             return {}
         after = patched(self.target.index, self.patch)
+        assert self.target.session is not None  # else `value_loader` has refused
         beside = self.target.index.beside
         functions = [
             *(beside.function(name) for name in sorted(self.target.index.functions)),

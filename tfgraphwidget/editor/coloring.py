@@ -169,7 +169,7 @@ class ColorModel:
             ) from error
 
 
-def _check_batch(batch: Any) -> None:
+def _check_batch(batch: object) -> None:
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         raise GraphEditError(f"{batch!r} is not a batch size; write batch=32.")
 

@@ -26,7 +26,7 @@ from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, ha
 from tfgraphwidget.runtime.live import COLLECTIONS, check_not_growing, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -175,11 +175,11 @@ class LiveTarget:
         """Read the whole graph anew, edges that other code has changed in place included."""
         self._take(self._present_stamp(), grown=False)
 
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
         if self.source.graph is None:
             self._revive()
-        return self.source.graph
+        return self.source.live()
 
     def _revive(self) -> None:
         """Import a file, and apply to TensorFlow's graph the edits that were made before."""
@@ -224,12 +224,14 @@ class LiveTarget:
 
         return restore
 
-    def envelope(self) -> Any:
+    def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
-        found = self.source.body.envelope()
-        return found if self._form is None else self._form.envelope(found)
+        found: GraphDef = self.source.body.envelope()
+        if self._form is not None:
+            found = self._form.envelope(found)
+        return found
 
-    def written(self, nodes: Iterable[NodeDef]) -> list[Any]:
+    def written(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
         """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them."""
         return list(nodes) if self._form is None else self._form.nodes(nodes)
 
@@ -289,8 +291,9 @@ class LiveTarget:
             taken = reserved(hidden - record.failed.keys()) | self._reserved
             taken |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.reshaped(self._shapes) if self._shapes else body.typing
-            context: dict[str, Any] = {"typing": typing, "functions": functions, "beside": body, "origin": self}
-            index = build(nodes, collections, variables, taken, **context)
+            index = build(
+                nodes, collections, variables, taken, typing=typing, functions=functions, beside=body, origin=self
+            )
         self._reading = _Reading(index, known + len(whole), stamp)
         self._built_on_hidden = built_on_hidden
 
@@ -300,7 +303,7 @@ class LiveTarget:
         steps: Transaction,
         *,
         load: Callable[[], None] = _nothing,
-        origin: Any = None,
+        origin: Graph | None = None,
         renew: bool = True,
     ) -> tuple[str, ...]:
         """Apply a patch and `load` the values of new variables, as steps of an edit.
@@ -355,19 +358,17 @@ class LiveTarget:
 
         Raises when the graph is not one that it can be carried out in just now.
         """
-        check_not_growing(self.source.graph)
+        check_not_growing(self.graph())
         fitted = self.fitted(patch)
         check_unchanged(self.index, fitted)
         if fitted is not patch:
             self._fitted[id(patch)] = patch, fitted
         return fitted
 
-    def _renewal(self) -> Any:
+    def _renewal(self) -> Renewal | None:
         """What the session holds, to be carried over into its renewed self; None without a session."""
         session = self.source.session
-        if session is None:
-            return None
-        return Renewal.read(session, self.source.graph)
+        return None if session is None else Renewal.read(session, self.graph())
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
         """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.

@@ -79,7 +79,7 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
 
 
 def _withdraw(
-    target: LiveTarget, before: GraphIndex, collections: dict[str, list[Any]], scope: str, added: set[str]
+    target: LiveTarget, before: GraphIndex, collections: dict[str, list[object]], scope: str, added: set[str]
 ) -> None:
     """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
     graph = target.graph()
@@ -119,7 +119,7 @@ def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex
     return tuple(library.beside.function(name) for name in called if name not in before.functions)
 
 
-def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[Any], set[str]]:
+def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]

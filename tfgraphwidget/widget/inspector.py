@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor import original_name
 from tfgraphwidget.edits import ends_now
@@ -44,28 +44,30 @@ class Inspector:
         index = self._editor.index
         if split_tensor(name)[0] not in index.ids:
             part = self._editor.core.view.holding(name)
-            details: dict[str, Any] = {
-                "ops": len(part),
-                "variables": len(part.variables),
-                "inputs": _boundary(part.inputs),
-                "outputs": _boundary(part.outputs),
-            }
-        else:
-            op = index.op(name)
-            name, facts = index.names[op], describe_op(index, op)
-            details = {
-                "op_type": index.types[op],
-                "device": facts.device,
-                "ops": 1,
-                "variables": int(index.types[op] in HANDLES),
-                "inputs": tuple(map(_tensor, facts.inputs)),
-                "outputs": tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
-                "control_inputs": facts.control_inputs[:_MOST_NAMES],
-                "attributes": facts.attributes,
-                "doors": tuple(map(self._function, self._editor.called_functions(name))),
-                "around": tuple(map(_around, control_flow.around(index, op))),
-            }
-        return p.Inspected(name=name, **details)
+            return p.Inspected(
+                name=name,
+                ops=len(part),
+                variables=len(part.variables),
+                inputs=_boundary(part.inputs),
+                outputs=_boundary(part.outputs),
+            )
+        op = index.op(name)
+        name, facts = index.names[op], describe_op(index, op)
+        return p.Inspected(
+            name=name,
+            op_type=index.types[op],
+            device=facts.device,
+            ops=1,
+            variables=int(index.types[op] in HANDLES),
+            inputs=tuple(map(_tensor, facts.inputs)),
+            outputs=tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
+            control_inputs=facts.control_inputs[:_MOST_NAMES],
+            attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in facts.attributes),
+            shape="" if not index.dtypes(op) or index.shape(op, 0) is None else facts.outputs[0].shape,
+            value=facts.value,
+            doors=tuple(map(self._function, self._editor.called_functions(name))),
+            around=tuple(map(_around, control_flow.around(index, op))),
+        )
 
     def _function(self, called: Door) -> p.Door:
         definition = self._editor.core.view.body.function(called.function)
@@ -114,13 +116,14 @@ class Inspector:
         fixed = body.constants.get(self._original_name(name))
         op = current_values.find_state_op(index, name)
         place = current_values.ValueContext(source, editor.core.target.index, body)
-        if op is None and fixed is None:
-            return None, ""
+        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         try:
-            if op is None or index.types[op] in CONSTANTS:
-                dtype, value = current_values.constant_value(fixed if op is None else index.nodes[op])
-            else:
+            if constant is not None:
+                dtype, value = current_values.constant_value(constant)
+            elif op is not None:
                 dtype, value = current_values.variable_value(place, index, op, self._original_name(index.names[op]))
+            else:
+                return None, ""
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""
@@ -167,5 +170,6 @@ def _tensor(facts: TensorDescription, seen: p.Seen | None = None) -> p.Tensor:
 
 
 def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
-    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
-    return p.Around(kind, frame.name, len(frame.ops))
+    if isinstance(frame, control_flow.Loop):
+        return p.Around("while loop", frame.name, len(frame.ops))
+    return p.Around("conditional", frame.name, len(frame.ops))

@@ -55,7 +55,7 @@ def measure_function(
 
         def run(names: Sequence[str], metadata: Any) -> Any:
             try:
-                return TimedSession(session).run(list(names), values, metadata)
+                return TimedSession(session).run(list(names), values, run_metadata=metadata)
             except tf.errors.OpError as error:
                 raise SessionRefused(f"The function's body cannot run: {error_text(error)}.") from error
 

@@ -277,7 +277,7 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
         return None
 
 
-def session_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+def session_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
     """Return a function that computes tensors in the session of a live graph.
 
     Args:
@@ -296,7 +296,7 @@ def session_runner(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], 
     def run(tensors: Sequence[str]) -> Sequence[Any]:
         try:
             with _allow_fetching(graph, tensors):
-                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), metadata)
+                values: Sequence[Any] = TimedSession(session).run(list(tensors), dict(feeds), run_metadata=metadata)
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise
