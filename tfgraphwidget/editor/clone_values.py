@@ -23,9 +23,10 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session import Answered, copy_tables, initial_values, variable_values
+from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
+from tfgraphwidget.tf_types import Graph, Session
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class GraphSession:
     """A graph with its session; `index` is the graph before the clone."""
 
     index: GraphIndex
-    graph: Any
-    session: Any
+    graph: Graph
+    session: Session | None
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -54,7 +55,7 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         )
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
-    session: Any = Answered(target.session)
+    session: Any = TimedSession(target.session)
     found = _ValueFinder(patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = found.values(own)
@@ -64,8 +65,8 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        variable_values.load(session, [v for v in own if v.handle in loaded], loaded)
-        variable_values.start(session, runnable)
+        variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
+        variable_values.run_starters(session, runnable)
         if tables and origin.session is not None:
             copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
@@ -158,7 +159,7 @@ class _ValueFinder:
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        session: Any = Answered(self.origin.session)
+        session: Any = TimedSession(self.origin.session)
         present = variable_values.current_values(session, originals.values())
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
@@ -170,13 +171,14 @@ class _ValueFinder:
         if not copies and not starters:
             return {}
         after = patched(self.target.index, self.patch)
+        assert self.target.session is not None  # else `value_loader` has refused
         beside = self.target.index.beside
         functions = [
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial_values.computed(
-            Answered(self.target.session), after, copies, starters, functions, self.originals, given
+        return initial_values.compute_initial_values(
+            TimedSession(self.target.session), after, copies, starters, functions, self.originals, given
         )
 
     def _restored(self, copies: list[VariableDef], path: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class FileAPI(Checked):
             return self._extract_function(*ends)
         part = upstream(index, *ends[1], stop_at=ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
-        graph, session = edit_values.empty()
+        graph, session = edit_values.new_session()
         options = {"init": core.executor.default_init(), "graph": graph, "session": session}
         command = arguments.clone(part - ops(index, *behind) if behind else part, None, "", options)
         try:

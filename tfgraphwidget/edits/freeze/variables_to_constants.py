@@ -238,7 +238,7 @@ class _InBody:
         return name
 
 
-def only_read(index: GraphIndex, outputs: Iterable[str]) -> frozenset[str]:
+def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
     """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known."""
     ops = np.flatnonzero(needed(index, (), outputs)).tolist()
     values = {index.names[i]: _value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
