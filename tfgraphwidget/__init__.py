@@ -12,14 +12,20 @@ Importing this package imports neither TensorFlow nor a widget; `edit` does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import Session, SignatureDef
+from tfgraphwidget.tf_types import Session
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
+    from tfgraphwidget.runtime.live import Copy
+    from tfgraphwidget.runtime.sync import Names
+    from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.1.0"
 __all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
@@ -27,13 +33,13 @@ _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout
 
 
 def edit(
-    graph: Any = None,
+    graph: object = None,
     session: Session | None = None,
     *,
-    signature: SignatureDef = None,
-    checkpoint: Any = None,
-    tags: Any = None,
-    layout: Any = None,
+    signature: str | int | Sequence[object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    tags: str | Iterable[str] | None = None,
+    layout: Layout | None = None,
 ) -> GraphEditor:
     """An editor for whatever holds a TensorFlow graph; alone in a cell it shows itself.
 
@@ -84,7 +90,9 @@ def example() -> GraphEditor:
     return edit(*network())
 
 
-def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
+def sync(
+    source: GraphEditor | Copy, target: GraphEditor | Copy, names: Names = None, tau: float = 1.0
+) -> tuple[tuple[str, str], ...]:
     """Give variables of `target` the present values of `source`; each is an editor, or what a clone gave.
 
     `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict
@@ -130,13 +138,13 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.renew(session)
 
 
-def _widget(editor: GraphEditor) -> Any:
+def _widget(editor: GraphEditor) -> GraphWidget:
     from tfgraphwidget.widget import GraphWidget
 
     return GraphWidget(editor)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """The public names whose modules load much, loaded when first asked for."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, pairs
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import Signature, tf_protos
@@ -144,6 +145,6 @@ def _infos(
     for (key, tensor), (_, name) in zip(ends, called, strict=True):
         op, port = pairs(index, [tensor])[0]
         dtype = index.typing.number(index.dtypes(op)[port].removesuffix("_ref"))
-        shape = tf.TensorShape(index.shape(op, port)).as_proto()
+        shape = shape_proto(index.shape(op, port))
         found[key] = tf.compat.v1.TensorInfo(name=name, dtype=dtype, tensor_shape=shape)
     return found

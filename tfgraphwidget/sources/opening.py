@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -23,7 +23,7 @@ from tfgraphwidget.sources.live.sessions import unwrap_session
 from tfgraphwidget.sources.networkx_graph import is_networkx, networkx_meta_graph
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.tf_internals import FuncGraph, is_session
-from tfgraphwidget.tf_types import Session, SignatureDef
+from tfgraphwidget.tf_types import Session
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
@@ -35,7 +35,7 @@ def open_source(
     thing: object = None,
     session: tf.compat.v1.Session | None = None,
     *,
-    signature: SignatureDef = None,
+    signature: str | int | Sequence[object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     tags: Any = None,
 ) -> Source:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import CAPTURED, CONSTANT, HANDLE, READ, Ints, Mask, OpFacts, Outline, Sums
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.tf_types import NodeDef, Tensor
+from tfgraphwidget.tf_types import NodeDef, TensorProto
 from tfgraphwidget.visible.items import Items
 
 # TensorFlow's numbers of the dtypes that a constant can have; where a value stands when it is not in tensor_content.
@@ -104,7 +104,7 @@ def _constant(node: NodeDef, name: str) -> str:
     return text if _DUMB.fullmatch(name) else f"{_short(name)} {text}"
 
 
-def format_constant(tensor: Tensor) -> str:
+def format_constant(tensor: TensorProto) -> str:
     """Format the value of a TensorProto if it is small, else its dtype and shape: "float32[512, 10]"."""
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
@@ -115,7 +115,7 @@ def format_constant(tensor: Tensor) -> str:
     return text
 
 
-def _values(tensor: Tensor, dtype: str, count: int) -> list[Any] | None:
+def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
     """The values of a small tensor, flat; None when they cannot be told."""
     if tensor.tensor_content:
         if dtype not in _FIELDS or dtype == "string":

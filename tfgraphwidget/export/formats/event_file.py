@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import assembled
 from tfgraphwidget.export.formats.graph_def import check_size
+from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
 from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.writable import reason, write_files
@@ -104,4 +105,4 @@ def _tell_shapes(nodes: Iterable[NodeDef], index: GraphIndex) -> None:
         told = node.attr[OUTPUT_SHAPES].list
         del told.shape[:]
         for shape in shapes:
-            told.shape.add().CopyFrom(tf.TensorShape(shape).as_proto())
+            told.shape.add().CopyFrom(shape_proto(shape))

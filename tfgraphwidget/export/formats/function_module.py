@@ -20,7 +20,7 @@ from tfgraphwidget.export.verification.reference import NOT_RUN, Tried, unasked
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, unoptimised
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
 from tfgraphwidget.graph import build
-from tfgraphwidget.sources import Signature, open_source
+from tfgraphwidget.sources import Signature, open_source, shape_from_proto
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 
 # They change what the function shares with others, and which nobody can put back.
@@ -137,4 +137,4 @@ class OfModule:
 
 
 def _wanted(key: str, spec: tf.TensorSpec) -> Wanted:
-    return Wanted(key, spec.dtype, None if spec.shape.rank is None else tuple(spec.shape.as_list()))
+    return Wanted(key, spec.dtype, shape_from_proto(spec.shape.as_proto()))

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.shapes import tensor_shape
 from tfgraphwidget.export.state.table_contents import content
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -29,7 +30,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.session import Answered, variable_values
-from tfgraphwidget.tf_types import NodeDef, Session
+from tfgraphwidget.tf_types import NodeDef
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def present_values(what: Export, variables: Iterable[VariableDef]) -> dict[str, 
     variables = tuple(variables)
     if not variables:
         return {}
-    session: Session = _session(what, "variables' values")
+    session = _session(what, "variables' values")
     orphans = [v.handle for v in variables if v.resource and not v.snapshot]
     if orphans:
         raise GraphEditError(
@@ -159,7 +160,7 @@ class _Assigns:
         if edge >= self.index.inputs.start[op + 1]:
             return False
         wanted = self.index.shape(int(self.index.inputs.values[edge]), int(self.index.ports[edge]))
-        return bool(tf.TensorShape(wanted).is_compatible_with(shape))
+        return bool(tensor_shape(wanted).is_compatible_with(shape))
 
     def _free(self, wanted: str) -> str:
         name = free_name(wanted, self._taken)

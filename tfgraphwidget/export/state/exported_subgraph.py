@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
+from tfgraphwidget.export.shapes import shape_proto
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import placed_here
@@ -130,7 +131,7 @@ class _StandIns:
     def _placeholder(self, wanted: str, tensor: Tensor, default: str) -> str:
         node = tf.compat.v1.NodeDef(name=self._free(wanted), op="PlaceholderWithDefault" if default else "Placeholder")
         node.attr["dtype"].type = self._number(tensor)
-        node.attr["shape"].shape.CopyFrom(tf.TensorShape(self.index.shape(*tensor)).as_proto())
+        node.attr["shape"].shape.CopyFrom(shape_proto(self.index.shape(*tensor)))
         node.input[:] = [default] if default else []
         self.nodes.append(node)
         return str(node.name)
