@@ -12,6 +12,8 @@ from tfgraphwidget.hierarchy.layer_groups import split_at_bottlenecks
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import visible
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 def residual(count: int, *, act: str = "Relu") -> dict[str, str]:
     """x -> so many residual blocks of Keras' own names, all in one scope -> y."""

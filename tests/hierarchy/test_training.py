@@ -8,6 +8,8 @@ from tests.visible.test_visible_graph import lines
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import default_open, visible
 
+pytestmark = pytest.mark.no_tensorflow
+
 FORWARD = {
     "x": "Placeholder",
     "net/w/initial": "Const",

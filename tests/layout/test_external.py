@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from random import Random
 
 import networkx as nx
@@ -12,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tfgraphwidget as tgw
 from tests.layout.checks import graph_of, overlaps
 from tests.layout.exact import assert_sound
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import layered, place
 from tfgraphwidget.layout.free_form.external import apply_layout
 from tfgraphwidget.layout.free_form.polyline_routing import PolylineRouter
 from tfgraphwidget.layout.layered.components import Edge, build_structure
 from tfgraphwidget.layout.layered.layered_graph import LayoutProblem
 from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import OPEN, default_open, visible
+from tfgraphwidget.visible.visible_graph import OPEN, visible
+
+pytestmark = pytest.mark.no_tensorflow
 
 CHAIN = {"x": "Placeholder", "a": "Relu x"}
 
@@ -180,27 +179,6 @@ def test_what_no_plane_holds_is_refused_with_the_way_out():
         place(shown, layout=nx.planar_layout)
 
 
-def test_a_layout_that_draws_by_lot_or_takes_long_is_asked_once_of_the_same_inside() -> None:
-    asked = []
-
-    def by_lot(graph):
-        asked.append(list(graph))
-        return nx.random_layout(graph)
-
-    editor = tgw.edit(tgw.example().graph, layout=by_lot)
-    editor.close_all()
-    before, calls = editor.scene(), len(asked)
-    assert calls
-    editor.open("net")
-    editor.scene()
-    more = len(asked)
-    assert more > calls
-    editor.close("net")
-    after = editor.scene()
-    assert len(asked) == more
-    assert np.array_equal(before.box, after.box)
-
-
 # Any graph, any positions
 
 SPOTS = st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, 1e-9, 1e12]) | st.floats(-10, 10)
@@ -248,31 +226,3 @@ def test_an_op_whose_line_goes_straight_down_to_the_border_is_pinned_as_any_op()
     x, y = positions.route[positions.route_start[into + 1] - 1].tolist()
     assert x == pytest.approx(left, abs=0.01)
     assert top + 5 < y < top + height - 5
-
-
-# Real graphs
-
-
-@pytest.mark.parametrize("layout", [nx.circular_layout, partial(nx.random_layout, seed=1)])
-def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
-    shown = visible(inception, Shown(frozenset(outline_of(inception)[0].names)))
-    positions = place(shown, layout=layout)
-    assert_sound(shown, positions)
-    in_rows = place(shown).box[0, 2:].astype(float).prod()
-    assert positions.box[0, 2:].astype(float).prod() < 30 * in_rows
-
-
-def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
-    shown = visible(inception, Shown(default_open(inception)))
-    cache = LayoutCache()
-    free = place(shown, layout=nx.circular_layout, cache=cache)
-    item = next(i for i, name in enumerate(shown.names) if name.endswith("Mixed_7b"))
-    left, top, width, height = (free.box[item] - [*free.box[shown.parent[item], :2], 0, 0]).tolist()
-    pins = {shown.names[item]: (left + width / 2 + 150, top + height / 2 + 90)}
-    pinned = place(shown, layout=nx.circular_layout, cache=cache, pinned=pins)
-    assert_sound(shown, pinned)
-    same = 0
-    for free_at, pinned_at in zip(pairwise(free.route_start), pairwise(pinned.route_start), strict=True):
-        before, after = free.route[slice(*free_at)], pinned.route[slice(*pinned_at)]
-        same += before.shape == after.shape and bool(np.allclose(before, after, atol=0.5))
-    assert same >= len(shown.source) * 0.5

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import tfgraphwidget as tgw
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
-from tests.models import NAMES, written
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import HEADER, layered, place
 from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import Visible, default_open, visible
+from tfgraphwidget.visible.visible_graph import Visible, visible
+
+pytestmark = pytest.mark.no_tensorflow
 
 TYPES = ("Placeholder", "Const", "VariableV2", "MatMul", "Relu", "NoOp", "Merge", "NextIteration")
 
@@ -87,15 +86,6 @@ def test_all_lines_meet_their_boxes_however_many_enter_one(graph, count, directi
     assert loose(shown, place(shown, direction=direction)) == []
 
 
-@pytest.mark.parametrize("direction", ["down", "right"])
-@pytest.mark.parametrize("name", NAMES)
-def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
-    index = tgw.edit(written(name, tmp_path)).index
-    for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
-        shown = visible(index, Shown(opened))
-        assert loose(shown, place(shown, direction=direction)) == []
-
-
 def test_a_chain_runs_down(graph):
     shown = visible(graph({"x": "Placeholder", "a": "Relu x", "b": "Relu a"}), Shown(frozenset()))
     top = place(shown).box[1:, 1].tolist()
@@ -159,23 +149,6 @@ def test_a_graph_of_nothing_and_of_one():
     assert layered(nx.DiGraph()) == {}
     assert len(layered(nx.path_graph(1, create_using=nx.DiGraph))) == 1
     assert place(visible(graph_of({}), Shown(frozenset()))).box.shape == (1, 4)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
-def test_inception_is_sound_whichever_scopes_are_open(inception, share):
-    rng = np.random.default_rng(7)
-    names = np.array(inception.scopes.names)
-    opened = default_open(inception) | set(names[rng.random(len(names)) < share].tolist())
-    shown = visible(inception, Shown(frozenset(opened)))
-    assert_sound(shown)
-    bad, pieces = crossed(shown, place(shown))
-    assert bad <= 0.001 * pieces
-
-
-def test_inception_is_legible_at_first(inception):
-    width, height = place(visible(inception, Shown(default_open(inception)))).box[0, 2:].tolist()
-    # Text of 12 pixels stays above 9 in a widget of 1100 by 600.
-    assert 12 * min(1100 / width, 600 / height) >= 9
 
 
 def test_a_flat_graph_of_thousands_is_placed(graph):

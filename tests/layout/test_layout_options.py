@@ -17,6 +17,8 @@ from tfgraphwidget.visible.measure import BADGE_HEIGHT
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import BADGE, OPEN, visible
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 def boxes(shown, positions):
     return dict(zip(shown.names, positions.box.astype(float), strict=True))

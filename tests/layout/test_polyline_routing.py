@@ -12,6 +12,8 @@ from tests.layout.exact import _long_within
 from tfgraphwidget.layout.free_form.orthogonal_detour import pieces_through
 from tfgraphwidget.layout.free_form.polyline_routing import CLEAR, NoPathError, ObstacleAvoidance, PolylineRouter
 
+pytestmark = pytest.mark.no_tensorflow
+
 OP = (100.0, 30.0)
 
 

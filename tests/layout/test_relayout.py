@@ -14,6 +14,8 @@ from tfgraphwidget.layout.layered.components import build_structure
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import visible
 
+pytestmark = pytest.mark.no_tensorflow
+
 # Few enough to stand in one column, and two beside it.
 CHAIN = {f"c{i}": f"Relu c{i - 1}" if i else "Placeholder" for i in range(4)}
 CHAIN |= {f"w{i}": "Relu c0" for i in range(2)}

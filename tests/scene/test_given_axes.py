@@ -10,6 +10,8 @@ from tfgraphwidget.scene.rendering.matplotlib_axes import draw
 from tfgraphwidget.scene.scene import build
 from tfgraphwidget.visible.view_spec import Shown
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 @pytest.fixture
 def drawing(network):

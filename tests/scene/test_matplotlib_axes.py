@@ -15,6 +15,8 @@ from tfgraphwidget.scene.rendering.matplotlib_axes import draw, save
 from tfgraphwidget.scene.scene import build, paint
 from tfgraphwidget.visible.view_spec import Shown
 
+pytestmark = pytest.mark.no_tensorflow
+
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 @pytest.mark.parametrize("dark", [False, True])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tfgraphwidget.scene import scene as view
 from tfgraphwidget.scene.scene import EDGE_FIELDS, ITEM_FIELDS, PAINT_FIELDS, build, from_bytes, paint, to_bytes
 from tfgraphwidget.visible.view_spec import Shown
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 def test_a_scene_has_every_field_with_its_shape(network):

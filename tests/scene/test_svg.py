@@ -13,6 +13,8 @@ from tfgraphwidget.scene.scene import build, paint
 from tfgraphwidget.visible.measure import shorten
 from tfgraphwidget.visible.view_spec import Shown
 
+pytestmark = pytest.mark.no_tensorflow
+
 NAME = "{http://www.w3.org/2000/svg}"
 
 

@@ -14,6 +14,8 @@ from tfgraphwidget.scene.scene import build
 from tfgraphwidget.visible.measure import shorten, text_width, text_widths
 from tfgraphwidget.visible.view_spec import Shown
 
+pytestmark = pytest.mark.no_tensorflow
+
 ORDINARY = ("conv2d_12/BiasAdd", "Mixed_5b", "gradients", "ResourceApplyAdam", "[3×3×64×64]", "layer_0 … layer_2")
 WIDE = ("W" * 30, "MWMWMWMW_@@@@@@@@@@@@", "WWWWWWWWWWWWWWWWWWWW … WWWWWWWWWWWWWWWWW")
 

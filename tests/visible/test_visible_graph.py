@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tfgraphwidget.hierarchy.op_facts import FAMILIES
 from tfgraphwidget.visible.view_spec import Shown
 from tfgraphwidget.visible.visible_graph import KINDS, Visible, default_open, visible
+
+pytestmark = pytest.mark.no_tensorflow
 
 
 def lines(shown: Visible) -> dict[tuple[str, str], int]:
@@ -150,12 +153,6 @@ def test_at_first_the_architecture_is_open(network):
     assert default_open(network) == {"net", "net/one", "net/two"}
 
 
-def test_at_first_inception_shows_its_blocks(inception):
-    opened = default_open(inception)
-    assert opened == {"net", "net/InceptionV3", "net/InceptionV3/InceptionV3"}
-    assert 12 <= len(visible(inception, Shown(opened))) <= 45
-
-
 def test_gradients_stay_closed_at_first(graph):
     ops = {"x": "Placeholder", "net/a": "Relu x", "net/b": "Relu net/a"}
     ops |= {f"gradients/g{i}": "ReluGrad x net/b" for i in range(20)}
@@ -209,43 +206,7 @@ def test_a_loop_is_marked_where_its_condition_is_and_its_way_back(graph):
     assert back == [("net/w/Next", "net/w/Merge")]
 
 
-def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
-    import tensorflow as tf
-
-    import tfgraphwidget as tgw
-
-    graph = tf.Graph()
-    with graph.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [None, 3, 4], name="x")
-        half = tf.cast(x, tf.float16, name="half")
-        tf.stack([half, half * 2], name="both")
-    shown = visible(tgw.edit(graph).index, Shown())
-    told = {
-        (shown.names[s], shown.names[t]): (label, size)
-        for s, t, label, size in zip(shown.source, shown.target, shown.edge_labels, shown.bytes.tolist(), strict=True)
-    }
-    assert told["x", "half"] == ("?×3×4", 48)
-    assert told["half", "both"] == ("?×3×4 float16", 24)
-
-
 def test_nothing_is_told_of_lines_when_shapes_are_not_known(network):
     shown = visible(network, Shown())
     assert set(shown.edge_labels) == {""}
     assert not shown.bytes.any()
-
-
-def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
-    import tensorflow as tf
-
-    import tfgraphwidget as tgw
-
-    graph = tf.Graph()
-    with graph.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
-        with tf.name_scope("part"):
-            tf.function(lambda v: v * 2)(x)
-            tf.nn.relu(x)
-    index = tgw.edit(graph).index
-    closed, opened = visible(index, Shown()), visible(index, Shown(frozenset({"part"})))
-    assert closed.door[closed.names.index("part")] == 2
-    assert sorted(opened.door[1:].tolist()) == [0, 0, 0, 1]

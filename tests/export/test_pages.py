@@ -1,6 +1,6 @@
 """The page that `editor.save("view.html")` writes: what it carries, and that names cannot break out of it.
 
-`python -m tests.test_export_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
+`python -m tests.export.test_pages` writes the golden pages again, which vitest composes (offline/page.test.ts).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tfgraphwidget.export.html.page_data import Unpacked, packed, unpacked
 from tfgraphwidget.graph import query
 from tfgraphwidget.sources import describe_op
 
-GOLDEN = Path(__file__).parent / "golden" / "pages.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 
 
 def here(data: bytes) -> Unpacked:
@@ -303,7 +303,7 @@ def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
         assert golden["asked"] == asked(editor)
 
 
-QUERIES = (Path(__file__).parent / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
+QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
 
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
