@@ -288,7 +288,7 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(round_trip, way, wrong)
 
 
-@pytest.mark.parametrize(("way", "name"), [("_in_session", "compat.v1"), ("_eagerly", r"tf\.saved_model\.load\)")])
+@pytest.mark.parametrize(("way", "name"), [("_load_in_session", "compat.v1"), ("_load_eagerly", r"tf\.saved_model\.load\)")])
 def test_a_model_that_loads_to_other_numbers_is_not_written(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, name: str
 ) -> None:

@@ -27,7 +27,16 @@ _PASSES = 3
 
 
 def collapse_single_child(index: GraphIndex, known: OpFacts, outline: Outline) -> Outline:
-    """Collapse the scopes that have a single child; see `Outline.is_collapsed`."""
+    """Collapse the scopes that have a single child; see `Outline.is_collapsed`.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+
+    Returns:
+        The outline with the collapsed scopes marked.
+    """
     start, stop, order = outline.intervals
     keep = find_savers(start, stop, order, (known.checkpoint, known.handle, known.computing)) | (outline.members > 0)
     keep[0] = True

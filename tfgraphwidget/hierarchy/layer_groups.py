@@ -89,7 +89,16 @@ def _topological_order(boxes: list[int], lines: Lines) -> list[int]:
 
 
 def add_feeders(parts: list[list[int]], edges: SiblingEdges, may: Mask) -> list[list[int]]:
-    """The same with what feeds one of them only: constants, and reads of variables; `may` says which things."""
+    """Add constants and variable reads to the parts that they feed, if they feed one part only.
+
+    Args:
+        parts: Lists of siblings.
+        edges: The edges between siblings.
+        may: Which siblings may be added.
+
+    Returns:
+        The parts with the added siblings.
+    """
     owner = np.full(len(edges.around), -1, dtype=np.int64)
     for number, part in enumerate(parts):
         owner[part] = number
@@ -121,7 +130,16 @@ class _Block:
 
 
 def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """Return the layer groups of an outline that has no repeats yet."""
+    """Find groups of siblings that are layers by their names.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline, without repeats yet.
+
+    Returns:
+        The layer groups.
+    """
     boxes = np.concatenate(
         [
             (outline.count(known.depends_on_input) > 0) & ~outline.is_collapsed,

@@ -31,7 +31,16 @@ _INPUT = FAMILIES.index("input")
 
 
 def find_repeats(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
-    """Return groups of repeated siblings, members in the order of the chain or of the graph."""
+    """Find siblings of equal structure, in chains or in parallel.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+
+    Returns:
+        Groups of repeated siblings; members are in the order of the chain or of the graph.
+    """
     if not len(index):
         return []
     edges = sibling_edges(index, outline)

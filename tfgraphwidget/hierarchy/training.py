@@ -93,7 +93,16 @@ def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], 
 
 
 def first_to_reach(start: Ints, values: Ints, seeds: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Per op the place of the first seed that leads to it, len(seeds) when none does; edges as in `downstream`."""
+    """Find for each op the first seed that leads to it.
+
+    Args:
+        start: The offsets of the edges of each op in `values`, as in `downstream`.
+        values: The ops that the edges lead to.
+        seeds: Ops, the most important first.
+
+    Returns:
+        The position of a seed per op; len(seeds) where none leads to the op.
+    """
     n = len(start) - 1
     rows = np.append(start, start[-1] + len(seeds))
     # Depth first, all that a seed leads to is found before the next seed's turn.

@@ -241,7 +241,13 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
 
 
 def sum_ops(index: GraphIndex, known: OpFacts, outline: Outline) -> Sums:
-    """Return the totals of the nodes of an outline."""
+    """Compute the totals of the nodes of an outline.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+    """
     start, stop, order = outline.intervals
     return Sums(
         ops=stop - start,

@@ -304,8 +304,20 @@ def lay_out_open_scopes(
 ) -> tuple[CompoundLayout, list[ContainerLayout]]:
     """Lay out all open scopes.
 
-    If most of them are new, this is done several times and the best is taken: how much space each inside needs is known
-    only once it is laid out, and its shape, and that of all around it, depends on that.
+    If most of them are new, this is done several times and the best is taken: the space that a scope needs, and the
+    shape
+    of all scopes around it, are known only once it is laid out.
+
+    Args:
+        visible: The items and edges.
+        frame: The frame of the drawing.
+        size: float64 (n, 2), the width and height of each item.
+        cache: The cache of an earlier drawing; results are added.
+        layout: A layout callable, or None for the layered layout.
+        pinned: The centers of items at fixed places by name.
+
+    Returns:
+        The compound layout, and the layouts of the open scopes in the order of their items.
     """
     first = CompoundLayout(visible, frame, size.copy(), cache, layout, pinned)
     if layout is not None or not first.is_new():

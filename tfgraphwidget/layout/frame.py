@@ -44,7 +44,16 @@ class Frame:
         self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
 
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
-        """Return the corner of the inside in its scope, and the scope's width and height."""
+        """Add the header and padding of a scope to its inside.
+
+        Args:
+            item: The number of the scope.
+            width: The width of its inside.
+            height: The height of its inside.
+
+        Returns:
+            The corner of the inside in the scope, and the width and height of the scope.
+        """
         (left, top), (more, below), least = self._around[item]
         wide, tall = left + width + more, top + height + below
         spare = max(0.0, least - (tall if self.right else wide))
@@ -71,9 +80,17 @@ class Frame:
 def to_absolute(
     visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
-    """Boxes, offsets of routes and routes, as in Positions; `placed` are the open scopes' insides, ascending.
+    """Convert the layouts of containers to absolute coordinates.
 
-    `size` and `offset` are each item's width and height and where its inside begins in it, in the drawing's x and y.
+    Args:
+        visible: The items and edges.
+        frame: The frame of the drawing.
+        size: The width and height of each item, in the drawing's x and y.
+        offset: Where the inside of each item begins in it.
+        placed: The layouts of the open scopes in the order of their items.
+
+    Returns:
+        Boxes, offsets of routes and routes, as in Positions.
     """
     scopes = np.flatnonzero(visible.kind == OPEN)
     corner = np.zeros((len(visible), 2))

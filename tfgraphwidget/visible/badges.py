@@ -44,7 +44,13 @@ _texts: WeakKeyDictionary[GraphIndex, dict[int, str]] = WeakKeyDictionary()
 
 
 def badge_texts(index: GraphIndex, known: OpFacts, ops: Iterable[int]) -> list[str]:
-    """Return the texts of the badges of some ops, "shape [-1, 8]", "0.5"; cached as long as the index lives."""
+    """The texts of the badges of ops: "shape [-1, 8]", "0.5". They are cached as long as the index lives.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        ops: The numbers of the ops.
+    """
     cached = _texts.setdefault(index, {})
     return [cached.get(op) or cached.setdefault(op, _text(index, known, op)) for op in ops]
 
@@ -189,7 +195,15 @@ def no_badges() -> Badges:
 
 
 def assign_badges(index: GraphIndex, known: OpFacts, outline: Outline, sums: Sums, items: Items) -> Badges:
-    """Return the badges of the items that are drawn."""
+    """Find the badges of the drawn items.
+
+    Args:
+        index: The graph.
+        known: The facts about its ops.
+        outline: Its outline.
+        sums: The totals of its nodes.
+        items: The drawn items.
+    """
     item, op = _pairs(index, known, outline, sums, items)
     if not len(item):
         return no_badges()

@@ -70,9 +70,18 @@ def remove_pin(pinned: Mapping[str, Point], name: str) -> dict[str, Point]:
 def pins_in_sight(
     pinned: Mapping[str, Point], index: GraphIndex, opened: frozenset[str], hidden: frozenset[str]
 ) -> dict[str, Point]:
-    """What is pinned, less the ops out of sight that have a scope's name: `pinned_items` would take it for the scope.
+    """Drop the pins of ops that are not visible and have the name of a scope.
 
-    Such an op is in that scope.
+    `pinned_items` would take such a pin for that of the scope, which contains the op.
+
+    Args:
+        pinned: The centers by name.
+        index: The graph.
+        opened: The names of open scopes.
+        hidden: The names of hidden scopes and ops.
+
+    Returns:
+        The other pins.
     """
     scopes = outline_of(index)[0].ids if pinned else {}
     both = {key for key in pinned if key in index.ids and key in scopes}

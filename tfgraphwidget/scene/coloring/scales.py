@@ -69,9 +69,12 @@ class Categories:
 
     @classmethod
     def of(cls, values: Sequence[str], *, counting: Mask | None = None, **more: Any) -> Categories:
-        """The categories of ops that have these labels, "" for none.
+        """Make categories of labels.
 
-        When there are more than colors, those of most ops that are `counting` (bool per op) have one.
+        Args:
+            values: A label per op, "" for none.
+            counting: Which ops count when there are more labels than colors: the most frequent labels get colors.
+            **more: Further fields.
         """
         number: dict[str, int] = {}
         code = np.fromiter((number.setdefault(v, len(number)) for v in values), np.int32, len(values))

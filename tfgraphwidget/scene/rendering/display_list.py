@@ -78,7 +78,14 @@ class DisplayList:
 
 
 def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, area: Area | None = None) -> DisplayList:
-    """Return the shapes of a scene, or of what touches an area of it (left, top, width, height in pixels)."""
+    """Compute the shapes of a scene.
+
+    Args:
+        scene: The scene.
+        theme: The colors of the theme.
+        paint: The selection and the colors.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+    """
     whole: Any = tuple(scene.box[0].tolist())
     area = whole if area is None else area
     pen = _Pen(scene, theme, paint)

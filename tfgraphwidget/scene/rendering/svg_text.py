@@ -25,7 +25,17 @@ _RADIUS = 8.0
 
 
 def svg(scene: Scene, *, paint: Paint | None = None, dark: bool = False, area: Area | None = None) -> str:
-    """An SVG document of a scene, or of an `area` of it (left, top, width, height), one unit a pixel."""
+    """Draw a scene as an SVG document with one unit per pixel.
+
+    Args:
+        scene: The scene.
+        paint: The selection and the colors.
+        dark: Whether to use the dark theme.
+        area: The part to draw as (left, top, width, height) in pixels; None for all.
+
+    Returns:
+        The document.
+    """
     display = build_display_list(scene, DARK if dark else LIGHT, paint, area)
     left, top, width, height = display.area
     start = (
