@@ -10,7 +10,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.hierarchy.test_single_child import OPS
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.visible.visible_graph import OPEN, Visible, visible
+from tfgraphwidget.visible.visible_graph import OPEN, VisibleGraph, build_visible_graph
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_hiding_a_scope_that_has_no_frame_hides_what_is_in_it(editor, name):
     assert not [n for n in seen(room).names if n.startswith(f"{name}/")]
 
 
-def seen(room: SimpleNamespace) -> Visible:
+def seen(room: SimpleNamespace) -> VisibleGraph:
     """What a room shows; every open scope holds something."""
-    shown = visible(room.index, room.shown)
+    shown = build_visible_graph(room.index, room.shown)
     assert set(np.flatnonzero(shown.kind == OPEN)[1:].tolist()) <= set(shown.parent.tolist())
     place(shown)
     return shown

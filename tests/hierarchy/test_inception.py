@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import OPEN, default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import OPEN, build_visible_graph, default_open
 
 
 def test_inception_folds_its_repeated_blocks(inception):
@@ -23,7 +23,7 @@ def test_every_op_is_in_one_node_whatever_is_folded(inception):
         inner = outline.children[node]
         assert sums.ops[node] == sums.ops[inner].sum() + (outline.home == node).sum()
         assert outline.members[node] == len(inner) + (outline.home == node).sum()
-    shown = visible(inception, Shown(frozenset(outline.names)))
+    shown = build_visible_graph(inception, ViewSpec(frozenset(outline.names)))
     assert (shown.kind[shown.members > 0] == OPEN).all()
     assert (np.diff(shown.parent) >= 0).all()
 
@@ -31,4 +31,4 @@ def test_every_op_is_in_one_node_whatever_is_folded(inception):
 def test_at_first_inception_shows_its_blocks(inception):
     opened = default_open(inception)
     assert opened == {"net", "net/InceptionV3", "net/InceptionV3/InceptionV3"}
-    assert 12 <= len(visible(inception, Shown(opened))) <= 45
+    assert 12 <= len(build_visible_graph(inception, ViewSpec(opened))) <= 45

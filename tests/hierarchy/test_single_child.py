@@ -7,8 +7,8 @@ import pytest
 
 from tests.layout.checks import graph_of
 from tfgraphwidget.hierarchy.builder import outline_of
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, Visible, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, VisibleGraph, build_visible_graph
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -24,13 +24,13 @@ OPS = {
 }
 
 
-def labels(shown: Visible) -> dict[str, str]:
+def labels(shown: VisibleGraph) -> dict[str, str]:
     """What is written on each box instead of the last part of its name."""
     return {n: text for n, text, k in zip(shown.names, shown.labels, shown.kind, strict=True) if k != BADGE}
 
 
 def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
-    shown = visible(graph_of(OPS), Shown(frozenset({"net"})))
+    shown = build_visible_graph(graph_of(OPS), ViewSpec(frozenset({"net"})))
     assert labels(shown) == {
         "": "",
         "x": "",
@@ -42,7 +42,7 @@ def test_an_op_alone_with_its_constants_and_variables_has_no_frame_around_it():
 
 
 def test_a_chain_of_scopes_is_one_that_opens_by_the_name_of_the_first():
-    shown = visible(graph_of(OPS), Shown(frozenset({"net", "net/out"})))
+    shown = build_visible_graph(graph_of(OPS), ViewSpec(frozenset({"net", "net/out"})))
     around = {shown.names[i]: shown.names[p] for i, p in enumerate(shown.parent.tolist()) if i}
     assert around["net/out/deep/down/a"] == around["net/out/deep/down/b"] == "net/out"
     assert labels(shown)["net/out"] == "out/deep/down"
@@ -52,12 +52,12 @@ def test_a_chain_of_scopes_is_one_that_opens_by_the_name_of_the_first():
 def test_a_variable_that_others_elsewhere_read_keeps_its_scope():
     ops = {"x": "Placeholder", "store/a": "VariableV2", "store/b": "VariableV2"}
     ops |= {"net/one": "MatMul x store/a", "net/two": "MatMul net/one store/b"}
-    assert {"store", "net"} <= set(visible(graph_of(ops), Shown()).names)
+    assert {"store", "net"} <= set(build_visible_graph(graph_of(ops), ViewSpec()).names)
 
 
 def test_what_saves_keeps_its_scope():
     ops = {"x": "Placeholder", "a": "Relu x", "save/Const": "Const", "save/SaveV2": "SaveV2 save/Const"}
-    assert "save" in visible(graph_of(ops), Shown()).names
+    assert "save" in build_visible_graph(graph_of(ops), ViewSpec()).names
 
 
 def test_every_op_is_counted_and_nothing_is_in_a_scope_that_is_gone():

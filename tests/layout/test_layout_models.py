@@ -20,8 +20,8 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, default_open, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import CLOSED, OPEN, build_visible_graph, default_open
 
 # Shares of the whole picture that ops and closed scopes cover; see test_area.
 LEAST_FILLED = {"resnet": 0.065, "inception": 0.098, "transformer": 0.05, "seq2seq": 0.034, "dqn": 0.11}
@@ -34,7 +34,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     name, index = model
-    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     positions = place(shown)
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
@@ -47,7 +47,7 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
 
 def test_large_scopes_are_no_needles(model):
     _, index = model
-    shown = visible(index, Shown(frozenset(outline_of(index)[0].names)))
+    shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     box = place(shown).box
     children = np.diff(shown.child_start)
     many = np.flatnonzero((shown.kind == OPEN) & (children >= 6))
@@ -58,7 +58,7 @@ def test_large_scopes_are_no_needles(model):
 def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
     _, index = model
     opened = default_open(index)
-    shown = visible(index, Shown(opened))
+    shown = build_visible_graph(index, ViewSpec(opened))
     cache = LayoutCache()
     closed = [shown.names[i] for i in np.flatnonzero((shown.kind == CLOSED) & (shown.members == 0))]
     for name in closed[:: max(1, len(closed) // 6)]:
@@ -67,7 +67,7 @@ def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
 
 @pytest.mark.parametrize("layout", [nx.circular_layout, partial(nx.random_layout, seed=1)])
 def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
-    shown = visible(inception, Shown(frozenset(outline_of(inception)[0].names)))
+    shown = build_visible_graph(inception, ViewSpec(frozenset(outline_of(inception)[0].names)))
     positions = place(shown, layout=layout)
     assert_sound(shown, positions)
     in_rows = place(shown).box[0, 2:].astype(float).prod()
@@ -75,7 +75,7 @@ def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
 
 
 def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
-    shown = visible(inception, Shown(default_open(inception)))
+    shown = build_visible_graph(inception, ViewSpec(default_open(inception)))
     cache = LayoutCache()
     free = place(shown, layout=nx.circular_layout, cache=cache)
     item = next(i for i, name in enumerate(shown.names) if name.endswith("Mixed_7b"))
@@ -95,7 +95,7 @@ def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
 def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path)).index
     for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
-        shown = visible(index, Shown(opened))
+        shown = build_visible_graph(index, ViewSpec(opened))
         assert loose(shown, place(shown, direction=direction)) == []
 
 
@@ -104,21 +104,21 @@ def test_inception_is_sound_whichever_scopes_are_open(inception, share):
     rng = np.random.default_rng(7)
     names = np.array(inception.scopes.names)
     opened = default_open(inception) | set(names[rng.random(len(names)) < share].tolist())
-    shown = visible(inception, Shown(frozenset(opened)))
+    shown = build_visible_graph(inception, ViewSpec(frozenset(opened)))
     assert_placed_well(shown)
     bad, pieces = crossed(shown, place(shown))
     assert bad <= 0.001 * pieces
 
 
 def test_inception_is_legible_at_first(inception):
-    width, height = place(visible(inception, Shown(default_open(inception)))).box[0, 2:].tolist()
+    width, height = place(build_visible_graph(inception, ViewSpec(default_open(inception)))).box[0, 2:].tolist()
     # Text of 12 pixels stays above 9 in a widget of 1100 by 600.
     assert 12 * min(1100 / width, 600 / height) >= 9
 
 
 def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(inception):
     opened = default_open(inception)
-    shown = visible(inception, Shown(opened))
+    shown = build_visible_graph(inception, ViewSpec(opened))
     cache = LayoutCache()
     for name, kind in zip(shown.names, shown.kind.tolist(), strict=True):
         if kind == CLOSED:
@@ -139,12 +139,12 @@ def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, m
     monkeypatch.setattr(compound, "_MOST_KEPT", 120)
     cache = LayoutCache()
     opened = default_open(inception)
-    shown = visible(inception, Shown(opened))
+    shown = build_visible_graph(inception, ViewSpec(opened))
     first = place(shown, cache=cache)
     closed = [name for name, kind in zip(shown.names, shown.kind.tolist(), strict=True) if kind == CLOSED]
     largest = 0
     for name in closed * 2:
-        after = visible(inception, Shown(opened | {name}))
+        after = build_visible_graph(inception, ViewSpec(opened | {name}))
         place(after, cache=cache)
         largest = max(largest, len(after))
     boxes = sum(len(drawing.sizes) for drawing in cache.layouts.values())

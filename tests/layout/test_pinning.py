@@ -13,8 +13,8 @@ from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -42,7 +42,7 @@ def tangle():
     for i in range(150):
         ops[f"f{i}"] = " ".join(["AddN", *chance.sample(names, 4)])
         names.append(f"f{i}")
-    return visible(graph_of(ops), Shown(fold=False, badges=False))
+    return build_visible_graph(graph_of(ops), ViewSpec(fold=False, badges=False))
 
 
 def beside(shown, positions, name, x, y):
@@ -85,7 +85,7 @@ def test_what_is_pinned_where_it_stands_changes_nothing(tangle, searched):
 
 
 def test_only_what_a_pinned_box_would_stand_on_gives_way():
-    shown = visible(graph_of({f"part{i}": "Placeholder" for i in range(80)}), Shown(fold=False))
+    shown = build_visible_graph(graph_of({f"part{i}": "Placeholder" for i in range(80)}), ViewSpec(fold=False))
     free = place(shown)
     positions = place(shown, pinned=beside(shown, free, "part40", 60, 40))
     at, width, height = positions.box[shown.names.index("part40")][:2], *free.box[1, 2:].tolist()
@@ -99,7 +99,7 @@ def test_only_what_a_pinned_box_would_stand_on_gives_way():
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_many_pinned_boxes_are_sound_too(spots):
     ops = {f"op{i}": "Placeholder" if i < 4 else f"AddN op{i // 2} op{i - 3}" for i in range(80)}
-    shown = visible(graph_of(ops), Shown(fold=False))
+    shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False))
     positions = place(shown, pinned={f"op{i}": (x, y) for i, x, y in spots})
     assert overlaps(shown, positions) == []
     assert outside(shown, positions) == []
@@ -110,6 +110,6 @@ def test_many_pinned_boxes_are_sound_too(spots):
 def test_a_scope_alone_of_its_name_is_pinned_by_it_with_a_slash_and_without():
     index = graph_of({"x": "Placeholder", "net/one": "Relu x", "net/two": "Relu net/one"})
     for name in ("net", "net/"):
-        positions = place(visible(index, Shown(fold=False)), pinned={name: (300.0, 200.0)})
+        positions = place(build_visible_graph(index, ViewSpec(fold=False)), pinned={name: (300.0, 200.0)})
         left, top, width, height = positions.box[2].tolist()
         assert (left + width / 2, top + height / 2) == (300.0, 200.0)

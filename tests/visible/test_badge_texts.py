@@ -9,8 +9,8 @@ import tensorflow as tf
 from tests.visible.test_badges import chips
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.visible.badges import format_constant
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import BADGE, visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import BADGE, build_visible_graph
 
 
 def typed(**ops: tuple[str, list[str], dict[str, object]]) -> GraphIndex:
@@ -43,7 +43,7 @@ def test_badges_say_values_and_shapes():
         table=("Const", [], {"value": np.zeros((512, 10), np.float32)}),
         c=("MatMul", ["b", "table"], {}),
     )
-    assert [said for _, _, said in chips(visible(index, Shown()))] == [
+    assert [said for _, _, said in chips(build_visible_graph(index, ViewSpec()))] == [
         "kernel 7×7×3×64",
         "shape [-1, 8]",
         "0.5",
@@ -88,6 +88,6 @@ def test_a_captured_variable_is_a_badge_and_no_input():
         read=("ReadVariableOp", ["dense_readvariableop_resource"], {}),
         y=("MatMul", ["x", "read"], {}),
     )
-    shown = visible(index, Shown())
+    shown = build_visible_graph(index, ViewSpec())
     assert chips(shown) == [("y", "read", "dense")]
     assert [n for n, kind in zip(shown.names, shown.kind, strict=True) if kind != BADGE] == ["", "x", "y"]

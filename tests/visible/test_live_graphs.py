@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tfgraphwidget.visible.view_spec import Shown
-from tfgraphwidget.visible.visible_graph import visible
+from tfgraphwidget.visible.view_spec import ViewSpec
+from tfgraphwidget.visible.visible_graph import build_visible_graph
 
 
 def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
@@ -16,7 +16,7 @@ def test_lines_tell_the_shape_and_the_bytes_of_their_tensors():
         x = tf.compat.v1.placeholder(tf.float32, [None, 3, 4], name="x")
         half = tf.cast(x, tf.float16, name="half")
         tf.stack([half, half * 2], name="both")
-    shown = visible(tgw.edit(graph).index, Shown())
+    shown = build_visible_graph(tgw.edit(graph).index, ViewSpec())
     told = {
         (shown.names[s], shown.names[t]): (label, size)
         for s, t, label, size in zip(shown.source, shown.target, shown.edge_labels, shown.bytes.tolist(), strict=True)
@@ -37,6 +37,6 @@ def test_a_closed_scope_that_holds_a_function_call_is_a_door_of_its_own_kind():
             tf.function(lambda v: v * 2)(x)
             tf.nn.relu(x)
     index = tgw.edit(graph).index
-    closed, opened = visible(index, Shown()), visible(index, Shown(frozenset({"part"})))
+    closed, opened = build_visible_graph(index, ViewSpec()), build_visible_graph(index, ViewSpec(frozenset({"part"})))
     assert closed.door[closed.names.index("part")] == 2
     assert sorted(opened.door[1:].tolist()) == [0, 0, 0, 1]

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.layer_groups import find_layer_groups
-from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, facts, find_savers
+from tfgraphwidget.hierarchy.op_facts import CONSTANT, READ, Ints, Mask, OpFacts, find_op_facts, find_savers
 from tfgraphwidget.hierarchy.repeats import find_repeats
 from tfgraphwidget.hierarchy.training import split_training
 from tfgraphwidget.hierarchy.tree import Outline, Sums, outline_of_scopes, sum_ops
@@ -131,7 +131,7 @@ def outline_of(index: GraphIndex, *, fold: bool = True) -> tuple[Outline, Sums]:
     """
     cached = _cache.setdefault(index, {})
     if fold not in cached:
-        cached[fold] = _build_outline(index, facts(index), fold=fold)
+        cached[fold] = _build_outline(index, find_op_facts(index), fold=fold)
     return cached[fold]
 
 

@@ -24,7 +24,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts
 from tfgraphwidget.hierarchy.quotient import Lines, contract, data_flow, keep_acyclic
 from tfgraphwidget.hierarchy.structural_hash import SiblingEdges, sibling_edges
-from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Group, Outline
+from tfgraphwidget.hierarchy.tree import BEGUN, UP_TO, Outline, SiblingGroup
 
 _ROUNDS = 3
 
@@ -129,7 +129,7 @@ class _Block:
     boxes: list[int]
 
 
-def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[Group]:
+def find_layer_groups(index: GraphIndex, known: OpFacts, outline: Outline) -> list[SiblingGroup]:
     """Find groups of siblings that are layers by their names.
 
     Args:
@@ -242,7 +242,7 @@ def _group_between_bottlenecks(
     return [_Block(container, name, *both) for name, *both in zip(named, whole, parts, strict=True)]
 
 
-def _group(block: _Block, outline: Outline) -> Group:
+def _group(block: _Block, outline: Outline) -> SiblingGroup:
     nodes, name = len(outline), f"{outline.prefixes[block.container]}{block.name}"
     members = [thing for thing in block.things if thing < nodes]
-    return Group(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])
+    return SiblingGroup(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])

@@ -121,7 +121,7 @@ class OpFacts:
     is_summary: Mask
 
 
-def facts(index: GraphIndex) -> OpFacts:
+def find_op_facts(index: GraphIndex) -> OpFacts:
     """Return the properties of the ops of an index, cached as long as the index lives."""
     found = _cache.get(index)
     if found is None:

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import depth_first_order
 
 from tfgraphwidget.graph import ZEROS, GraphIndex
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Ints, Mask, OpFacts, downstream, of_types
-from tfgraphwidget.hierarchy.tree import TRAINING, Group, Outline
+from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
 
 # What gradients make for themselves on their way: ops that depend on no gradient, yet serve training only.  The
@@ -134,7 +134,7 @@ _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
 
-def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[Group]]:
+def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple[Outline, list[SiblingGroup]]:
     """Mark what is training in an outline.
 
     Args:
@@ -159,7 +159,7 @@ def split_training(index: GraphIndex, known: OpFacts, outline: Outline) -> tuple
     return outline, _training_groups(index, outline, outline.count(other & known.depends_on_input) > 0)
 
 
-def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[Group]:
+def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list[SiblingGroup]:
     pieces: dict[int, tuple[list[int], list[int]]] = {}
     for node in np.flatnonzero(outline.part).tolist():
         around = int(outline.parent[node])
@@ -173,7 +173,7 @@ def _training_groups(index: GraphIndex, outline: Outline, forward: Mask) -> list
         name = f"{outline.names[around]}/(training)".removeprefix("/")
         free = name not in outline.ids and name not in index.ids
         if len(nodes) + len(ops) > 1 and free and forward[around]:
-            groups.append(Group(name, around, nodes, ops, TRAINING, training=True))
+            groups.append(SiblingGroup(name, around, nodes, ops, TRAINING, training=True))
     return groups
 
 

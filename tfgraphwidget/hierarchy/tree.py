@@ -25,7 +25,7 @@ BEGUN, UP_TO = "_*", "… "
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SiblingGroup:
     """Some children of one container as one box; nodes and ops in the order in which the name lists them."""
 
     name: str
@@ -169,7 +169,7 @@ class Outline:
             result.append(node)
         return result
 
-    def with_groups(self, groups: Iterable[Group]) -> Outline:
+    def with_groups(self, groups: Iterable[SiblingGroup]) -> Outline:
         """Return this outline with groups added."""
         new_groups = list(groups)
         if not new_groups:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.layout.geometry import ContainerLayout
 from tfgraphwidget.naming import last_part
-from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, Visible, place_badges, text_width
+from tfgraphwidget.visible import LOOP_SIGN, OPEN, TEXT, VisibleGraph, place_badges, text_width
 
 Floats = npt.NDArray[np.float64]
 # Pages write the names of open scopes in bold letters.
@@ -29,7 +29,7 @@ class Frame:
     padding: ClassVar[float] = 6.0
     margin: ClassVar[float] = 16.0
 
-    def __init__(self, visible: Visible, *, right: bool) -> None:
+    def __init__(self, visible: VisibleGraph, *, right: bool) -> None:
         self.right = right
         n = len(visible)
         self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
@@ -78,7 +78,7 @@ class Frame:
 
 
 def to_absolute(
-    visible: Visible, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
+    visible: VisibleGraph, frame: Frame, size: Floats, offset: Floats, placed: Sequence[ContainerLayout]
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
     """Convert the layouts of containers to absolute coordinates.
 
@@ -116,7 +116,7 @@ def to_absolute(
 
 
 def _extend_to_borders(
-    visible: Visible, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
+    visible: VisibleGraph, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
 ) -> None:
     """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
     out = np.flatnonzero(visible.target == visible.container)

@@ -101,5 +101,5 @@ def _place_within(boxes: Sequence[Size], order: Sequence[int], limit: float) -> 
         free = [0.0, *(x for x in skyline.x[1:] if x + w <= limit + 1e-6)]
         y, x = min((skyline.under(x, x + w, (0.0, GAP, GAP)), x) for x in free)
         places[i] = (x, y)
-        skyline.put(x, x + w + GAP, y + h, 1)
+        skyline.add(x, x + w + GAP, y + h, 1)
     return places

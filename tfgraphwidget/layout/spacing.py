@@ -41,7 +41,7 @@ class Skyline:
             i += 1
         return result
 
-    def put(self, low: float, high: float, y: float, kind: int) -> None:
+    def add(self, low: float, high: float, y: float, kind: int) -> None:
         """Make something end at a y between two x.
 
         Args:
@@ -96,7 +96,7 @@ def drop_row(
     for i, (low, high, height) in enumerate(boxes):
         spare = tallest[tops[i]] - height
         tops[i] += spare / 2 if spare <= _CENTERED else 0.0
-        skyline.put(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
+        skyline.add(low - NODE_GAP / 2, high + NODE_GAP / 2, tops[i] + height, NODE)
     return tops
 
 
@@ -113,5 +113,5 @@ def lay_track(skyline: Skyline, low: float, high: float, step: float) -> float:
         The y of the segment.
     """
     y = skyline.under(low - _NEAR, high + _NEAR, (ABOVE, ABOVE, step))
-    skyline.put(low - _NEAR, high + _NEAR, y, LINE)
+    skyline.add(low - _NEAR, high + _NEAR, y, LINE)
     return y

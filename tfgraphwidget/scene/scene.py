@@ -19,7 +19,7 @@ from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
-from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, Shown, visible
+from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph
 
 if TYPE_CHECKING:
     from tfgraphwidget.hierarchy import Mask
@@ -157,7 +157,9 @@ class Paint:
         return {name: getattr(self, name) for name, _, _ in PAINT_FIELDS}
 
 
-def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cache: LayoutCache | None = None) -> Scene:
+def build(
+    index: GraphIndex, shown: ViewSpec, *, layout: Layout | None = None, cache: LayoutCache | None = None
+) -> Scene:
     """Build the scene of a graph.
 
     Args:
@@ -169,7 +171,7 @@ def build(index: GraphIndex, shown: Shown, *, layout: Layout | None = None, cach
     Returns:
         The scene.
     """
-    seen = visible(index, shown)
+    seen = build_visible_graph(index, shown)
     positions = place(seen, direction=shown.direction, pinned=shown.pinned, layout=layout, cache=cache)
     texts = {"name": seen.names, "type": seen.types, "label": seen.labels, "edge_label": seen.edge_labels}
     coded = {f"{kind}_{part}": array for kind, some in texts.items() for part, array in _encode_texts(some).items()}

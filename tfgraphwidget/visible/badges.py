@@ -115,7 +115,7 @@ def format_constant(tensor: TensorProto) -> str:
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
     values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
-    text = None if values is None else _nested(values, shape)
+    text = None if values is None else _format_nested(values, shape)
     if text is None or len(text) > _MOST_LETTERS:
         return f"{dtype}[{', '.join(map(str, shape))}]"
     return text
@@ -141,16 +141,16 @@ def _values(tensor: TensorProto, dtype: str, count: int) -> list[Any] | None:
     return values + values[-1:] * (count - len(values)) if count else []
 
 
-def _nested(values: list[Any], shape: Sequence[int]) -> str:
+def _format_nested(values: list[Any], shape: Sequence[int]) -> str:
     if not shape:
-        return _one(values[0])
+        return _format_one(values[0])
     if len(shape) == 1:
-        return f"[{', '.join(map(_one, values))}]"
+        return f"[{', '.join(map(_format_one, values))}]"
     step = len(values) // shape[0] if shape[0] else 0
-    return f"[{', '.join(_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
+    return f"[{', '.join(_format_nested(values[k * step : k * step + step], shape[1:]) for k in range(shape[0]))}]"
 
 
-def _one(value: Any) -> str:
+def _format_one(value: Any) -> str:
     if isinstance(value, bytes):
         return f'"{_printable(value[: _MOST_LETTERS + 1])}"'
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -102,7 +102,7 @@ def split_segments(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tup
     Returns:
         Sources and targets of the segments, each pair once.
     """
-    a, b, _ = _cut(parent, depth, source, target)
+    a, b, _ = _split(parent, depth, source, target)
     once = _first_of_each(a.astype(np.int64) * len(parent) + b)
     return a[once], b[once]
 
@@ -117,7 +117,7 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
         control: The control edges.
     """
     n = len(parent)
-    a, b, row = _cut(parent, depth, data.source, data.target)
+    a, b, row = _split(parent, depth, data.source, data.target)
     key = a.astype(np.int64) * n + b
     order = np.lexsort((data.port[row], data.op[row], key))
     key, row = key[order], row[order]
@@ -126,7 +126,7 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
     fresh[1:] = (key[1:] != key[:-1]) | (op[1:] != op[:-1]) | (port[1:] != port[:-1])
     lines, line = np.unique(key[fresh], return_inverse=True)
     forward = np.bincount(line, weights=~data.back[row[fresh]], minlength=len(lines)) > 0
-    a, b, _ = _cut(parent, depth, control.source, control.target)
+    a, b, _ = _split(parent, depth, control.source, control.target)
     keys = np.concatenate([lines, np.setdiff1d(a.astype(np.int64) * n + b, lines)])
     source, target = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
     order = np.lexsort((target, source, np.where(target == parent[source], target, parent[target])))
@@ -138,7 +138,7 @@ def bundle_edges(parent: Ints, depth: Ints, data: EdgePairs, control: EdgePairs)
     return EdgeBundles(source[order], target[order], tensors[order], back[order], number[line], op[fresh], port[fresh])
 
 
-def _cut(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+def _split(parent: Ints, depth: Ints, source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
     """Segments (source, target, row of the pair) of all pairs, cut at every container border."""
     a, b, row = source, target, np.arange(len(source), dtype=np.int32)
     parts: list[tuple[Ints, Ints, Ints]] = []

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.hierarchy import Ints, Mask, Outline
-from tfgraphwidget.visible.view_spec import Shown
+from tfgraphwidget.visible.view_spec import ViewSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Items:
         return np.where(self.parent < 0, -1, numbers[self.parent]).astype(np.int32)
 
 
-def select_items(index: GraphIndex, outline: Outline, shown: Shown) -> Items:
+def select_items(index: GraphIndex, outline: Outline, shown: ViewSpec) -> Items:
     """Find the items to draw, without badges.
 
     Args:

@@ -17,12 +17,12 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_input import EnteredView, EnteredViews, PageInput
 from tfgraphwidget.graph import Door, GraphIndex, build, doors
-from tfgraphwidget.hierarchy import default_open, facts
+from tfgraphwidget.hierarchy import default_open, find_op_facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
 from tfgraphwidget.tf_types import NodeDef
-from tfgraphwidget.visible import Shown
+from tfgraphwidget.visible import ViewSpec
 
 _MOST_OPS = 20_000  # in all bodies but those that the user has entered: some 2 MB of the page
 _MOST_GRAPHS = 500
@@ -118,7 +118,7 @@ class _Search:
         if body is None or not index.functions:
             return
         known = self._entered.inside(graph.path)
-        for op in np.flatnonzero(facts(index).calls_function).tolist():
+        for op in np.flatnonzero(find_op_facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             functions = doors(index.nodes[op], index.functions)
             for door in functions:
@@ -154,12 +154,12 @@ class _Search:
             if key not in self._numbers:
                 inner = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
                 self._ops_left -= len(inner)
-                self._add(key, self._input_of(inner, Shown(default_open(inner))), path, body)
+                self._add(key, self._input_of(inner, ViewSpec(default_open(inner))), path, body)
         except GraphEditError as error:
             return -1, str(error)
         return self._numbers[key], ""
 
-    def _input_of(self, index: GraphIndex, shown: Shown, memo: LayoutCache | None = None) -> PageInput:
+    def _input_of(self, index: GraphIndex, shown: ViewSpec, memo: LayoutCache | None = None) -> PageInput:
         here = self._here
         if index is here.index:
             return here

@@ -23,7 +23,7 @@ from tfgraphwidget.hierarchy import Ints, Outline, outline_of
 from tfgraphwidget.layout import ROOT_ASPECT, CompoundLayout, ContainerLayout, Frame, Layout, LayoutCache, level_of
 from tfgraphwidget.layout.free_form import pinned_items
 from tfgraphwidget.scene.coloring import OpValues, color_items
-from tfgraphwidget.visible import BADGE, OP, OPEN, Shown, Visible, item_sizes, place_badges, visible
+from tfgraphwidget.visible import BADGE, OP, OPEN, ViewSpec, VisibleGraph, build_visible_graph, item_sizes, place_badges
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene import Scene
@@ -34,7 +34,7 @@ _ASPECT = 1.4
 
 @dataclass(frozen=True, eq=False)
 class ContainerLayouts:
-    """The layouts of some containers of one Visible, in the drawing's x and y (see Frame).
+    """The layouts of some containers of one VisibleGraph, in the drawing's x and y (see Frame).
 
     Attributes:
         visible: The items and edges.
@@ -47,7 +47,7 @@ class ContainerLayouts:
         saved: Whether it is the editor's current view, with its open scopes.
     """
 
-    visible: Visible
+    visible: VisibleGraph
     frame: Frame
     items: list[int]
     placed: list[ContainerLayout]
@@ -66,7 +66,7 @@ class _SingleContainers(CompoundLayout):
         return self._lay_out_container(item, key, structure, level_of(aspect))
 
 
-def lay_out_levels(index: GraphIndex, shown: Shown, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
+def lay_out_levels(index: GraphIndex, shown: ViewSpec, layout: Layout | None = None) -> Iterator[ContainerLayouts]:
     """The layouts of all containers with their children closed, one level of the outline at a time.
 
     Args:
@@ -78,7 +78,7 @@ def lay_out_levels(index: GraphIndex, shown: Shown, layout: Layout | None = None
     opened: frozenset[str] = frozenset()
     for depth, nodes in enumerate(outline.levels):
         opened |= frozenset(outline.names[node] for node in nodes.tolist() if node)
-        seen = visible(index, replace(shown, opened=opened, pinned={}))
+        seen = build_visible_graph(index, replace(shown, opened=opened, pinned={}))
         frame = Frame(seen, right=shown.direction == "right" and layout is None)
         size = item_sizes(seen)
         with no_collections():
@@ -90,7 +90,7 @@ def lay_out_levels(index: GraphIndex, shown: Shown, layout: Layout | None = None
 
 
 def lay_out_view(
-    index: GraphIndex, shown: Shown, layout: Layout | None = None, cache: LayoutCache | None = None
+    index: GraphIndex, shown: ViewSpec, layout: Layout | None = None, cache: LayoutCache | None = None
 ) -> ContainerLayouts:
     """The layouts of the open containers as the editor shows them.
 
@@ -100,7 +100,7 @@ def lay_out_view(
         layout: A layout callable, or None for the layered layout.
         cache: The cache of the editor's layout, so that the result is the same.
     """
-    seen = visible(index, shown)
+    seen = build_visible_graph(index, shown)
     frame = Frame(seen, right=shown.direction == "right" and layout is None)
     with no_collections():
         size = item_sizes(seen)
@@ -280,7 +280,7 @@ class _Rows:
         }
 
     def _add_colors(self, k: int, known: OpValues) -> None:
-        # color_items uses only what a Scene and a Visible have in common.
+        # color_items uses only what a Scene and a VisibleGraph have in common.
         tint, notes = color_items(cast("Scene", self.drawn.visible), known)
         for kind, rows in (("child", self.child), ("badge", self.badge)):
             self.arrays[f"{kind}_tint_{k}"] = tint[rows]

@@ -28,12 +28,12 @@ from tfgraphwidget.export.html.function_pages import PageGraph, find_page_graphs
 from tfgraphwidget.export.html.layout_tables import Arrays, Texts, container_tables
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
-from tfgraphwidget.hierarchy import Outline, Sums, facts, outline_of
+from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.progress import counted, tell
 from tfgraphwidget.sources import attribute_text, documentation
 from tfgraphwidget.tf_types import AttrValue, NodeDef
-from tfgraphwidget.visible import Shown
+from tfgraphwidget.visible import ViewSpec
 
 _MOST = 4_000  # characters that a value is compared by: a query is not longer
 _SMALL = 200  # bytes of an attribute that is looked up by its serialization
@@ -150,7 +150,7 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
     return _encode_json(head), buffer
 
 
-def _view_fields(shown: Shown, frame: Frame) -> dict[str, Any]:
+def _view_fields(shown: ViewSpec, frame: Frame) -> dict[str, Any]:
     return {
         "opened": sorted(shown.opened),
         "hidden": len(shown.hidden),
@@ -186,7 +186,7 @@ def _ops(index: GraphIndex, outline: Outline, texts: Texts, values: Values, noti
         "op_type": texts.codes(index.types),
         "op_device": texts.codes(str(node.device) for node in index.nodes),
         "op_home": outline.home.astype(np.int32),
-        "op_variable": facts(index).handle.astype(np.uint8),
+        "op_variable": find_op_facts(index).handle.astype(np.uint8),
         "op_is": np.bitwise_or.reduce([of(index).astype(np.uint8) << k for k, of in enumerate(TRAITS.values())]),
         "input_start": inputs.start.astype(np.uint32),
         "input_op": inputs.values.astype(np.int32),

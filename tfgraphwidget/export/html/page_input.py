@@ -10,7 +10,7 @@ from tfgraphwidget.graph import GraphIndex, Selection
 from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.scene.coloring import Legend, OpValues
 from tfgraphwidget.sources import Body
-from tfgraphwidget.visible import Shown
+from tfgraphwidget.visible import ViewSpec
 
 Encodings = Mapping[str, tuple[OpValues, Legend]]
 """The values per op and the legend of each color encoding, by name."""
@@ -31,7 +31,7 @@ class EnteredView(Protocol):
         """The graph as it is now."""
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ViewSpec:
         """What is visible."""
 
     @property
@@ -83,7 +83,7 @@ class PageInput:
     """
 
     index: GraphIndex
-    shown: Shown
+    shown: ViewSpec
     path: tuple[str, ...]
     memo: LayoutCache = field(default_factory=LayoutCache)
     layout: Layout | None = None

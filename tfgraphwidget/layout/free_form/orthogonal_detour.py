@@ -44,12 +44,12 @@ class OrthogonalRouter:
         end = before[-1] if target == BORDER else self._middle(target, self.low)
         leave = start if source == BORDER else (start[0], float(self.after[source, 1]))
         come = end if target == BORDER else (end[0], float(self.before[target, 1]))
-        return remove_collinear([start, *self._way(leave, come), end])
+        return remove_collinear([start, *self._find_path(leave, come), end])
 
     def _middle(self, node: int, side: Floats) -> Point:
         return float(self.low[node, 0] + self.high[node, 0]) / 2, float(side[node, 1])
 
-    def _way(self, start: Point, end: Point) -> list[Point]:
+    def _find_path(self, start: Point, end: Point) -> list[Point]:
         """A short way with few turns around the boxes.
 
         It keeps to lines along the sides of few of them: those that a way on fewer lines would run through.

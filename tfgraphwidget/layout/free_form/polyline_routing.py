@@ -40,7 +40,7 @@ class ObstacleAvoidance:
         self._order, self._lefts = order, (center - half)[:, 0].tolist()
         self._widest = 2 * float(half[:, 0].max())
 
-    def way(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
+    def find_path(self, start: Point, end: Point, through: tuple[int, ...] = ()) -> list[Point]:
         """Find a path between two points around the boxes.
 
         Args:
@@ -166,7 +166,7 @@ class PolylineRouter:
         free = tuple(node for node, end in ((source, first), (target, last)) if len(end) == 1)
         start, end = _beside(first[-1], last[0], _TWIN if twin and len(free) == 2 else 0.0)
         try:
-            way = [*first[:-1], *self._around.way(start, end, free), *last[1:]]
+            way = [*first[:-1], *self._around.find_path(start, end, free), *last[1:]]
         except NoPathError:
             width, height = np.maximum((self._corner + self._sizes).max(axis=0), [0.0, self._border[1][1]]).tolist()
             return OrthogonalRouter(self._corner, self._sizes, width, height).route(

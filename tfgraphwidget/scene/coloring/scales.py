@@ -31,7 +31,7 @@ _TIE = -2
 
 
 @dataclass(frozen=True)
-class Entry:
+class LegendEntry:
     """One line of a legend: `tint` as in the scene's paint, 0 for what has no color; and how many ops have it."""
 
     label: str
@@ -44,7 +44,7 @@ class Legend:
     """What the colors mean: categories as `entries`, or a ramp from `low` to `high`; `notice` is what else to know."""
 
     by: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LegendEntry, ...] = ()
     low: str = ""
     high: str = ""
     notice: str = ""
@@ -99,11 +99,11 @@ class Categories:
         count = count if self.totals is None else list(self.totals)
         whole = len(self.labels) <= MOST
         shown = len(self.labels) if whole else MOST - 1
-        entries = [Entry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
+        entries = [LegendEntry(str(self.labels[k]), k + 1, count[k]) for k in range(shown) if count[k]]
         if not whole:
-            entries.append(Entry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
+            entries.append(LegendEntry(f"{len(self.labels) - shown:,} others", MOST, sum(count[shown:])))
         if rest and self.none:
-            entries.append(Entry(self.none, 0, rest))
+            entries.append(LegendEntry(self.none, 0, rest))
         return Legend(by, tuple(entries), notice=self.notice)
 
 

@@ -194,7 +194,7 @@ def _outline(box: Box) -> Path:
 def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
     ax.add_collection(
         PathCollection(
-            [_rounded(way.points) for way in lines],
+            [_round(way.points) for way in lines],
             facecolors="none",
             edgecolors=[way.line for way in lines],
             linewidths=[way.thick * point for way in lines],
@@ -208,7 +208,7 @@ def _add_polylines(ax: Axes, lines: Sequence[Polyline], point: float) -> None:
     ax.add_collection(PathCollection(heads, facecolors=[way.line for way in with_heads], edgecolors="none", zorder=3.0))
 
 
-def _rounded(way: Points) -> Path:
+def _round(way: Points) -> Path:
     points, codes = [way[0]], [Path.MOVETO]
     for before, corner, after in zip(way, way[1:], way[2:], strict=False):
         a, b = before - corner, after - corner

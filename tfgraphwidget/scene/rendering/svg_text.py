@@ -67,14 +67,14 @@ def _box(box: Box) -> str:
 
 def _polyline(line: Polyline) -> str:
     dash = f' stroke-dasharray="{" ".join(f"{d:g}" for d in line.dash)}"' if line.dash else ""
-    path = f'<path d="{_rounded(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
+    path = f'<path d="{_round(line.points)}" stroke="{line.line}" stroke-width="{line.thick:.2g}"{dash}/>'
     if not line.head:
         return path
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow_head(line.points, 5 + line.thick).tolist())
     return f'{path}<polygon points="{corners}" fill="{line.line}"/>'
 
 
-def _rounded(points: Points) -> str:
+def _round(points: Points) -> str:
     """The path data of a way with round corners."""
     corners = [(float(x), float(y)) for x, y in points]  # NumPy takes ten times as long for so few numbers
     steps = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
