@@ -150,11 +150,11 @@ class FileAPI(Checked):
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
-        from tfgraphwidget.export.formats import surroundings
+        from tfgraphwidget.export.formats import pack_extras
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self._core.index, nodes=True)
-        graph.graph["meta_graph_def"] = surroundings(self._core.index, self._core.view.body.envelope)
+        graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope)
         return graph
 
     # The edits as code and data

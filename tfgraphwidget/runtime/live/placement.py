@@ -258,7 +258,7 @@ def _changes_more_than_inputs(edited: Edited) -> bool:
     return bool(read != edited.after)
 
 
-def _try_placement(session: Session | None, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
+def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
     """Let TensorFlow place ops in a new session that is opened like `session`. Raises SessionRefused with its
     reason.
     """
