@@ -7,17 +7,18 @@ body, gives a proto that names only these: `runtime.live.control_flow_contexts` 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
 
 # What a context is called, and the tensors outside that it hangs on.
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
 
 
 def rename_contexts(
-    contexts: Iterable[Any], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
-) -> tuple[Any, ...]:
+    contexts: Iterable[ContextDef], names: Mapping[str, str], frames: Mapping[str, str], *, stays: bool = True
+) -> tuple[ContextDef, ...]:
     """What becomes of `contexts` (outermost ones, with all that is nested) for the copies; nothing for most.
 
     `names` maps each copied op to its copy, and may map tensors ("op:0"), which goes before the op's. `frames` maps the
@@ -33,7 +34,7 @@ class _Renaming:
     def __init__(self, names: Mapping[str, str], frames: Mapping[str, str], stays: bool) -> None:
         self.names, self.frames, self.stays = names, frames, stays
 
-    def copies(self, context: Any) -> Iterator[Any]:
+    def copies(self, context: ContextDef) -> Iterator[ContextDef]:
         """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
         copied = self._is_copied(context.pivot_name)
         nested = [new for inner in context.nested_contexts for new in self.copies(_held(inner))]
@@ -42,19 +43,16 @@ class _Renaming:
         if not copied and not (self.stays and (values or nested)):
             yield from nested
             return
-        new = type(context)()
-        new.CopyFrom(context)
-        new.ClearField("nested_contexts")
-        new.ClearField("values_def")
-        new.values_def.values.extend(values)
-        new.values_def.external_values.update(external)
+        copy = _emptied(context)
+        copy.values_def.values.extend(values)
+        copy.values_def.external_values.update(external)
         for inner in nested:
-            _hold(new.nested_contexts.add(), inner)
+            _hold(copy.nested_contexts.add(), inner)
         if copied:
-            self._rename(new)
-        yield new
+            self._rename(copy)
+        yield copy
 
-    def _rename(self, context: Any) -> None:
+    def _rename(self, context: ContextDef) -> None:
         scope = self._new(context.pivot_name).rpartition("/")[0]
         beside = f"{scope}/{context.context_name.rpartition('/')[2]}".lstrip("/")
         if self._new(context.pivot_name) != context.pivot_name:
@@ -73,7 +71,7 @@ class _Renaming:
             if name and stands and (copied or (self._is_copied(inner) and name != outer)):
                 yield name, stands
 
-    def _value(self, old: str, context: Any, copied: bool, external: Mapping[str, str]) -> str:
+    def _value(self, old: str, context: ContextDef, copied: bool, external: Mapping[str, str]) -> str:
         """The new name of a value; "" where a context that is not copied learns nothing new."""
         new = self._new(old) if copied or self._is_copied(old) else ""
         return new if old not in context.values_def.external_values or new in external else ""
@@ -91,29 +89,38 @@ class _Renaming:
         return self.names[op] + ("" if port is None else f":{port}")
 
 
-def _held(nested: Any) -> Any:
+def _held(nested: ControlFlowContextDef) -> ContextDef:
     """What a ControlFlowContextDef holds."""
     return nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 
 
-def _hold(nested: Any, context: Any) -> None:
-    is_loop = hasattr(context, "loop_enter_names")
-    (nested.while_ctxt if is_loop else nested.cond_ctxt).CopyFrom(context)
+def _hold(nested: ControlFlowContextDef, context: ContextDef) -> None:
+    held: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
+    held.CopyFrom(context)
 
 
-def nested(context: Any) -> Iterator[Any]:
+def _emptied(context: ContextDef) -> ContextDef:
+    """A copy of a context without values and nested contexts."""
+    copy: Any = type(context)()  # of one of two classes: no type checker can tell that both are of the same
+    copy.CopyFrom(context)
+    copy.ClearField("nested_contexts")
+    copy.ClearField("values_def")
+    return cast("ContextDef", copy)
+
+
+def nested(context: ContextDef) -> Iterator[ContextDef]:
     """The contexts directly inside a context."""
     return map(_held, context.nested_contexts)
 
 
-def called(contexts: Iterable[Any]) -> Iterator[str]:
+def called(contexts: Iterable[ContextDef]) -> Iterator[str]:
     """The names of contexts, and of those nested in them; a loop's is the name of its frame."""
     for context in contexts:
         yield context.context_name
         yield from called(nested(context))
 
 
-def structure(context: Any) -> Iterator[str]:
+def structure(context: ContextDef) -> Iterator[str]:
     """The tensors that a context hangs on: its pivots, and the ends of a loop."""
     for field, value in context.ListFields():
         if field.name.endswith("_names"):
@@ -122,7 +129,9 @@ def structure(context: Any) -> Iterator[str]:
             yield value
 
 
-def joining(contexts: Iterable[Any], tensor: str, values: Collection[str], *, leaves: bool = False) -> tuple[Any, ...]:
+def joining(
+    contexts: Iterable[ContextDef], tensor: str, values: Collection[str], *, leaves: bool = False
+) -> tuple[ContextDef, ...]:
     """The context that a tensor lies in, and those around it, holding `values` alone; () when it lies in none.
 
     With `leaves` the tensor is one that leaves its loop (of an Exit).
@@ -134,7 +143,7 @@ def joining(contexts: Iterable[Any], tensor: str, values: Collection[str], *, le
     return ()
 
 
-def _chain(context: Any, tensor: str) -> list[Any]:
+def _chain(context: ContextDef, tensor: str) -> list[ContextDef]:
     """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
     for inner in nested(context):
         found = _chain(inner, tensor)
@@ -143,13 +152,10 @@ def _chain(context: Any, tensor: str) -> list[Any]:
     return [context] if tensor in context.values_def.values else []
 
 
-def _joined(chain: list[Any], values: Collection[str]) -> tuple[Any, ...]:
-    made: Any = None
+def _joined(chain: list[ContextDef], values: Collection[str]) -> tuple[ContextDef, ...]:
+    made: ContextDef | None = None
     for context in reversed(chain):
-        new = type(context)()
-        new.CopyFrom(context)
-        new.ClearField("nested_contexts")
-        new.ClearField("values_def")
+        new = _emptied(context)
         new.values_def.values.extend(values)
         if made is not None:
             _hold(new.nested_contexts.add(), made)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from tfgraphwidget.edits.patch import Edited, Patch, leaving
 from tfgraphwidget.graph import GraphIndex, Member
@@ -67,7 +66,7 @@ def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], gone: se
     return tuple(found)
 
 
-def _renamed(node: NodeDef, names: Mapping[str, str]) -> Any:
+def _renamed(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
     """A NodeDef that goes by its new name and reads others by theirs; itself when it names none of them."""
     own = names.get(node.name, node.name)
     beside = [f"loc:@{name}".encode() for name in names]

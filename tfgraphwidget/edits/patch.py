@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
     saying,
 )
 from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef
 
 # Preview: what a clone will do, told before it is done; and afterwards, what it did.
 
@@ -79,8 +79,8 @@ class Change:
     nodes: tuple[NodeDef, ...] = ()
     members: tuple[tuple[str, Member], ...] = ()
     variables: tuple[VariableDef, ...] = ()
-    contexts: tuple[Any, ...] = ()
-    runners: tuple[tuple[str, Any], ...] = ()
+    contexts: tuple[ContextDef, ...] = ()
+    runners: tuple[tuple[str, QueueRunnerDef], ...] = ()
     functions: tuple[FunctionDef, ...] = ()
     gradients: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
@@ -93,8 +93,8 @@ class Change:
 class Edited:
     """An op that is changed in place: its NodeDef before and after, of one name."""
 
-    before: Any
-    after: Any
+    before: NodeDef
+    after: NodeDef
 
     @property
     def name(self) -> str:
@@ -184,8 +184,8 @@ class Patch:
         members = tuple(dict.fromkeys((*asked.members, *found.members)))
         started = (*asked.runners, *(runner for runner in found.runners if runner not in asked.runners))
         functions = _called_no_more(index, removed, asked.functions)
-        rest = {"functions": functions, "gradients": asked.gradients}
-        return replace(self, remove=replace(found, members=members, runners=started, **rest))
+        remove = replace(found, members=members, runners=started, functions=functions, gradients=asked.gradients)
+        return replace(self, remove=remove)
 
 
 def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
@@ -204,7 +204,9 @@ def leaving(index: GraphIndex, ops: Collection[int]) -> Change:
     return Change(nodes, members, variables, contexts, queue_runners.rename_runners(held.runners(), same))
 
 
-def _called_no_more(index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]) -> tuple[Any, ...]:
+def _called_no_more(
+    index: GraphIndex, ops: Collection[int], functions: tuple[FunctionDef, ...]
+) -> tuple[FunctionDef, ...]:
     """Those of some functions that nobody calls when some ops are gone."""
     if not functions:
         return ()

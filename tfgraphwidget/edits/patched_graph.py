@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph import CONSTANTS, MERGE, NEXT, SHAPE_ARITHMETIC, SHAPE_QUERIES, SIZE_VECTORS, GraphIndex, Shape
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
 Tensor = tuple[str, int]
 Rank = tuple[int, int]
@@ -37,7 +36,7 @@ class After:
         self._functions = {function.signature.name: function for function in patch.add.functions}
         self._tells: dict[str, bool] = {}
 
-    def node(self, op: str) -> Any:
+    def node(self, op: str) -> NodeDef:
         """The NodeDef of an op."""
         own = self.own.get(op)
         return self.index.nodes[self.index.ids[op]] if own is None else own
@@ -66,7 +65,7 @@ class After:
         """The names of the functions in the graph's library."""
         return self.index.functions | self._functions.keys()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name."""
         return self._functions.get(name) or self.index.beside.function(name)
 
@@ -180,7 +179,7 @@ def _inputs(node: NodeDef) -> list[Tensor]:
     return [split_input(text) for text in node.input if text[:1] != "^"]
 
 
-def _says_the_same(before: Any, now: Any) -> bool:
+def _says_the_same(before: NodeDef, now: NodeDef) -> bool:
     """Whether two NodeDefs are of one type, with the same attributes as far as shapes may hang on them."""
     if before is now:
         return True
@@ -188,7 +187,7 @@ def _says_the_same(before: Any, now: Any) -> bool:
     return before.op == now.op and a.keys() == b.keys() and all(a[key] == b[key] for key in a)
 
 
-def _shaping(node: NodeDef) -> Mapping[str, Any]:
+def _shaping(node: NodeDef) -> Mapping[str, AttrValue]:
     return {key: value for key, value in node.attr.items() if key[:1] != "_" and key not in _KEYS}
 
 

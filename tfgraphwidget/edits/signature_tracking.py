@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, keyed
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.tf_types import SignatureDef
 
 Ends = tuple[tuple[str, ...], dict[str, str]]
 """The arguments of a function, and the tensor of each result by its key."""
+
+
+class Signature(Protocol):
+    """A signature: (key, tensor name) pairs; `sources.Signature` is one."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def inputs(self) -> tuple[tuple[str, str], ...]:
+        """The tensors that are fed, by key."""
+
+    @property
+    def outputs(self) -> tuple[tuple[str, str], ...]:
+        """The tensors that are returned, by key."""
+
+
+_Signature = TypeVar("_Signature", bound=Signature)
 
 
 def follow(name: str, moved: Mapping[str, str]) -> str:
@@ -70,7 +88,7 @@ def check_called(index: GraphIndex, ends: Ends, patch: Patch) -> None:
             )
 
 
-def renamed_keys(signatures: Iterable[Any], patches: Iterable[Patch]) -> Iterator[Any]:
+def renamed_keys(signatures: Iterable[_Signature], patches: Iterable[Patch]) -> Iterator[_Signature]:
     """Signatures (with name, inputs, outputs) as they are after some patches, those without an output left out."""
     held = list(signatures)
     for patch in patches:
@@ -78,10 +96,10 @@ def renamed_keys(signatures: Iterable[Any], patches: Iterable[Patch]) -> Iterato
     return (signature for signature in held if signature.outputs)
 
 
-def _signed(signature: SignatureDef, patch: Patch) -> Any:
+def _signed(signature: _Signature, patch: Patch) -> _Signature:
     keys = {old: new for name, old, new in patch.keys if name == signature.name}
     sides = (signature.inputs, dict(patch.fed)), (signature.outputs, dict(patch.given))
     inputs, outputs = (
         tuple((keys.get(key, key), now) for key, name in side if (now := follow(name, moved))) for side, moved in sides
     )
-    return replace(signature, inputs=inputs, outputs=outputs)
+    return cast("_Signature", replace(cast("Any", signature), inputs=inputs, outputs=outputs))

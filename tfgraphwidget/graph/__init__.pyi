@@ -57,6 +57,8 @@ from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
+from .op_types import DT_BOOL as DT_BOOL
+from .op_types import DT_INT32 as DT_INT32
 from .op_types import DT_RESOURCE as DT_RESOURCE
 from .op_types import DT_VARIANT as DT_VARIANT
 from .op_types import ENTER as ENTER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,13 @@ NAMES = frozenset({"_class", "shared_name", "frame_name"})
 """What names ops, or is a name."""
 
 _NOT_COMPARED = (*IGNORED, *NAMES)
-_NOT_KIND = ("name", "input", "device", "experimental_debug_info")
+_Field = Literal["name", "input", "device", "experimental_debug_info"]
+_NOT_KIND: tuple[_Field, ...] = (
+    "name",
+    "input",
+    "device",
+    "experimental_debug_info",
+)
 _LARGE = 4096  # bytes of a NodeDef that is not remembered
 _LONGEST = 80
 _MOST_ELEMENTS = 6

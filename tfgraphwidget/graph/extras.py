@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from tfgraphwidget.tf_types import FunctionDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
 
 
 class Beside(Protocol):
     """Protos that name ops; whoever reads a graph from TensorFlow brings one along."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """The outermost v1 control flow contexts, each a WhileContextDef or a CondContextDef with all that is nested.
 
         Those of gradient loops too, though TensorFlow keeps them in no collection.
         """
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """(collection key, QueueRunnerDef) of every queue runner."""
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name; KeyError when the library has none."""
 
     def gradient(self, name: str) -> str:
@@ -36,15 +36,15 @@ class Joined:
     functions: Mapping[str, FunctionDef]
     gradients: Mapping[str, str]
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """Those of the graph."""
         return self.base.contexts()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """Those of the graph."""
         return self.base.runners()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name, of the edits first; KeyError when there is none."""
         return self.functions[name] if name in self.functions else self.base.function(name)
 
@@ -63,15 +63,15 @@ def joined(base: Beside, functions: Iterable[FunctionDef], gradients: Iterable[t
 class Nothing:
     """Of a graph that has no more than ops and edges."""
 
-    def contexts(self) -> tuple[Any, ...]:
+    def contexts(self) -> tuple[ContextDef, ...]:
         """None."""
         return ()
 
-    def runners(self) -> tuple[tuple[str, Any], ...]:
+    def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None."""
         return ()
 
-    def function(self, name: str) -> Any:
+    def function(self, name: str) -> FunctionDef:
         """None."""
         raise KeyError(name)
 

@@ -6,11 +6,11 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef, OpDef
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
@@ -33,13 +33,13 @@ class Typing(Protocol):
         tell; there may be more outputs.
         """
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
 
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output, as far as it is known."""
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype, as NodeDefs write it."""
 
     def reshaped(self, shapes: Shapes) -> Typing:
@@ -53,7 +53,7 @@ class Untold:
         """Nothing."""
         return ()
 
-    def definition(self, op_type: str) -> Any:  # noqa: ARG002
+    def definition(self, op_type: str) -> OpDef | None:  # noqa: ARG002
         """Nothing."""
         return None
 
@@ -61,9 +61,9 @@ class Untold:
         """Nothing."""
         return None
 
-    def number(self, dtype: str) -> int:  # noqa: ARG002
+    def number(self, dtype: str) -> DataType.ValueType:  # noqa: ARG002
         """Nothing."""
-        return 0
+        return cast("DataType.ValueType", 0)
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """Those shapes alone."""
@@ -81,7 +81,7 @@ class Reshaped:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
         return self.base.definition(op_type)
 
@@ -89,7 +89,7 @@ class Reshaped:
         """The static shape of an output: what the edits made it, else what it was."""
         return self.shapes[op, port] if (op, port) in self.shapes else self.base.shape(op, port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
@@ -109,7 +109,7 @@ class Renamed:
         """The dtype of each output of a NodeDef."""
         return self.base.dtypes(node)
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type; None for one that TensorFlow does not know."""
         return self.base.definition(op_type)
 
@@ -117,7 +117,7 @@ class Renamed:
         """The static shape of an output, by the op's present name."""
         return self.base.shape(self.names.get(op, op), port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return self.base.number(dtype)
 
@@ -183,7 +183,7 @@ def pattern_of(given: Any) -> ShapePattern:
 OUTPUT_SHAPES = "_output_shapes"
 
 
-def saying(node: NodeDef, port: int, shape: Shape) -> Any:
+def saying(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     """The NodeDef, which says static shapes, with another one for an output."""
     new = type(node)()
     new.CopyFrom(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import (
@@ -13,12 +13,14 @@ from tfgraphwidget.graph import (
     EXIT,
     GraphIndex,
     Selection,
+    Shape,
     check_ports,
     control_flow,
     pairs,
     shape_text,
 )
 from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.clone.command import Clone
@@ -39,7 +41,7 @@ class Inputs:
     cut: frozenset[Tensor]
     replaced: Mapping[Tensor, Tensor]
     stands_for: Mapping[Tensor, str]
-    made: tuple[Any, ...]
+    made: tuple[NodeDef, ...]
 
     @property
     def instead_names(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ class Inputs:
         read |= {tensor: as_input(*new) for tensor, new in self.replaced.items()}
         return read | {tensor: prefix + name for tensor, name in self.stands_for.items()}
 
-    def nodes(self, into: str) -> list[Any]:
+    def nodes(self, into: str) -> list[NodeDef]:
         """The placeholders of a copy."""
         nodes = []
         for made in self.made:
@@ -171,7 +173,7 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
         )
 
 
-def compatible(one: Any, other: Any) -> bool:
+def compatible(one: Shape, other: Shape) -> bool:
     """Whether two static shapes can be the same; None is an unknown rank, and inside an unknown dimension."""
     if one is None or other is None:
         return True
@@ -180,7 +182,7 @@ def compatible(one: Any, other: Any) -> bool:
 
 def placeholder(
     index: GraphIndex, op: int, port: int, name: str, refusal: type[GraphEditError] = NotClonable, way_out: str = ""
-) -> Any:
+) -> NodeDef:
     """The NodeDef of a placeholder for a tensor: its dtype, its static shape.
 
     Raises `refusal` for what nobody can feed; `way_out` ends its sentence where the part is not copied.

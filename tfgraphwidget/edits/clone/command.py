@@ -53,7 +53,7 @@ from tfgraphwidget.graph import (
     without_shared,
 )
 from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import ContextDef, Session
 
 # Whose state a copy has: its own, or the original's.
 
@@ -62,7 +62,7 @@ Modes = Mode | tuple[tuple[str, Mode], ...]
 """For all state, or for each variable or scope by name."""
 
 
-def check_modes(variables: Any) -> None:
+def check_modes(variables: object) -> None:
     """Raise GraphEditError for what is no mode."""
     modes: list[object] = [variables]
     if isinstance(variables, tuple):
@@ -137,7 +137,7 @@ class Clone(Command):
     devices: tuple[str, ...] = ()
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"external": "other_graph"})
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class Clone(Command):
             raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
 
 
-def is_checkpoint(text: Any) -> bool:
+def is_checkpoint(text: object) -> bool:
     """Whether something may be the path of a checkpoint rather than a word that was mistyped."""
     if not isinstance(text, str):
         return False
@@ -374,7 +374,7 @@ class _Copied:
             copies=(*copying.names.items(), *self.part.inputs.copies(into)),
         )
 
-    def _contexts(self) -> tuple[Any, ...]:
+    def _contexts(self) -> tuple[ContextDef, ...]:
         """The copies of the v1 control flow contexts."""
         if V1_CONTROL_FLOW.isdisjoint(self.index.kinds[0]):
             return ()
@@ -412,7 +412,7 @@ class Add(Command):
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""

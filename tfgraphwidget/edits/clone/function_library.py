@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -79,7 +78,7 @@ def _branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> list[str]:
 
 
 def _names(
-    index: GraphIndex, bodies: Mapping[str, Any], target: GraphIndex, into: str, copied: Iterable[str]
+    index: GraphIndex, bodies: Mapping[str, FunctionDef], target: GraphIndex, into: str, copied: Iterable[str]
 ) -> dict[str, str]:
     """The functions that go along, with their names in the target."""
     elsewhere = index.origin is not target.origin
@@ -105,13 +104,13 @@ def keys_in(index: GraphIndex) -> set[str]:
     return {(shared_name(node) or node.name).lower() for node in (*held, *filter(has_state, inner))}
 
 
-def _calls(body: Any, index: GraphIndex) -> list[str]:
+def _calls(body: FunctionDef, index: GraphIndex) -> list[str]:
     return [door.function for node in body.node_def for door in doors(node, index.functions)]
 
 
-def _holding_state(bodies: dict[str, Any], index: GraphIndex) -> set[str]:
+def _holding_state(bodies: dict[str, FunctionDef], index: GraphIndex) -> set[str]:
     """The functions in whose bodies an op keeps state under a key."""
-    keeps: Callable[[Any], bool] = has_state
+    keeps: Callable[[NodeDef], bool] = has_state
     holding = {name for name, body in bodies.items() if any(map(keeps, body.node_def))}
     grew = True
     while grew:
@@ -121,7 +120,7 @@ def _holding_state(bodies: dict[str, Any], index: GraphIndex) -> set[str]:
     return holding
 
 
-def _keys(bodies: Iterable[Any], into: str, taken: set[str]) -> dict[str, str]:
+def _keys(bodies: Iterable[FunctionDef], into: str, taken: set[str]) -> dict[str, str]:
     """A free key for each that state in the bodies is kept under; an op without one has its name."""
     keys: dict[str, str] = {}
     for key in dict.fromkeys(shared_name(n) or n.name for body in bodies for n in body.node_def if has_state(n)):
@@ -130,7 +129,7 @@ def _keys(bodies: Iterable[Any], into: str, taken: set[str]) -> dict[str, str]:
     return keys
 
 
-def _renamed(body: Any, names: Mapping[str, str], keys: Mapping[str, str]) -> Any:
+def _renamed(body: FunctionDef, names: Mapping[str, str], keys: Mapping[str, str]) -> FunctionDef:
     """A FunctionDef under its new name, calling others under theirs, with its state under new keys."""
     copy = type(body)()
     copy.CopyFrom(body)

@@ -9,10 +9,10 @@ What makes a copied NodeDef silently wrong, and what is done about each (see tes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any
+from typing import cast
 
 from google.protobuf import message_factory
 
@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
     shared_name,
 )
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
 
@@ -95,7 +95,7 @@ class Copying:
             if port in {0, ANY_PORT}:
                 self._inputs.pop(op, None)
 
-    def copied(self, nodes: Iterable[NodeDef], into: str) -> list[Any]:
+    def copied(self, nodes: Iterable[NodeDef], into: str) -> list[NodeDef]:
         """Copies of NodeDefs, in their order, under the names, keys and frames of the copies.
 
         Raises NotClonable when one reads a tensor that stays behind.
@@ -116,13 +116,12 @@ class Copying:
         """Op -> the op of a tensor that is read in place of one of its: who waits for the one waits for the other."""
         return {op: split_input(text)[0] for (op, _), text in self.instead.items() if text}
 
-    def _renamed(self, nodes: Sequence[NodeDef]) -> list[Any]:
+    def _renamed(self, nodes: Sequence[NodeDef]) -> list[NodeDef]:
         """Copies that name the copies of ops, state and frames; one loop, since it takes most of the time of a plan."""
         if not nodes:
             return []
         names, known, stays = self.names, self._inputs, self.stays
-        node_def: Any = type(nodes[0])
-        copies, container = [], _graph_def(node_def)().node
+        copies, container = [], _graph_def(cast("Hashable", type(nodes[0])))().node
         for node in nodes:
             name, copy = node.name, container.add()
             copy.CopyFrom(node)
@@ -139,7 +138,7 @@ class Copying:
             copies.append(copy)
         return copies
 
-    def _rewrite_attributes(self, node: NodeDef, copy: Any, naming: Collection[str]) -> None:
+    def _rewrite_attributes(self, node: NodeDef, copy: NodeDef, naming: Collection[str]) -> None:
         """Give the attributes `naming`, which name ops, state or frames, the names of the copies."""
         attributes = copy.attr
         if "_class" in naming:
@@ -155,7 +154,7 @@ class Copying:
         if KEY in naming and disown(copy):
             self.dropped[f"The gradient of tf.custom_gradient {node.name!r} does not come along."] = None
 
-    def _own_state(self, node: NodeDef, copy: Any) -> None:
+    def _own_state(self, node: NodeDef, copy: NodeDef) -> None:
         key = shared_name(node)
         if key in self.keys:
             copy.attr["shared_name"].s = self.keys[key].encode(errors="surrogateescape")
@@ -190,7 +189,7 @@ class Copying:
         self._inputs[text] = new
         return new
 
-    def _colocate(self, name: str, values: Any) -> None:
+    def _colocate(self, name: str, values: MutableSequence[bytes]) -> None:
         """Colocation follows the copies; with what stays behind in another graph it is dropped."""
         known = self._beside
         for k, value in enumerate(values):
@@ -261,13 +260,13 @@ class Copying:
 
 
 @cache
-def _graph_def(node_def: Any) -> Any:
+def _graph_def(node_def: Hashable) -> type[GraphDef]:
     """The class of the message that holds NodeDefs: those of one message share its memory, which makes them cheap."""
-    pool = node_def.DESCRIPTOR.file.pool
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef"))
+    pool = cast("type[NodeDef]", node_def).DESCRIPTOR.file.pool
+    return cast("type[GraphDef]", message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.GraphDef")))
 
 
-def _rename(attribute: Any, names: Mapping[str, str]) -> None:
+def _rename(attribute: AttrValue, names: Mapping[str, str]) -> None:
     """Exchange the text of an attribute, if there is another for it; TensorFlow's texts are bytes."""
     old = attribute.s.decode(errors="surrogateescape")
     attribute.s = names.get(old, old).encode(errors="surrogateescape")
@@ -284,7 +283,7 @@ def refer(node: NodeDef, functions: Mapping[str, str]) -> None:
             function.name = functions.get(function.name, function.name)
 
 
-def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[Any]]:
+def made_whole(handle: NodeDef, variable: VariableDef) -> tuple[VariableDef, list[NodeDef]]:
     """A copied variable with the ops that its original lacks, and these: an assign, a read.
 
     TensorFlow 2's SavedModels assign from within a function. Nobody knows their variables' initial values, so the new
@@ -293,7 +292,7 @@ def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[An
     nodes: list[NodeDef] = []
     resource, name = variable.resource, variable.handle
 
-    def add(op: str, under: str, inputs: list[str], *kinds: str) -> Any:
+    def add(op: str, under: str, inputs: list[str], *kinds: str) -> NodeDef:
         node = type(handle)(name=f"{name}/{under}", op=op, input=inputs)
         for kind in kinds:
             node.attr[kind].type = handle.attr["dtype"].type
@@ -313,7 +312,7 @@ def made_whole(handle: Any, variable: VariableDef) -> tuple[VariableDef, list[An
     return variable, nodes
 
 
-def _retag(copies: list[Any], into: str) -> None:
+def _retag(copies: list[NodeDef], into: str) -> None:
     """Put the copies' scope before the tags of copied summaries, which are constants; two would be one series."""
     if not into:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
@@ -20,7 +20,7 @@ MOST_COPIES = 10_000
 _MOST_OPS = 1_000_000  # about 2 GB as a GraphDef, which is where protobuf stops
 
 
-def check_free(index: GraphIndex, *scopes: Any, may_be_root: bool = False) -> None:
+def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) -> None:
     """Raise unless all are name scopes, equally deep, that TensorFlow takes and nobody has taken."""
     taken: set[str] | None = None
     for scope in scopes:

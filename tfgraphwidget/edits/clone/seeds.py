@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from math import prod
-from typing import Any
 
 from tfgraphwidget.graph import CONSTANTS, SEED_FORWARDING
 from tfgraphwidget.naming import split_input
@@ -72,9 +71,9 @@ def _drawn(*what: str) -> int:
     return int.from_bytes(digest[:8], "little") % ((1 << _BITS) - 1) + 1
 
 
-def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[Any]:
+def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[NodeDef]:
     """The Consts that are read as seeds, at first hand or from what hands them on, and in no other way."""
-    uses: defaultdict[str, list[tuple[Any, int]]] = defaultdict(list)
+    uses: defaultdict[str, list[tuple[NodeDef, int]]] = defaultdict(list)
     if not any(node.op in SEED_INPUTS for node in nodes):
         return
     for node in nodes:
@@ -86,7 +85,7 @@ def _seed_constants(nodes: Sequence[NodeDef]) -> Iterable[Any]:
             yield node
 
 
-def _only_seeds(uses: defaultdict[str, list[tuple[Any, int]]], name: str) -> bool:
+def _only_seeds(uses: defaultdict[str, list[tuple[NodeDef, int]]], name: str) -> bool:
     stack, used = list(uses[name]), False
     while stack:
         node, slot = stack.pop()
@@ -99,7 +98,7 @@ def _only_seeds(uses: defaultdict[str, list[tuple[Any, int]]], name: str) -> boo
     return used
 
 
-def _refill(constant: Any) -> None:
+def _refill(constant: NodeDef) -> None:
     tensor = constant.attr["value"].tensor
     old, size = tensor.SerializeToString(deterministic=True).hex(), _BYTES.get(tensor.dtype)
     shape = [dim.size for dim in tensor.tensor_shape.dim]

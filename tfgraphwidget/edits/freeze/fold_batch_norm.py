@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, ch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, traversal
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import AttrValue, NodeDef
 
 Tensor = tuple[int, int]
 
@@ -186,7 +186,7 @@ class _Making:
         self._context, self._values = context, values
         index = self.index = context.index
         self._leading = Leading(index)
-        self._nodes: list[Any] = []
+        self._nodes: list[NodeDef] = []
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
     def fold(self, fold: _Fold) -> None:
@@ -268,7 +268,7 @@ class _Making:
         return Patch(add=Change(nodes=tuple(self._nodes)), remove=leaving(index, ops), changed=edited)
 
 
-def _attribute(index: GraphIndex, op: int, name: str) -> Any:
+def _attribute(index: GraphIndex, op: int, name: str) -> AttrValue:
     """The AttrValue of an op, the default where its NodeDef leaves it out; an empty one of what it cannot have."""
     node = index.nodes[op]
     known = attribute(node, index.typing.definition(node.op), name)

@@ -11,14 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
+from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.tf_types import NodeDef, Tensor
+from tfgraphwidget.tf_types import DataType, NodeDef, OpDef, TensorProto, TensorShapeProto
 
-_BOOL, _INT32 = 10, 3  # TensorFlow's DataType
 _PLAIN = {kind: kind.removeprefix("Ref") for kind in V1_FORWARDING if kind.startswith("Ref")}
 _ONE = frozenset(_PLAIN.values())
 _UPDATES = re.compile(
@@ -32,8 +31,8 @@ class Value:
     """A tensor that referred to a variable: that one's name, its dtype's number, its shape as a TensorShapeProto."""
 
     variable: str
-    dtype: int
-    shape: Any
+    dtype: DataType.ValueType
+    shape: TensorShapeProto
 
 
 class Naming(Protocol):
@@ -52,7 +51,7 @@ class Naming(Protocol):
         """A name for a new op."""
 
 
-def updated(node: NodeDef, given: Mapping[int, Value], definition: Any) -> list[Value]:
+def updated(node: NodeDef, given: Mapping[int, Value], definition: OpDef | None) -> list[Value]:
     """The variables that an op, given references to some at its input slots, changes."""
     if not given or _PLAIN.get(node.op, node.op) in _ONE or node.op == "IsVariableInitialized":
         return []
@@ -76,7 +75,7 @@ def handed_on(node: NodeDef, given: Mapping[int, Value]) -> dict[int, Value]:
     return dict.fromkeys((0, 1) if kind == "Switch" else (0,), one) if refers else {}
 
 
-def knows(node: NodeDef, given: Mapping[int, Value], definition: Any) -> bool:
+def knows(node: NodeDef, given: Mapping[int, Value], definition: OpDef | None) -> bool:
     """Whether an op, which is no call and updates nothing, does the same with values."""
     if node.op in _REWRITES or node.op == "IdentityN" or _PLAIN.get(node.op, node.op) in _ONE:
         return True
@@ -84,13 +83,13 @@ def knows(node: NodeDef, given: Mapping[int, Value], definition: Any) -> bool:
     return all(arg is not None and not arg.is_ref and _dtype(arg, node) != DT_RESOURCE for arg in arguments)
 
 
-def _dtype(arg: Any, node: NodeDef) -> int:
+def _dtype(arg: OpDef.ArgDef, node: NodeDef) -> int:
     if arg.type_list_attr:
         return DT_RESOURCE if DT_RESOURCE in node.attr[arg.type_list_attr].list.type else 0
     return int(node.attr[arg.type_attr].type) if arg.type_attr else int(arg.type)
 
 
-def rewritten(node: NodeDef, given: Mapping[int, Value], naming: Naming) -> list[Any]:
+def rewritten(node: NodeDef, given: Mapping[int, Value], naming: Naming) -> list[NodeDef]:
     """The op that reads values in place of references, behind the constants that it needs now. `node` is changed."""
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
@@ -104,7 +103,7 @@ def rewritten(node: NodeDef, given: Mapping[int, Value], naming: Naming) -> list
     return [node]
 
 
-def _argument(definition: Any, node: NodeDef, slot: int) -> Any:
+def _argument(definition: OpDef | None, node: NodeDef, slot: int) -> OpDef.ArgDef | None:
     """The argument of an OpDef that the input at a slot is; None when nobody knows."""
     at = 0
     for arg in definition.input_arg if definition is not None else ():
@@ -116,7 +115,7 @@ def _argument(definition: Any, node: NodeDef, slot: int) -> Any:
     return None
 
 
-def _become(node: NodeDef, op: str, **attributes: int) -> Any:
+def _become(node: NodeDef, op: str, **attributes: DataType.ValueType) -> NodeDef:
     """Make a NodeDef one of another type, with these dtypes as attributes beside what begins with "_"."""
     node.op = op
     for key in [key for key in node.attr if not key.startswith("_") or key == "_output_shapes"]:
@@ -126,7 +125,7 @@ def _become(node: NodeDef, op: str, **attributes: int) -> Any:
     return node
 
 
-def constant(node: NodeDef, dtype: int, tensor: Tensor = None) -> Any:
+def constant(node: NodeDef, dtype: DataType.ValueType, tensor: TensorProto | None = None) -> TensorProto:
     """Make a NodeDef a constant scalar, or one that holds a TensorProto; the tensor to fill."""
     held = _become(node, "Const", dtype=dtype).attr["value"].tensor
     if tensor is not None:
@@ -137,38 +136,38 @@ def constant(node: NodeDef, dtype: int, tensor: Tensor = None) -> Any:
     return held
 
 
-def _read(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _read(node: NodeDef, value: Value, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
     return [_become(node, "Identity", T=value.dtype)]
 
 
-def _shape(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
-    return [_become(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or _INT32)]
+def _shape(node: NodeDef, value: Value, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
+    return [_become(node, "Shape", T=value.dtype, out_type=node.attr["out_type"].type or DT_INT32)]
 
 
-def _gather_nd(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _gather_nd(node: NodeDef, value: Value, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
     return [_become(node, "GatherNd", Tparams=value.dtype, Tindices=node.attr["Tindices"].type)]
 
 
-def _gather(node: NodeDef, value: Value, naming: Naming) -> list[Any]:
+def _gather(node: NodeDef, value: Value, naming: Naming) -> list[NodeDef]:
     batch, indices = node.attr["batch_dims"].i, node.attr["Tindices"].type
-    _become(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=_INT32).attr["batch_dims"].i = batch
+    _become(node, "GatherV2", Tparams=value.dtype, Tindices=indices, Taxis=DT_INT32).attr["batch_dims"].i = batch
     data = [text for text in node.input if text[:1] != "^"]
     axis = type(node)(name=naming.free(f"{node.name}/axis"), device=node.device)
-    constant(axis, _INT32).int_val.append(batch)
+    constant(axis, DT_INT32).int_val.append(batch)
     if naming.framed and naming.maker(data[1]):
         axis.input.append(naming.maker(data[1]))
     node.input[:] = [*data, naming.output(axis, 0), *(text for text in node.input if text[:1] == "^")]
     return [axis, node]
 
 
-def _initialized(node: NodeDef, value: Value, naming: Naming) -> list[Any]:  # noqa: ARG001
+def _initialized(node: NodeDef, value: Value, naming: Naming) -> list[NodeDef]:  # noqa: ARG001
     waits = [text if text[:1] == "^" else naming.maker(text) for text in node.input]
     node.input[:] = list(dict.fromkeys(filter(None, waits)))
-    constant(node, _BOOL).bool_val.append(True)
+    constant(node, DT_BOOL).bool_val.append(True)
     return [node]
 
 
-_REWRITES: Mapping[str, Callable[[Any, Value, Naming], list[Any]]] = {
+_REWRITES: Mapping[str, Callable[[NodeDef, Value, Naming], list[NodeDef]]] = {
     "ReadVariableOp": _read,
     "ResourceGather": _gather,
     "ResourceGatherNd": _gather_nd,
@@ -188,7 +187,7 @@ _OUTPUTS = {"ReadVariableOp": "value", **dict.fromkeys(IS_INITIALIZED, "is_initi
 class Calls(Protocol):
     """What is known of functions and of the ops that call them; see `edits.freeze.variables_to_constants`."""
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""
 
     def calls(self, node: NodeDef) -> bool:
@@ -200,7 +199,7 @@ class Calls(Protocol):
     def does(self, node: NodeDef, given: Mapping[int, Value]) -> tuple[frozenset[str], frozenset[str]]:
         """The variables that a call updates, and those that it reads."""
 
-    def rewritten(self, node: NodeDef, given: Mapping[int, Value]) -> Any:
+    def rewritten(self, node: NodeDef, given: Mapping[int, Value]) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
 
 
@@ -255,7 +254,7 @@ class Rewriting:
         """The variables that are updated, and those that are read."""
         return frozenset().union(*self._updates.values()), frozenset().union(*self._reads.values())
 
-    def rewritten(self, cut: Collection[str]) -> list[Any]:
+    def rewritten(self, cut: Collection[str]) -> list[NodeDef]:
         """Copies of the NodeDefs that read values, less those in `cut`.
 
         Raises where one reads what is cut, or a variable after its update.
@@ -267,7 +266,7 @@ class Rewriting:
                 self.renamed[f"{node.name}:{_OUTPUTS[node.op]}:0"] = f"{node.name}:output:0"
         return [made for node in kept for made in self._one(node, cut)]
 
-    def _one(self, node: NodeDef, cut: Collection[str]) -> list[Any]:
+    def _one(self, node: NodeDef, cut: Collection[str]) -> list[NodeDef]:
         given = self.given(node)
         copy = type(node)()
         copy.CopyFrom(node)

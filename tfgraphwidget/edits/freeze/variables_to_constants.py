@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,7 @@ from tfgraphwidget.graph import (
     unused,
 )
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
 # Functions that take values where they took references to variables, and the calls of them.
 
@@ -62,14 +61,14 @@ class Functions:
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self.made: dict[str, Any] = {}
-        self._known: dict[tuple[Any, ...], Special] = {}
+        self.made: dict[str, FunctionDef] = {}
+        self._known: dict[tuple[object, ...], Special] = {}
         self._taken = {name.lower() for name in index.functions} | index.reserved
         self._open: set[str] = set()
 
-    def called(self, nodes: Iterable[NodeDef]) -> tuple[Any, ...]:
+    def called(self, nodes: Iterable[NodeDef]) -> tuple[FunctionDef, ...]:
         """The new functions that NodeDefs call, and those that these call."""
-        found: dict[str, Any] = {}
+        found: dict[str, FunctionDef] = {}
         stack = list(nodes)
         while stack:
             for door in doors(stack.pop(), self.made):
@@ -78,7 +77,7 @@ class Functions:
                     stack += found[door.function].node_def
         return tuple(found.values())
 
-    def definition(self, op_type: str) -> Any:
+    def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type."""
         return self.index.typing.definition(op_type)
 
@@ -110,7 +109,7 @@ class Functions:
             )
         return updates, reads
 
-    def rewritten(self, node: NodeDef, given: Given) -> Any:
+    def rewritten(self, node: NodeDef, given: Given) -> NodeDef:
         """The call of functions that take values; `node` is changed."""
         called, first = self._called(node, given), _FIRST.get(node.op, 0)
         gives = self.gives(node, given)
@@ -120,8 +119,8 @@ class Functions:
         if node.op in called:
             node.op = called[node.op].name
             return node
-        for value in node.attr.values():
-            for function in [value.func] if value.WhichOneof("value") == "func" else value.list.func:
+        for attribute in node.attr.values():
+            for function in [attribute.func] if attribute.WhichOneof("value") == "func" else attribute.list.func:
                 function.name = called[function.name].name if function.name in called else function.name
         types, shapes = "T" if node.op in WHILE_LOOPS else "Tin", node.attr["output_shapes"].list.shape
         for slot, value in given.items():
@@ -179,7 +178,7 @@ class Functions:
         return Special(new, gives, *rewriting.does())
 
 
-def _taking(original: Any, name: str, given: Given) -> Any:
+def _taking(original: FunctionDef, name: str, given: Given) -> FunctionDef:
     """A copy of a FunctionDef, under another name, whose arguments of these numbers are values."""
     body = type(original)()
     body.CopyFrom(original)
@@ -196,7 +195,7 @@ def _taking(original: Any, name: str, given: Given) -> Any:
     return body
 
 
-def _finish(body: Any, rewriting: Rewriting, cut: Collection[str]) -> None:
+def _finish(body: FunctionDef, rewriting: Rewriting, cut: Collection[str]) -> None:
     """Exchange the ops of a body, and let its results name what they give now."""
     nodes = rewriting.rewritten(cut)
     del body.node_def[:]
@@ -213,7 +212,7 @@ def _finish(body: Any, rewriting: Rewriting, cut: Collection[str]) -> None:
 class _InBody:
     """How the body of a function names things."""
 
-    def __init__(self, body: Any, index: GraphIndex) -> None:
+    def __init__(self, body: FunctionDef, index: GraphIndex) -> None:
         self.framed = any(node.op in ENTER for node in body.node_def)
         self._index = index
         self._taken = {node.name.lower() for node in body.node_def}
@@ -258,7 +257,7 @@ class Frozen:
 
 
 def frozen(
-    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], Any], inputs: Iterable[str] = ()
+    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], TensorProto], inputs: Iterable[str] = ()
 ) -> Frozen:
     """What `outputs` (ops or tensors) need, up to `inputs`, with constants for variables.
 
@@ -300,11 +299,11 @@ def frozen(
 
 
 def _entering(
-    index: GraphIndex, inputs: tuple[str, ...], made: list[Any], naming: _InGraph
-) -> tuple[list[Any], tuple[tuple[str, str], ...]]:
+    index: GraphIndex, inputs: tuple[str, ...], made: list[NodeDef], naming: _InGraph
+) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
     """The placeholders that `made` is to read the inputs from, and of those that are new, for which tensors."""
     cut, there = set(pairs(index, inputs)), {node.name for node in made}
-    found: dict[tuple[int, int], Any] = {}
+    found: dict[tuple[int, int], NodeDef] = {}
     fed = []
     for node in made if cut else ():
         for slot, text in enumerate(node.input):
@@ -323,7 +322,7 @@ def _entering(
     return [node for node in found.values() if node.name not in there], tuple(fed)
 
 
-def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
+def _fed(index: GraphIndex, op: int, port: int, name: str) -> NodeDef:
     """A placeholder for an input; GraphEditError for what nobody can feed."""
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         told = f"{index.names[op]}:{port}"
@@ -331,7 +330,7 @@ def _fed(index: GraphIndex, op: int, port: int, name: str) -> Any:
     return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
 
 
-def _value(handle: Any) -> Value:
+def _value(handle: NodeDef) -> Value:
     return Value(handle.name, handle.attr["dtype"].type, handle.attr["shape"].shape)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.edits.patch import Change, Edited, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, free_name, is_scope_name
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
 """Op and port; port CONTROL is the op's control edges."""
@@ -30,7 +30,7 @@ class Wires:
         self.index = index
         self.reads: dict[Slot, Tensor] = {}
         self.waits: dict[int, tuple[int, ...]] = {}
-        self.made: list[Any] = []
+        self.made: list[NodeDef] = []
         self.mended: dict[Slot, int] = {}
         self.notes: list[str] = []
         self.given: dict[str, str] = {}
@@ -101,7 +101,7 @@ class Wires:
         """Each op that is to wait for other ops than before; for which."""
         return {op: ops for op, ops in sorted(self.waits.items()) if set(ops) != set(self.controls(op))}
 
-    def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, Any]:
+    def make(self, op_type: str, name: str, inputs: tuple[str, ...] = ()) -> tuple[int, NodeDef]:
         """Add an op under a name from `free`; its number, and its NodeDef, whose attributes are to be filled in."""
         node = type(self.index.nodes[0])(name=name, op=op_type, input=inputs)
         self.made.append(node)
@@ -161,7 +161,7 @@ class Wires:
         return {as_input(self.name(op), CONTROL) for op in ops}
 
 
-def owners_of(csr: Csr, edges: Any) -> Any:
+def owners_of(csr: Csr, edges: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """The rows that some values of a CSR stand in, by the places of the values."""
     return np.searchsorted(csr.start, edges, side="right") - 1
 

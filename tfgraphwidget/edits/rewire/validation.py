@@ -7,7 +7,6 @@ What only TensorFlow's shape functions know, which static shapes an op takes, is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -17,7 +16,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Slot, Tensor, Wires, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import may_run_within, within
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, MERGE, NEXT, V1_CONTROL_FLOW, Csr, GraphIndex, shape_text, traversal
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
@@ -155,7 +154,7 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     return False
 
 
-def _count(argument: Any, node: NodeDef) -> int:
+def _count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     """How many inputs an argument of an OpDef is."""
     if argument.number_attr:
         return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1

@@ -17,7 +17,7 @@ from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, chosen, reade
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, GraphIndex, Member, is_placeholder
 from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, listed
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
 @register
@@ -56,7 +56,7 @@ class SetAttr(Command):
         changed = leading.changed(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
-    def _described(self, index: GraphIndex, op: int) -> Any:
+    def _described(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
         """What TensorFlow says of the attribute; None for one that only the op itself has."""
         kind, held = index.types[op], frozenset(index.nodes[op].attr)
         definition = index.typing.definition(kind)
@@ -77,7 +77,7 @@ _UNKNOWN = "TensorFlow does not know {!r}, so nobody has checked that it takes t
 _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
 
 
-def _kind(value: Any, given: Any) -> str:
+def _kind(value: AttrValue, given: object) -> str:
     """The kind of an attribute by what it holds, as an OpDef says it; by what is given for an empty list."""
     held = str(value.WhichOneof("value"))
     if held != "list":
@@ -97,7 +97,7 @@ def _called(kind: str) -> str:
     return f"list, each entry a {word}" if kind != inner else word
 
 
-def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
+def _write(value: AttrValue, kind: str, given: object, index: GraphIndex) -> bool:
     """Write what was given into an AttrValue of that kind; whether it suits."""
     inner = kind[5:-1] if kind.startswith("list(") else kind
     if inner not in _KINDS or (inner != kind and not isinstance(given, tuple | list)):
@@ -108,29 +108,29 @@ def _write(value: Any, kind: str, given: Any, index: GraphIndex) -> bool:
             write(value, given, index)
         return suits(given, index)
     value.list.SetInParent()
-    for item in given:
+    for item in given if isinstance(given, tuple | list) else ():
         if not suits(item, index):
             return False
         one = type(value)()
         write(one, item, index)
-        held = one.WhichOneof("value")
+        held = str(one.WhichOneof("value"))
         getattr(value.list, held).extend([getattr(one, held)])
     return True
 
 
-def _is_number(given: Any, kinds: tuple[type, ...]) -> bool:
+def _is_number(given: object, kinds: tuple[type, ...]) -> bool:
     fits = isinstance(given, float) or (isinstance(given, int) and -(2**63) <= given < 2**63)  # what a NodeDef can hold
     return fits and isinstance(given, kinds) and not isinstance(given, bool)
 
 
-def _is_shape(given: Any, index: GraphIndex) -> bool:  # noqa: ARG001
+def _is_shape(given: object, index: GraphIndex) -> bool:  # noqa: ARG001
     sizes = given if isinstance(given, tuple | list) else ()
     return (given is None or isinstance(given, tuple | list)) and all(
         size is None or (_is_number(size, (int,)) and size >= 0) for size in sizes
     )
 
 
-def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: ARG001
+def _write_shape(value: AttrValue, given: Iterable[int | None] | None, index: GraphIndex) -> None:  # noqa: ARG001
     value.shape.SetInParent()
     if given is None:
         value.shape.unknown_rank = True
@@ -138,7 +138,7 @@ def _write_shape(value: Any, given: Any, index: GraphIndex) -> None:  # noqa: AR
         value.shape.dim.add(size=-1 if size is None else size)
 
 
-_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[[Any, Any, GraphIndex], None]]
+_Kind = tuple[Callable[[Any, GraphIndex], bool], Callable[["AttrValue", Any, GraphIndex], None]]
 _KINDS: dict[str, _Kind] = {
     "bool": (lambda given, _: isinstance(given, bool), lambda value, given, _: setattr(value, "b", given)),
     "int": (lambda given, _: _is_number(given, (int,)), lambda value, given, _: setattr(value, "i", given)),
@@ -159,12 +159,13 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _check_allowed(command: SetAttr, told: Any, value: Any) -> None:
+def _check_allowed(command: SetAttr, told: OpDef.AttrDef, value: AttrValue) -> None:
     """Raise when the OpDef does not allow a value."""
     allowed = told.allowed_values.list
-    known = list(allowed.s) or list(allowed.type)
+    known: list[object] = [*allowed.s] or [*allowed.type]
     kind = value.WhichOneof("value")
-    given = list(value.list.s) or list(value.list.type) if kind == "list" else [value.s if kind == "s" else value.type]
+    single: object = value.s if kind == "s" else value.type
+    given: list[object] = ([*value.list.s] or [*value.list.type]) if kind == "list" else [single]
     if known and not set(given) <= set(known):
         words = [item.decode(errors="replace") for item in allowed.s]
         some = f"; it is one of {', '.join(map(repr, words))}." if words else "; choose another dtype."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfgraphwidget.edits.patch import Edited
 from tfgraphwidget.edits.rewire.edge_moves import Wires
@@ -12,7 +12,7 @@ from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 Tensor = tuple[int, int]
 """Op and port."""
@@ -25,9 +25,9 @@ class Leading:
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self._changed: dict[int, Any] = {}
+        self._changed: dict[int, NodeDef] = {}
 
-    def node(self, op: int) -> Any:
+    def node(self, op: int) -> NodeDef:
         """An op's NodeDef, to be changed."""
         if op not in self._changed:
             node = self._changed[op] = type(self.index.nodes[op])()
@@ -56,7 +56,7 @@ class Leading:
         return tuple(Edited(before, _sorted(before, after)) for before, after in pairs if before != after)
 
 
-def _sorted(before: Any, after: Any) -> Any:
+def _sorted(before: NodeDef, after: NodeDef) -> NodeDef:
     """The NodeDef with its control inputs, if they are others, in the order that TensorFlow writes: of their names."""
     old, new = ([text for text in node.input if text[:1] == "^"] for node in (before, after))
     if set(old) != set(new):
@@ -159,7 +159,7 @@ def slots(index: GraphIndex, node: NodeDef) -> tuple[Slot, ...] | None:
     return tuple(slot for arg in definition.input_arg for slot in _of(arg, node, definition))
 
 
-def _of(arg: Any, node: NodeDef, definition: Any) -> Iterator[Slot]:
+def _of(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> Iterator[Slot]:
     if arg.type_list_attr:
         value = attribute(node, definition, arg.type_list_attr)
         yield from (Slot(number, arg.is_ref) for number in ([] if value is None else value.list.type[:_MOST]))
@@ -172,8 +172,9 @@ def _of(arg: Any, node: NodeDef, definition: Any) -> Iterator[Slot]:
         yield Slot(dtype, arg.is_ref)
 
 
-def attribute(node: NodeDef, definition: Any, name: str) -> Any:
+def attribute(node: NodeDef, definition: OpDef | None, name: str) -> AttrValue | None:
     """The AttrValue of a NodeDef, or the OpDef's default of it; None when there is neither."""
     if name in node.attr:
         return node.attr[name]
-    return next((a.default_value for a in definition.attr if a.name == name and a.HasField("default_value")), None)
+    known = definition.attr if definition is not None else ()
+    return next((a.default_value for a in known if a.name == name and a.HasField("default_value")), None)

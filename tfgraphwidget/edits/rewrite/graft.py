@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tfgraphwidget.edits import control_flow_contexts
 from tfgraphwidget.edits.clone.command import Clone
@@ -58,7 +57,7 @@ def grafted(traced: TracedFunction, index: GraphIndex, given: Sequence[str], int
     return Graft(_within(index, traced, change, given, into), outputs, dropped)
 
 
-def _reading(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> Any:
+def _reading(node: NodeDef, instead: Mapping[str, tuple[str, int]]) -> NodeDef:
     """A NodeDef that reads tensors of the graph in place of placeholders."""
     for k, text in enumerate(node.input):
         op, port = split_input(text)
@@ -115,7 +114,7 @@ def _values(index: GraphIndex, node: NodeDef) -> list[str]:
     return [f"{node.name}:{port}" for port in range(len(index.typing.dtypes(node)))] or [node.name]
 
 
-def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[Any, ...]:
+def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: str) -> tuple[NodeDef, ...]:
     """The nodes, of which those that read and wait for nothing wait for a tensor, or for the op it comes from.
 
     A Switch runs whatever branch is taken: there an Identity of the tensor stands for it. Calls wait too, as TensorFlow
@@ -125,7 +124,7 @@ def _anchored(index: GraphIndex, nodes: tuple[NodeDef, ...], of: Tensor, into: s
     if not roots:
         return nodes
     op, port = of
-    made: tuple[Any, ...] = ()
+    made: tuple[NodeDef, ...] = ()
     anchor = index.names[op]
     if index.types[op] in SWITCH:
         taken = {node.name for node in nodes}

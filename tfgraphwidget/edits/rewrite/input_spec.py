@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from tfgraphwidget.edits.rewrite.stale_shapes import Encoded, Moved, encoded
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text, traversal
 from tfgraphwidget.naming import free_name, listed, split_input
+from tfgraphwidget.tf_types import NodeDef
 
 Infer = Callable[[GraphIndex, Patch], Patch]
 _SAME: Literal["same"] = "same"
@@ -86,7 +87,7 @@ class ReplaceInput(Command):
         """A few words for a button."""
         return "Insert a Cast" if self.mend else "Rewrite the constants too" if self.fix else ""
 
-    def _cast(self, index: GraphIndex, op: int, dtypes: tuple[str, str], leading: Leading) -> tuple[Any, ...]:
+    def _cast(self, index: GraphIndex, op: int, dtypes: tuple[str, str], leading: Leading) -> tuple[NodeDef, ...]:
         """A Cast from the new dtype of the placeholder to the old one, for its readers; none where that is the same."""
         name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
         if old == new or not reading:
@@ -199,7 +200,7 @@ def _notes(left: Iterable[Encoded], fixed: Mapping[Encoded, None]) -> Iterable[s
         yield f"{one.op!r} held the old size, {_told(one.value)}, for {one.reader!r}, and is {_told(one.proposed)} now."
 
 
-def _told(value: Any) -> str:
+def _told(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     return str(value)

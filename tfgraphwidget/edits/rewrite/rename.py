@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone.node_copier import Copying
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.patch import Change, Edited, Patch, leaving
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import Leading
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
@@ -31,7 +30,7 @@ from tfgraphwidget.naming import (
     split_input,
     split_tensor,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import ContextDef, NodeDef
 
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
@@ -171,7 +170,7 @@ def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:
         _check_context(index, context, names)
 
 
-def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) -> None:
+def _check_context(index: GraphIndex, context: ContextDef, names: Mapping[str, str]) -> None:
     hangs = {split_tensor(name)[0] for name in control_flow_contexts.structure(context)}
     touched = hangs & names.keys()
     if touched:
@@ -195,7 +194,7 @@ def _check_context(index: GraphIndex, context: Any, names: Mapping[str, str]) ->
         _check_context(index, inner, names)
 
 
-def _named(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> Any:
+def _named(node: NodeDef, names: Mapping[str, str], index: GraphIndex) -> NodeDef:
     """An op's NodeDef under its new name, and naming others by theirs; its state is found where it was."""
     new = type(node)()
     new.CopyFrom(node)
@@ -237,7 +236,7 @@ def _colocated(value: bytes, names: Mapping[str, str]) -> bytes:
     return _COLOCATE + names[name].encode() if known else value
 
 
-def _changed(index: GraphIndex, names: Mapping[str, str]) -> tuple[Any, ...]:
+def _changed(index: GraphIndex, names: Mapping[str, str]) -> tuple[Edited, ...]:
     """Who stays and names what is renamed."""
     leading = Leading(index)
     beside = [i for i, node in enumerate(index.nodes) if _COLOCATED in node.attr]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 from tfgraphwidget.edits.patch import Edited, Patch, patched
 from tfgraphwidget.edits.rewrite import stale_shapes
 from tfgraphwidget.edits.rewrite.stale_shapes import Encoded
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 
 class Fixing:
@@ -21,7 +21,7 @@ class Fixing:
         self.index, self.op, self.patch = index, op, patch
         self.after = patched(index, replace(patch, shapes=()))
         self.nodes: dict[str, NodeDef] = {}
-        self.made: list[Any] = []
+        self.made: list[NodeDef] = []
         names = (*self.after.names, *self.after.scopes.names)
         self.taken = {name.lower() for name in names} | self.after.reserved
 
@@ -45,7 +45,7 @@ class Fixing:
         held = stale_shapes.held_by(self.after, self.after.nodes[self.after.ids[one.op]]) or []
         return one.at if len(held) == len(one.value) else None
 
-    def _node(self, name: str) -> Any:
+    def _node(self, name: str) -> NodeDef:
         if name not in self.nodes:
             node = self.nodes[name] = type(self.after.nodes[0])()
             node.CopyFrom(self.after.nodes[self.after.ids[name]])
@@ -81,7 +81,7 @@ class Fixing:
         node = type(self.after.nodes[0])(name=self._free(name), op=op_type, input=inputs)
         for key, value in attributes.items():
             if key in ("T", "out_type", "Index"):
-                node.attr[key].type = value
+                node.attr[key].type = cast("DataType.ValueType", value)
             else:
                 node.attr[key].i = value
         self.made.append(node)
@@ -126,7 +126,7 @@ class Fixing:
         data = [k for k, text in enumerate(node.input) if text[:1] != "^"]
         node.input[data[one.slot]] = size
 
-    def _cast(self, name: str, size: str, dtype: int) -> str:
+    def _cast(self, name: str, size: str, dtype: DataType.ValueType) -> str:
         node = type(self.after.nodes[0])(name=self._free(name), op="Cast", input=[size])
         node.attr["SrcT"].type, node.attr["DstT"].type = self.index.typing.number("int32"), dtype
         node.attr["Truncate"].b = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tfgraphwidget.graph import (
     Shape,
     control_flow,
 )
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 # Numbers in constants: the shapes and sizes that are written into a graph, and constants that hold others.  A
 # vector of sizes is often put together from several constants (`tf.stack([32, tf.shape(x)[1]])`), so it is read
@@ -89,7 +89,9 @@ def write(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
     values[:] = numbers
 
 
-def constant(like: Any, name: str, numbers: Sequence[int], dtype: int, *, scalar: bool = False) -> Any:
+def constant(
+    like: NodeDef, name: str, numbers: Sequence[int], dtype: DataType.ValueType, *, scalar: bool = False
+) -> NodeDef:
     """A Const of whole numbers of a dtype (its number: that of int32)."""
     node = type(like)(name=name, op="Const")
     node.attr["dtype"].type = dtype

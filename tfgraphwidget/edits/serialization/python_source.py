@@ -22,7 +22,6 @@ import numpy as np
 from tfgraphwidget.edits.command import ValueWriter, literal
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph import Part, call, lambda_of
-from tfgraphwidget.tf_types import NodeDef
 
 # Python functions and values as source code that makes them again in another process.  A function comes with the
 # names that it reads, from its closure and its module, each as a statement before it. A value without source (a
@@ -34,6 +33,8 @@ _NOT_KEYS = ("file", "allow_pickle")  # of arrays in a file: np.savez has parame
 _SIMPLE = (type(None), bool, int, float, complex, str, bytes)
 _PARTS = ("", "nn.", "math.", "linalg.", "debugging.", "image.", "strings.", "random.", "signal.", "keras.")
 _INSTALLED = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+_Function = ast.FunctionDef | ast.Lambda
 
 Arrays = dict[str, "np.ndarray[Any, Any]"]
 """Arrays too large for source, by the name they have in the file beside the script."""
@@ -216,16 +217,16 @@ def _is_installed(module: ModuleType) -> bool:
 # What a person wrote
 
 
-def _source(function: FunctionType) -> tuple[Any, str]:
+def _source(function: FunctionType) -> tuple[_Function | None, str]:
     """The syntax tree and the source of a function; (None, "") when nobody has it, or it is not clear which it is."""
     try:
         if function.__name__ == "<lambda>":
-            node: NodeDef = lambda_of(function)
+            node: _Function | None = lambda_of(function)
             text = ""
         else:
             text = textwrap.dedent(inspect.getsource(function)).rstrip()
-            node = ast.parse(text).body[0]
-            node = node if isinstance(node, ast.FunctionDef) and node.name == function.__name__ else None
+            first = ast.parse(text).body[0]
+            node = first if isinstance(first, ast.FunctionDef) and first.name == function.__name__ else None
     except (OSError, TypeError, SyntaxError, ValueError):
         node = None
     if node is None:
@@ -234,9 +235,11 @@ def _source(function: FunctionType) -> tuple[Any, str]:
     return node, ast.unparse(node) if changed or not text else text
 
 
-def _with_given(node: NodeDef, function: FunctionType) -> bool:
+def _with_given(node: _Function, function: FunctionType) -> bool:
     """Put the values of a function's defaults in place of what gave them; annotations that nobody can resolve go."""
-    places = [(node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())]
+    places: list[tuple[list[Any], int, object]] = [
+        (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
+    ]
     named = function.__kwdefaults__ or {}
     keyed = enumerate(node.args.kwonlyargs)
     places += [(node.args.kw_defaults, k, named[arg.arg]) for k, arg in keyed if arg.arg in named]
@@ -250,7 +253,9 @@ def _with_given(node: NodeDef, function: FunctionType) -> bool:
     if any(name.id not in known for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
         for arg in noted:
             arg.annotation = None
-        node.returns, changed = None, True
+        changed = True
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
     return changed
 
 
@@ -261,7 +266,7 @@ def _around(function: FunctionType) -> Mapping[str, Any]:
     return {**function.__globals__, **held}
 
 
-def _free(function: FunctionType, node: NodeDef) -> Iterator[tuple[str, Any]]:
+def _free(function: FunctionType, node: _Function) -> Iterator[tuple[str, Any]]:
     """The names that a function reads and does not define, with what they mean now."""
     around = _around(function)
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]

@@ -17,7 +17,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
@@ -56,7 +56,7 @@ class NodeTyping:
         own = _own_shape(node)
         return own if own is not None else self._inferred_shape(op, port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 

@@ -18,7 +18,7 @@ from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.tf_errors import wrap_tf_errors
 from tfgraphwidget.sources.variables import read_variable_def
 from tfgraphwidget.tf_internals import function_definition_bytes, graph_functions
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DataType, NodeDef
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
 _WHOLE_GRAPH_IF_OVER = 1 / 8
@@ -44,7 +44,7 @@ class LiveTyping:
         """The static shape of an output; None when it is unknown."""
         return tensor_shape(self.graph, self.captures.placeholders.get(op, op), port)
 
-    def number(self, dtype: str) -> int:
+    def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
         return dtype_number(dtype)
 
