@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.tensor_pb2 import TensorProto as TensorProto
     from tensorflow.core.framework.tensor_shape_pb2 import TensorShapeProto as TensorShapeProto
     from tensorflow.core.framework.types_pb2 import DataType as DataType
+    from tensorflow.core.framework.variable_pb2 import SaveSliceInfoDef as SaveSliceInfoDef
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
     from tensorflow.core.protobuf.control_flow_pb2 import CondContextDef as CondContextDef
     from tensorflow.core.protobuf.control_flow_pb2 import ControlFlowContextDef as ControlFlowContextDef

@@ -13,10 +13,11 @@ import math
 import posixpath
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
-from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch
 from tfgraphwidget.graph import GraphIndex, Part, Selection, shape_text, written
 from tfgraphwidget.naming import identifier
@@ -193,15 +194,15 @@ def rebind_selections(command: _Any, index: GraphIndex) -> _Any:
 class ValueWriter:
     """How code refers to values that are no literals: by the names that the caller may have for them."""
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Callable[..., object]) -> str:
         """A Python function: its name, or the source of a lambda."""
         return written(function) or identifier(str(getattr(function, "__name__", "function")))
 
-    def array(self, array: Any, called: str) -> str:  # noqa: ARG002
+    def array(self, array: Array, called: str) -> str:  # noqa: ARG002
         """An array with many elements, the value of the tensor or field `called`."""
         return f"values[{literal(called)}]"
 
-    def external(self, value: Any, called: str) -> str:  # noqa: ARG002
+    def external(self, value: object, called: str) -> str:  # noqa: ARG002
         """Anything else, such as a graph, by the name `called` that the command has for it."""
         return called
 
@@ -249,7 +250,7 @@ def arguments(command: Any, writer: ValueWriter | None = None) -> str:
     return ", ".join(parts)
 
 
-def _written(value: object, field: Any, writer: ValueWriter, called: str) -> str:
+def _written(value: object, field: dataclasses.Field[object], writer: ValueWriter, called: str) -> str:
     if "external" in field.metadata and not isinstance(value, str):
         return writer.external(value, str(field.metadata["external"]))
     if "callable" in field.metadata and callable(value):

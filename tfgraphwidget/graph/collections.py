@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from tfgraphwidget.tf_types import SaveSliceInfoDef
+
 
 class Member(NamedTuple):
     """One entry of a collection; `name` is an op's, a tensor's, or a variable's handle tensor."""
@@ -48,7 +50,7 @@ class VariableDef:
     trainable: bool = True
     synchronization: int = 0
     aggregation: int = 0
-    slice_info: Any = None
+    slice_info: SaveSliceInfoDef | None = None
     constraint: Any = None
 
     @property

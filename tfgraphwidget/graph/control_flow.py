@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +24,8 @@ from tfgraphwidget.graph.control_flow_contexts import Contexts, Tensor, shared_p
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, V1_CONTROL_FLOW
 from tfgraphwidget.naming import enclosing_scopes
+
+_Place = TypeVar("_Place")
 
 # The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
 _PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")
@@ -280,7 +282,7 @@ class _Blocks:
         parts = [name.split("/")[:-1] for name in names]
         return "/".join(parts[0][: shared_prefix(parts)]) or names[0]
 
-    def _nearest(self, op: int, scopes: Iterable[tuple[str, Any]]) -> Any:
+    def _nearest(self, op: int, scopes: Iterable[tuple[str, _Place]]) -> _Place:
         """What stands beside the scope that an op's name has most in common with, the first of equal ones."""
         parts = self.names[op].split("/")
         return max(scopes, key=lambda scope: shared_prefix([scope[0].split("/"), parts]))[1]

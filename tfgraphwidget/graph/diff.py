@@ -19,6 +19,7 @@ from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import counted
+from tfgraphwidget.tf_types import NodeDef
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
@@ -110,7 +111,7 @@ class Difference:
     def __repr__(self) -> str:
         if not self:
             return "No difference."
-        held: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+        held: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
             ("op changed", self.changed, self.changed),
@@ -136,7 +137,7 @@ def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
 
 
-def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
+def _listed(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
     kind, _, done = title.partition(" ")
     yield f"{count:,} {kind}{'s' if count > 1 else ''} {done}"
     for item in items[:_MOST]:
@@ -187,16 +188,16 @@ class _Comparison:
             if details:
                 yield Changed(self.after.names[j], self.before.names[i], details)
 
-    def _details(self, i: int, j: int, a: Any, b: Any) -> Iterator[Detail]:
+    def _details(self, i: int, j: int, a: NodeDef, b: NodeDef) -> Iterator[Detail]:
         for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
             if one != other:
                 yield Detail(what, one, other)
         if i in self._read_others:
             yield from self._inputs(i, j)
         yield from self._controls(i, j)
-        one, other = self.attributes
-        same = one.kind(i) == other.kind(j)
-        names = NAMES if same else one.meant(a).keys() | other.meant(b).keys()
+        before, after = self.attributes
+        same = before.kind(i) == after.kind(j)
+        names = NAMES if same else before.meant(a).keys() | after.meant(b).keys()
         for name in sorted(name for name in names if name in a.attr or name in b.attr):
             yield from self._attribute(name, i, j)
 

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ class Edges(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 
-def frozen(*arrays: npt.NDArray[Any]) -> None:
+def frozen(*arrays: npt.NDArray[np.generic]) -> None:
     """Make arrays read-only: an index and what it hands out never change."""
     for array in arrays:
         array.flags.writeable = False

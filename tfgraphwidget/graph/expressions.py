@@ -6,10 +6,9 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable
 from types import CodeType
-from typing import Any
 
 
-def written(function: Callable[..., Any]) -> str:
+def written(function: Callable[..., object]) -> str:
     """The source of a lambda, or the name of a function; "" when neither would mean the same elsewhere.
 
     That is so for closures, for lambdas whose source nobody has, and for callable objects.
@@ -23,7 +22,7 @@ def written(function: Callable[..., Any]) -> str:
     return "" if node is None else ast.unparse(node)
 
 
-def lambda_of(function: Callable[..., Any]) -> ast.Lambda | None:
+def lambda_of(function: Callable[..., object]) -> ast.Lambda | None:
     """The syntax tree of a lambda; None when nobody has its source, or when it is not clear which it is."""
     try:
         tree = ast.parse("".join(inspect.findsource(function)[0]))

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, count
-from typing import Any
 
 import numpy as np
 
@@ -189,7 +188,7 @@ class GraphIndex:
         grown.__dict__["ids"] = ids  # a cached_property; making it anew would cost as much as the whole graph
         return grown
 
-    def rewired(self, changed: Mapping[int, Any]) -> GraphIndex:
+    def rewired(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other NodeDefs for some ops, of the same names; the order of ops stays."""
         order = sorted(changed)
         rows = read([changed[i] for i in order], self.ids, None)
@@ -207,7 +206,7 @@ class GraphIndex:
         same += ["control_consumers"] if controls.values is self.controls.values else []
         return after._with_known(self, "ids", "scopes", *same)
 
-    def renamed(self, nodes: Mapping[int, Any]) -> GraphIndex:
+    def renamed(self, nodes: Mapping[int, NodeDef]) -> GraphIndex:
         """This index with other names for some ops, whose NodeDefs come with them; edges stay, old names are reserved.
 
         What names these ops in other NodeDefs, in collections and variables is for the caller to change.

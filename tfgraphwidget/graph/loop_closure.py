@@ -12,8 +12,7 @@ fill it, so that a gradient loop brings its forward loop along.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import traversal
@@ -32,6 +31,7 @@ from tfgraphwidget.graph.op_types import (
     V1_FORWARDING,
 )
 from tfgraphwidget.graph.state_initializers import computed_from_outside
+from tfgraphwidget.tf_types import AttrValue
 
 Tensor = tuple[int, int]
 
@@ -79,7 +79,7 @@ def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
 
 
-def _varies(attributes: Any) -> bool:
+def _varies(attributes: Mapping[str, AttrValue]) -> bool:
     return "is_constant" not in attributes or not attributes["is_constant"].b
 
 

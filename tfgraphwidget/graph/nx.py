@@ -14,6 +14,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import Shape, shape_text
 from tfgraphwidget.progress import counted, tell
+from tfgraphwidget.tf_types import TensorShapeProto
 
 _MOST_EDGES, _MOST_KEYS = 300_000, 3_000
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -93,7 +94,7 @@ def _plain(value: Any) -> Any:
     return value.name if kind == "NameAttrList" else value
 
 
-def _shape(proto: Any) -> Shape:
+def _shape(proto: TensorShapeProto) -> Shape:
     return None if proto.unknown_rank else tuple(None if d.size < 0 else d.size for d in proto.dim)
 
 

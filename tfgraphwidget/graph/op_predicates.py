@@ -18,6 +18,7 @@ from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOO
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import is_placeholder
+from tfgraphwidget.tf_types import AttrValue
 
 
 def _loop(index: GraphIndex) -> Mask:
@@ -60,7 +61,7 @@ class Attributes:
     def __init__(self, index: GraphIndex, name: str) -> None:
         self._index = index
         self._name = name
-        self._known: dict[str, tuple[str, Any]] = {}
+        self._known: dict[str, tuple[str, AttrValue | None]] = {}
         self._defined: set[str] = set()
         self.may_have = of_type(index, self._is_possible)
 
@@ -69,14 +70,14 @@ class Attributes:
         name, _ = self._look_up(op_type)
         return self._name[:1] == "_" or name in self._defined or self._index.typing.definition(op_type) is None
 
-    def holds(self, op: int, holds: Callable[[Any], object]) -> bool:
+    def holds(self, op: int, holds: Callable[[AttrValue], object]) -> bool:
         """Whether an op has the attribute, and its AttrValue is one that `holds`."""
         node = self._index.nodes[op]
         name, default = self._known[node.op]
         held = node.attr.get(name, default)
         return held is not None and bool(holds(held))
 
-    def _look_up(self, op_type: str) -> tuple[str, Any]:
+    def _look_up(self, op_type: str) -> tuple[str, AttrValue | None]:
         """The attribute's name as the OpDef writes it, and its default or None."""
         definition = self._index.typing.definition(op_type)
         defined = [] if definition is None else list(definition.attr)
@@ -89,10 +90,10 @@ class Attributes:
         return name, default
 
 
-def value_holds(holds: Callable[[str], object]) -> Callable[[Any], bool]:
+def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
     """Whether an AttrValue's text, or that of one thing in its list, `holds`; the text is as `normal` writes it."""
 
-    def told(value: Any) -> bool:
+    def told(value: AttrValue) -> bool:
         held = attr_value(value)
         each = [normal(_text(one)) for one in held] if isinstance(held, list) else []
         whole = f"[{','.join(each)}]" if isinstance(held, list) else normal(_text(held, value))
@@ -101,7 +102,7 @@ def value_holds(holds: Callable[[str], object]) -> Callable[[Any], bool]:
     return told
 
 
-def _text(held: Any, value: Any = None) -> str:
+def _text(held: Any, value: AttrValue | None = None) -> str:
     """One attribute's value as a person types it."""
     if isinstance(held, bytes):
         return held.decode("utf-8", "backslashreplace")

@@ -265,7 +265,7 @@ class Walk:
     inclusive: bool = True
 
     @classmethod
-    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: Any = None, **how: bool) -> Walk:
+    def of(cls, index: GraphIndex, *, stop_at: Any = (), within: object = None, **how: bool) -> Walk:
         """The options as they were given: names or tensors, one or many."""
         for name, value in how.items():
             check("upstream", name, value, bool)

@@ -7,7 +7,6 @@ breadth-first search over a CSR in which one more row, the last, stands for the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -138,7 +137,7 @@ def _arriving(edges: Edges, tensors: Tensors) -> Ids:
     return arriving
 
 
-def _key(ops: npt.NDArray[Any], ports: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _key(ops: npt.NDArray[np.integer], ports: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """One number for each (op, port)."""
     keys: npt.NDArray[np.int64] = (ops.astype(np.int64) << 32) + ports
     return keys

@@ -220,8 +220,8 @@ class Copying:
         """What the copy of a variable is."""
         slice_info = variable.slice_info
         if slice_info is not None and into:  # of a partitioned variable: its key in checkpoints
-            slice_info = type(slice_info)()
-            slice_info.CopyFrom(variable.slice_info)
+            original, slice_info = slice_info, type(slice_info)()
+            slice_info.CopyFrom(original)
             inner = slice_info.full_name.removeprefix(f"{self.src_scope}/" if self.src_scope else "")
             slice_info.full_name = f"{into}/{inner}"
         return replace(

@@ -57,14 +57,14 @@ class Rewire(Command):
         """The patch; GraphEditError, which names both ends of the edge, when it cannot be right."""
         return self._checked(context).patch()
 
-    def with_final_names(self, context: PlanContext) -> Any:
+    def with_final_names(self, context: PlanContext) -> Command:
         """The same with the names of new ops written down, if a graph without hidden ops would give them others."""
         if self.names or not context.index.reserved or not self.adds:
             return self
         wires = self._checked(context)
         return _with(self, names=tuple(wires.called)) if wires.called != wires.plain else self
 
-    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Commands that may do the same where this one is refused for what the ends of edges are."""
         try:
             wires = self.wires(context)
@@ -84,8 +84,9 @@ class Rewire(Command):
         return wires
 
 
-def _with(command: Any, **fields: Any) -> Any:
-    return replace(cast("Any", command), **fields)
+def _with(command: Command, **fields: object) -> Command:
+    """The command with other values of some fields."""
+    return cast("Command", replace(cast("Any", command), **fields))
 
 
 Side = Literal["inputs", "outputs", "both"]
@@ -116,7 +117,7 @@ class _ByReaders(Rewire):
             dict.fromkeys(ops),
         )
 
-    def suggested_fixes(self, context: PlanContext) -> tuple[Any, ...]:
+    def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:
         """Also the same, less the readers that the new tensors depend on."""
         index = context.index
         try:
@@ -130,7 +131,7 @@ class _ByReaders(Rewire):
         sources = {new[0] for _, _, new in wires.moves()}.union(*waits.values())
         before = traversal.backward(index, sorted(sources))
         looped = tuple(index.names[op] for op in sorted(moved) if before[op])
-        return (*super().suggested_fixes(context), replace(cast("Any", self), never=(*self.never, *looped)))
+        return (*super().suggested_fixes(context), _with(self, never=(*self.never, *looped)))
 
     def fix_label(self) -> str:
         """A few words for a button."""

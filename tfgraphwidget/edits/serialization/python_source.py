@@ -12,7 +12,7 @@ import re
 import sys
 import sysconfig
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfgraphwidget.edits.command import ValueWriter, literal
+from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.graph import Part, call, lambda_of
 
@@ -36,7 +37,7 @@ _INSTALLED = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"
 
 _Function = ast.FunctionDef | ast.Lambda
 
-Arrays = dict[str, "np.ndarray[Any, Any]"]
+Arrays = dict[str, Array]
 """Arrays too large for source, by the name they have in the file beside the script."""
 
 
@@ -52,7 +53,7 @@ class Expression(NamedTuple):
     statements: dict[str, str]
 
 
-def expression_of(thing: Any, name: str, arrays: Arrays, file: str) -> Expression:
+def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Expression:
     """Write any value as Python.
 
     Args:
@@ -67,7 +68,7 @@ def expression_of(thing: Any, name: str, arrays: Arrays, file: str) -> Expressio
     return _ExpressionWriter(arrays, file).value(thing, name)
 
 
-def array_expression(array: np.ndarray[Any, Any], name: str, arrays: Arrays, file: str) -> Expression:
+def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expression:
     """Write an array of any dtype as Python; see `expression_of`."""
     if array.dtype.kind == "O":
         return Expression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
@@ -109,7 +110,7 @@ class _ExpressionWriter:
         self._arrays, self._file = arrays, file
         self._begun: set[int] = set()
 
-    def value(self, thing: Any, name: str) -> Expression:
+    def value(self, thing: object, name: str) -> Expression:
         """An expression for anything."""
         if _is_literal(thing):
             return Expression(repr(thing), {})
@@ -152,13 +153,13 @@ def _numbered(name: str) -> Iterator[str]:
         k += 1
 
 
-def _is_literal(thing: Any) -> bool:
+def _is_literal(thing: object) -> bool:
     """Whether `repr` gives it back."""
     if isinstance(thing, float):
         return thing - thing == 0  # neither infinite nor no number
     if type(thing) in _SIMPLE:
         return len(repr(thing)) <= _LONGEST
-    if type(thing) in (list, tuple, set):
+    if isinstance(thing, list | tuple | set) and type(thing) in (list, tuple, set):
         return len(thing) <= _LONGEST and all(map(_is_literal, thing)) and (bool(thing) or type(thing) is not set)
     return type(thing) is dict and len(thing) <= _LONGEST and all(map(_is_literal, (*thing, *thing.values())))
 
@@ -166,7 +167,7 @@ def _is_literal(thing: Any) -> bool:
 # What another process can import
 
 
-def _public(thing: Any) -> Expression | None:
+def _public(thing: object) -> Expression | None:
     """What a package that is installed gives under a name, and its modules; None for what a person wrote."""
     if isinstance(thing, ModuleType):
         return _module(thing)
@@ -201,7 +202,7 @@ def _module(module: ModuleType) -> Expression:
     return Expression(name, {top if name == top else name: f"import {name}"})
 
 
-def _at(module: Any, name: str) -> Any:
+def _at(module: object, name: str) -> Any:
     try:
         return operator.attrgetter(name)(module)
     except Exception:  # TensorFlow's lazy parts fail in ways of their own
@@ -259,14 +260,14 @@ def _with_given(node: _Function, function: FunctionType) -> bool:
     return changed
 
 
-def _around(function: FunctionType) -> Mapping[str, Any]:
+def _around(function: FunctionType) -> Mapping[str, object]:
     """What the names mean that a function does not define itself."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
     return {**function.__globals__, **held}
 
 
-def _free(function: FunctionType, node: _Function) -> Iterator[tuple[str, Any]]:
+def _free(function: FunctionType, node: _Function) -> Iterator[tuple[str, object]]:
     """The names that a function reads and does not define, with what they mean now."""
     around = _around(function)
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
@@ -375,11 +376,11 @@ class _ScriptWriter(ValueWriter):
             self.define(name, statement)
         return said.text
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Callable[..., object]) -> str:
         """The function's name, or the lambda itself; its source comes before."""
         return self._said(expression_of(function, super().function(function), self.arrays, self._file))
 
-    def array(self, array: Any, called: str) -> str:
+    def array(self, array: Array, called: str) -> str:
         """The entry of `values` that the script makes before."""
         key = literal(called)
         if "values" not in self._defined:
@@ -390,7 +391,7 @@ class _ScriptWriter(ValueWriter):
         self.define(f"values {key}", f"values[{key}] = {text}{note}")
         return f"values[{key}]"
 
-    def external(self, value: Any, called: str) -> str:
+    def external(self, value: object, called: str) -> str:
         """The name, after a line that says what to fill in."""
         self.define(called, assignment_to_fill(called, f"the {type(value).__name__}"))
         return called
