@@ -1,4 +1,4 @@
-"""PlanContext: what a command may ask while it is planned.
+"""What a command may ask for while it is planned.
 
 A command is planned from arrays alone (`index`, `target`). What needs TensorFlow, a session or a person's Python
 function is asked of the context. `IndexContext` has two graphs and nothing else; `runtime.planning` implements the
@@ -170,7 +170,16 @@ class IndexContext:
         """Do nothing: arrays can be edited in every way."""
 
     def trace(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction:  # noqa: ARG002
-        """Raise GraphEditError: a function is called by TensorFlow."""
+        """Raise GraphEditError: TensorFlow is needed to call a function.
+
+        Args:
+            function: See `PlanContext.trace`.
+            specs: See `PlanContext.trace`.
+            options: See `PlanContext.trace`.
+
+        Raises:
+            GraphEditError: Always.
+        """
         raise _needs_tensorflow("the function was not called")
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:  # noqa: ARG002
@@ -178,7 +187,16 @@ class IndexContext:
         return patch
 
     def constant(self, value: object, dtype: str, shape: Shape) -> TensorProto:  # noqa: ARG002
-        """Raise GraphEditError: TensorFlow encodes values."""
+        """Raise GraphEditError: TensorFlow is needed to encode a value.
+
+        Args:
+            value: See `PlanContext.constant`.
+            dtype: See `PlanContext.constant`.
+            shape: See `PlanContext.constant`.
+
+        Raises:
+            GraphEditError: Always.
+        """
         raise _needs_tensorflow("the value was not encoded")
 
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002

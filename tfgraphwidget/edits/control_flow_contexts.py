@@ -1,4 +1,4 @@
-"""The control flow contexts of copies, as protos: a WhileContextDef or CondContextDef of the original under new names.
+"""Control flow contexts of copies: WhileContextDefs and CondContextDefs with new names.
 
 A context is copied when the tensor that it hangs on is, its pivot. One that is not copied, but holds copies in its
 body, gives a proto that names only these: `runtime.live.control_flow_contexts` lets them join it.
@@ -25,6 +25,15 @@ def rename_contexts(
     frame names of copied loops. `stays` says that the copies stand in the originals' graph: a name of what is not
     copied then stays as it is, and a copy may join the context that it was made in. Under their own names ops give the
     contexts that they are in.
+
+    Args:
+        contexts: The outermost contexts.
+        names: Name of each copied op, and of tensors, -> name of the copy.
+        frames: New frame names of loops.
+        stays: Whether the copies are in the graph of the originals.
+
+    Returns:
+        The new contexts.
     """
     renaming = _Renaming(names, frames, stays)
     return tuple(new for context in contexts for new in renaming.copies(context))
@@ -37,17 +46,17 @@ class _Renaming:
     def copies(self, context: ContextDef) -> Iterator[ContextDef]:
         """The copy of a context; else the context with the copies in its body, or copies of what is nested in it."""
         copied = self._is_copied(context.pivot_name)
-        nested = [new for inner in context.nested_contexts for new in self.copies(_held(inner))]
+        nested = [new for inner in context.nested_contexts for new in self.copies(_content(inner))]
         external = dict(self._external(context.values_def.external_values, copied))
         values = [new for old in context.values_def.values if (new := self._value(old, context, copied, external))]
         if not copied and not (self.stays and (values or nested)):
             yield from nested
             return
-        copy = _emptied(context)
+        copy = _empty_copy(context)
         copy.values_def.values.extend(values)
         copy.values_def.external_values.update(external)
         for inner in nested:
-            _hold(copy.nested_contexts.add(), inner)
+            _set_content(copy.nested_contexts.add(), inner)
         if copied:
             self._rename(copy)
         yield copy
@@ -89,17 +98,17 @@ class _Renaming:
         return self.names[op] + ("" if port is None else f":{port}")
 
 
-def _held(nested: ControlFlowContextDef) -> ContextDef:
+def _content(nested: ControlFlowContextDef) -> ContextDef:
     """What a ControlFlowContextDef holds."""
     return nested.cond_ctxt if nested.HasField("cond_ctxt") else nested.while_ctxt
 
 
-def _hold(nested: ControlFlowContextDef, context: ContextDef) -> None:
+def _set_content(nested: ControlFlowContextDef, context: ContextDef) -> None:
     held: Message = nested.while_ctxt if hasattr(context, "loop_enter_names") else nested.cond_ctxt
     held.CopyFrom(context)
 
 
-def _emptied(context: ContextDef) -> ContextDef:
+def _empty_copy(context: ContextDef) -> ContextDef:
     """A copy of a context without values and nested contexts."""
     copy: Any = type(context)()  # of one of two classes: no type checker can tell that both are of the same
     copy.CopyFrom(context)
@@ -108,19 +117,19 @@ def _emptied(context: ContextDef) -> ContextDef:
     return cast("ContextDef", copy)
 
 
-def nested(context: ContextDef) -> Iterator[ContextDef]:
+def nested_contexts(context: ContextDef) -> Iterator[ContextDef]:
     """The contexts directly inside a context."""
-    return map(_held, context.nested_contexts)
+    return map(_content, context.nested_contexts)
 
 
-def called(contexts: Iterable[ContextDef]) -> Iterator[str]:
+def context_names(contexts: Iterable[ContextDef]) -> Iterator[str]:
     """The names of contexts, and of those nested in them; a loop's is the name of its frame."""
     for context in contexts:
         yield context.context_name
-        yield from called(nested(context))
+        yield from context_names(nested_contexts(context))
 
 
-def structure(context: ContextDef) -> Iterator[str]:
+def structural_tensors(context: ContextDef) -> Iterator[str]:
     """The tensors that a context hangs on: its pivots, and the ends of a loop."""
     for field, value in context.ListFields():
         if field.name.endswith("_names"):
@@ -129,35 +138,42 @@ def structure(context: ContextDef) -> Iterator[str]:
             yield value
 
 
-def joining(
+def contexts_around(
     contexts: Iterable[ContextDef], tensor: str, values: Collection[str], *, leaves: bool = False
 ) -> tuple[ContextDef, ...]:
-    """The context that a tensor lies in, and those around it, holding `values` alone; () when it lies in none.
+    """Find the contexts around a tensor, for ops that are added beside it.
 
-    With `leaves` the tensor is one that leaves its loop (of an Exit).
+    Args:
+        contexts: The outermost contexts of the graph.
+        tensor: The tensor.
+        values: The names that the innermost context is to hold.
+        leaves: Whether the tensor leaves its loop: it is the output of an Exit.
+
+    Returns:
+        The outermost context with those nested in it, which hold `values` alone; () if there is none.
     """
     for context in contexts:
         chain = _chain(context, tensor)
         if chain:
-            return _joined(chain[:-1] if leaves else chain, values)
+            return _nest(chain[:-1] if leaves else chain, values)
     return ()
 
 
 def _chain(context: ContextDef, tensor: str) -> list[ContextDef]:
     """The contexts around a tensor, outermost first; [] when it does not lie in this one."""
-    for inner in nested(context):
+    for inner in nested_contexts(context):
         found = _chain(inner, tensor)
         if found:
             return [context, *found]
     return [context] if tensor in context.values_def.values else []
 
 
-def _joined(chain: list[ContextDef], values: Collection[str]) -> tuple[ContextDef, ...]:
+def _nest(chain: list[ContextDef], values: Collection[str]) -> tuple[ContextDef, ...]:
     made: ContextDef | None = None
     for context in reversed(chain):
-        new = _emptied(context)
+        new = _empty_copy(context)
         new.values_def.values.extend(values)
         if made is not None:
-            _hold(new.nested_contexts.add(), made)
+            _set_content(new.nested_contexts.add(), made)
         made = new
     return () if made is None else (made,)

@@ -1,4 +1,4 @@
-"""Attributes of ops compared as TensorFlow means them: what is left out is at its default, a function is its body."""
+"""Digests of attributes, equal where they mean the same: defaults count, functions are compared by their bodies."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LONGEST = 80
 _MOST_ELEMENTS = 6
 
 
-class Attributes:
+class AttributeDigests:
     """The attributes of an index's ops in a form that is equal when they mean the same."""
 
     def __init__(self, index: GraphIndex) -> None:
@@ -108,7 +108,7 @@ class Attributes:
         if name in self._begun or name not in self._index.functions:
             return name.encode()
         try:
-            function = self._index.beside.function(name)
+            function = self._index.extras.function(name)
         except KeyError:  # an edit has just brought it
             return name.encode()
         self._begun.add(name)

@@ -1,4 +1,4 @@
-"""What a graph's collections hold: ops, tensors, and what TensorFlow says of variables."""
+"""The members of a graph's collections: ops, tensors and variables."""
 
 from __future__ import annotations
 

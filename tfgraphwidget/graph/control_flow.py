@@ -1,4 +1,4 @@
-"""v1 control flow: which ops make up each while loop and each conditional.
+"""v1 control flow: the ops of each while loop and each conditional.
 
 `contexts` says which context each op runs in. Here they are told apart into loops and conditionals: loops imported
 twice share their frame's name, and conditionals may share a predicate (one and its gradient always do).
@@ -102,12 +102,12 @@ def conditionals(index: GraphIndex) -> tuple[Conditional, ...]:
     return tuple(block for block in control_flow(index) if isinstance(block, Conditional))
 
 
-def around(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
+def enclosing_blocks(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ...]:
     """The loops and conditionals that an op belongs to, innermost first."""
     return tuple(block for block in reversed(control_flow(index)) if op in block.ops)
 
 
-def inside_control_flow(index: GraphIndex) -> set[int]:
+def control_flow_ops(index: GraphIndex) -> set[int]:
     """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge."""
     return {op for block in control_flow(index) if block.outer is None for op in block.ops}
 

@@ -1,4 +1,4 @@
-"""What ops cost as far as the graph alone tells: parameters, and the bytes of what they give. Nothing is run."""
+"""Parameters and output bytes of ops, from the graph alone."""
 
 from __future__ import annotations
 

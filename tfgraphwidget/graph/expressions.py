@@ -1,4 +1,4 @@
-"""How a selection prints: calls, names and functions as the Python that a person writes."""
+"""The Python expressions of selections: calls, names and functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType
 
 
-def written(function: Callable[..., object]) -> str:
+def function_expression(function: Callable[..., object]) -> str:
     """The source of a lambda, or the name of a function; "" when neither would mean the same elsewhere.
 
     That is so for closures, for lambdas whose source nobody has, and for callable objects.
@@ -45,7 +45,16 @@ def _is_source_of(node: ast.Lambda, code: CodeType) -> bool:
 
 
 def call(name: str, arguments: Iterable[object], options: Iterable[str] = ()) -> str:
-    """The expression `editor.name(…)`."""
+    """Write the expression `editor.name(…)`.
+
+    Args:
+        name: The name of the method.
+        arguments: Positional arguments, as values.
+        options: Keyword arguments, as source.
+
+    Returns:
+        The source.
+    """
     return f"editor.{name}({', '.join([*map(literal, arguments), *options])})"
 
 

@@ -1,4 +1,4 @@
-"""What a graph holds beside its ops and edges, asked for only when an edit needs it."""
+"""What a graph holds besides ops and edges: control flow contexts, queue runners, functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
 
 
-class Beside(Protocol):
+class GraphExtras(Protocol):
     """Protos that name ops; whoever reads a graph from TensorFlow brings one along."""
 
     def contexts(self) -> tuple[ContextDef, ...]:
@@ -29,10 +29,10 @@ class Beside(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class ExtrasWithFunctions:
     """What `base` gives, and functions that came with edits."""
 
-    base: Beside
+    base: GraphExtras
     functions: Mapping[str, FunctionDef]
     gradients: Mapping[str, str]
 
@@ -53,14 +53,29 @@ class Joined:
         return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
 
 
-def joined(base: Beside, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]) -> Beside:
-    """`base` with further FunctionDefs, and (function, its gradient function) names."""
+def with_functions(
+    base: GraphExtras, functions: Iterable[FunctionDef], gradients: Iterable[tuple[str, str]]
+) -> GraphExtras:
+    """Add functions to the extras of a graph.
+
+    Args:
+        base: The extras.
+        functions: The FunctionDefs.
+        gradients: (function, its gradient function) names.
+
+    Returns:
+        `base` itself if there are no functions.
+    """
     more = {function.signature.name: function for function in functions}
-    known = base if isinstance(base, Joined) else Joined(base, {}, {})
-    return Joined(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)}) if more else base
+    known = base if isinstance(base, ExtrasWithFunctions) else ExtrasWithFunctions(base, {}, {})
+    return (
+        ExtrasWithFunctions(known.base, {**known.functions, **more}, {**known.gradients, **dict(gradients)})
+        if more
+        else base
+    )
 
 
-class Nothing:
+class NoExtras:
     """Of a graph that has no more than ops and edges."""
 
     def contexts(self) -> tuple[ContextDef, ...]:

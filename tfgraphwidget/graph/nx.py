@@ -1,4 +1,4 @@
-"""An index as a networkx graph, for networkx's algorithms and file formats."""
+"""A graph as a networkx graph, for networkx's algorithms and file formats."""
 
 from __future__ import annotations
 
@@ -36,6 +36,11 @@ def networkx(index: GraphIndex, *, text: bool = False, nodes: bool = False) -> n
     With `text=True` each value is a str, an int or a bool, as `networkx.write_graphml` and `write_gexf` want it:
     shapes and keys are texts, and an attribute is a value of its own, "attr.strides": "[1, 1, 1, 1]". With `nodes=True`
     nodes have `node_def` too, the bytes of their NodeDefs.
+
+    Args:
+        index: The graph.
+        text: Whether attributes are simple values, for file formats.
+        nodes: Whether nodes have `node_def`.
     """
     graph = nx.MultiDiGraph(**_about(index, text=text))
     for i, name in enumerate(counted(index.names, "Taking the ops")):

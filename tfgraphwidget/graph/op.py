@@ -1,4 +1,4 @@
-"""Op: one op of an index, to ask about; what `editor.where` hands to its function."""
+"""One op of an index; `editor.where` passes it to its function."""
 
 from __future__ import annotations
 
@@ -95,7 +95,16 @@ def attr_value(held: AttrValue) -> Any:
 
 
 def dtype_name(message: Message, field: str, number: int) -> str:
-    """The name of a dtype, "float32", of which a field of a message holds the number."""
+    """Return the name of a dtype, such as "float32".
+
+    Args:
+        message: A message with a field of the enum DataType.
+        field: The name of that field.
+        number: The number of the dtype.
+
+    Returns:
+        The name; the number as text if it is not known.
+    """
     enum = message.DESCRIPTOR.fields_by_name[field].enum_type
     known = enum.values_by_number.get(number) if enum is not None else None
     name = known.name.removeprefix("DT_").lower() if known else str(number)

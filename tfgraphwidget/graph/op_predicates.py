@@ -1,4 +1,4 @@
-"""What queries ask of an op beside its name: what it is in a word, and what its attributes say."""
+"""Predicates of queries besides names: traits of ops and values of attributes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from tfgraphwidget.graph import control_flow, selectors
 from tfgraphwidget.graph.attributes import attribute_text
-from tfgraphwidget.graph.called_functions import doors
 from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.function_refs import called_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import attr_value
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, V1_LOOPS, WHILE_LOOPS
@@ -31,7 +31,7 @@ def _loop(index: GraphIndex) -> Mask:
 def _door(index: GraphIndex) -> Mask:
     if not index.functions:
         return np.zeros(len(index), bool)
-    return np.fromiter((bool(doors(node, index.functions)) for node in index.nodes), bool, len(index))
+    return np.fromiter((bool(called_functions(node, index.functions)) for node in index.nodes), bool, len(index))
 
 
 def _stateful(index: GraphIndex) -> Mask:
@@ -55,7 +55,7 @@ TRAITS: dict[str, Callable[[GraphIndex], Mask]] = {
 loop and ops that are one, ops that call a function, and those whose OpDef says that they are stateful."""
 
 
-class Attributes:
+class AttributeValues:
     """One attribute of an index's ops; where a NodeDef leaves it out, what the OpDef gives."""
 
     def __init__(self, index: GraphIndex, name: str) -> None:
@@ -91,12 +91,12 @@ class Attributes:
 
 
 def value_holds(holds: Callable[[str], object]) -> Callable[[AttrValue], bool]:
-    """Whether an AttrValue's text, or that of one thing in its list, `holds`; the text is as `normal` writes it."""
+    """A predicate of AttrValues: whether `holds` is true of the normalized text of the value or of one of its items."""
 
     def told(value: AttrValue) -> bool:
         held = attr_value(value)
-        each = [normal(_text(one)) for one in held] if isinstance(held, list) else []
-        whole = f"[{','.join(each)}]" if isinstance(held, list) else normal(_text(held, value))
+        each = [normalized_text(_text(one)) for one in held] if isinstance(held, list) else []
+        whole = f"[{','.join(each)}]" if isinstance(held, list) else normalized_text(_text(held, value))
         return bool(holds(whole)) or any(holds(one) for one in each)
 
     return told
@@ -118,7 +118,7 @@ _SIZES = re.compile(r"(\?|\d+)([x×](\?|\d+))+")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 
-def normal(text: str) -> str:
+def normalized_text(text: str) -> str:
     """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
 
     >>> normal("SAME"), normal("(1, 2.0, None)"), normal("?x3"), normal("1e-3")

@@ -1,4 +1,4 @@
-"""What is known of tensors without running anything: dtypes, static shapes."""
+"""Dtypes and static shapes of tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
 
 ShapePattern = Sequence[int | str | EllipsisType | None] | str | None
-"""Which shapes are meant; see `suits`."""
+"""Which shapes are meant; see `matches_shape`."""
 
 
 Shapes = Mapping[tuple[str, int], Shape]
@@ -46,7 +46,7 @@ class Typing(Protocol):
         """The same with other static shapes where an edit has made them others."""
 
 
-class Untold:
+class UnknownTyping:
     """The typing of a graph of which nothing is known but its edges."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:  # noqa: ARG002
@@ -67,11 +67,11 @@ class Untold:
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """Those shapes alone."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 @dataclass(frozen=True, eq=False)
-class Reshaped:
+class ReshapedTyping:
     """What `base` tells, and the static shapes that edits have made since."""
 
     base: Typing
@@ -95,11 +95,11 @@ class Reshaped:
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with further shapes."""
-        return Reshaped(self.base, {**self.shapes, **shapes})
+        return ReshapedTyping(self.base, {**self.shapes, **shapes})
 
 
 @dataclass(frozen=True, eq=False)
-class Renamed:
+class RenamedTyping:
     """What `base` tells, of ops that have other names now; `names` maps these to the old ones."""
 
     base: Typing
@@ -123,7 +123,7 @@ class Renamed:
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where edits have made them others."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 def shape_text(shape: Shape) -> str:
@@ -135,7 +135,7 @@ def shape_text(shape: Shape) -> str:
     return "unknown" if shape is None else str(shape)
 
 
-def suits(shape: Shape, pattern: ShapePattern) -> bool:
+def matches_shape(shape: Shape, pattern: ShapePattern) -> bool:
     """Whether a static shape is one that a pattern means.
 
     "*" means any, None an unknown rank; otherwise there is one entry for each dimension: its size, None for an
@@ -152,13 +152,20 @@ def suits(shape: Shape, pattern: ShapePattern) -> bool:
         at = list(pattern).index(...)
         tail = pattern[at + 1 :]
         short = len(shape) < at + len(tail)
-        return not short and suits(shape[:at], pattern[:at]) and suits(shape[len(shape) - len(tail) :], tail)
+        return (
+            not short
+            and matches_shape(shape[:at], pattern[:at])
+            and matches_shape(shape[len(shape) - len(tail) :], tail)
+        )
     pairs = zip(shape, pattern, strict=False)
     return len(shape) == len(pattern) and all(wanted in ("*", size) for size, wanted in pairs)
 
 
-def pattern_of(given: Any) -> ShapePattern:
-    """A shape pattern as `suits` takes it, of a list, a tuple, a `tf.TensorShape`; GraphEditError for anything else."""
+def shape_pattern(given: Any) -> ShapePattern:
+    """Convert a list, a tuple or a `tf.TensorShape` to the pattern that `matches_shape` takes.
+
+    Raises GraphEditError for anything else.
+    """
     if given is None or (isinstance(given, str) and given == "*"):
         return given
     if hasattr(given, "rank"):
@@ -177,14 +184,23 @@ def pattern_of(given: Any) -> ShapePattern:
     return tuple(entries)
 
 
-# What NodeDefs say themselves of static shapes: files may, and whoever imports them takes them at their word.
+# Static shapes that NodeDefs of files list themselves; TensorFlow does not check them on import.
 
 
 OUTPUT_SHAPES = "_output_shapes"
 
 
-def saying(node: NodeDef, port: int, shape: Shape) -> NodeDef:
-    """The NodeDef, which says static shapes, with another one for an output."""
+def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
+    """Copy a NodeDef that lists its static shapes, with another shape of one output.
+
+    Args:
+        node: The NodeDef.
+        port: The output.
+        shape: Its new static shape.
+
+    Returns:
+        The copy.
+    """
     new = type(node)()
     new.CopyFrom(node)
     said = new.attr[OUTPUT_SHAPES].list.shape[port]

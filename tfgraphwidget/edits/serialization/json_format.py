@@ -1,4 +1,4 @@
-"""Edits as JSON, which another process, on another day, replays.
+"""Edits as JSON, for replay in another process.
 
 A document is `{"tfgraphwidget": 1, "edits": [...]}`, and an edit
 
@@ -40,12 +40,15 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import did_you_mean
 
-# Packed: the values that commands hold as JSON, and back: numbers, names, lists, arrays of any dtype, selections.
-# What JSON has itself stays itself; a list stands for a tuple. Everything else is an object with one of these keys:
-# * "float": "nan", "inf" or "-inf" * "complex": [real, imaginary] * "bytes": base64 * "array": base64 of the
-# elements in C order, little-endian, with "dtype" and "shape"; of the dtype "object" a list of strings and bytes *
-# "ops" and "tensors": a selection, by names  Reading makes nothing but such values: no name is looked up but
-# NumPy's and ml_dtypes' dtypes, and nothing is called.
+# The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple becomes a list. A
+# value that JSON does not have becomes an object with one of these keys:
+# * "float": "nan", "inf" or "-inf"
+# * "complex": [real, imaginary]
+# * "bytes": base64
+# * "array": base64 of the elements in C order, little-endian, with "dtype" and "shape"; for dtype "object", a list of
+#   strings and bytes
+# * "ops" and "tensors": a selection, by names
+# Reading looks up no names but dtypes of NumPy and ml_dtypes, and calls nothing.
 
 _DTYPE = re.compile(r"[a-z][a-z0-9_]{0,30}|[SU][0-9]{1,6}")
 _KINDS = "biufcSU"
@@ -181,13 +184,13 @@ def _dtype(name: object) -> np.dtype[Any]:
         try:
             found: np.dtype[Any] | None = np.dtype(name)
         except TypeError:
-            found = _extra(name)
+            found = _extension_dtype(name)
         if found is not None and (found.type.__module__ == _EXTRA or found.kind in _KINDS):
             return found
     raise NotDecodable(f"{str(name)[:40]!r} is no dtype of an array")
 
 
-def _extra(name: str) -> np.dtype[Any] | None:
+def _extension_dtype(name: str) -> np.dtype[Any] | None:
     """A dtype that NumPy itself lacks, bfloat16 say; None when there is none of that name."""
     try:
         known = getattr(importlib.import_module(_EXTRA), name, None)
@@ -357,7 +360,7 @@ def _description(value: object) -> str:
 def parse(text: str | bytes) -> Any:
     """Parse the text of a file of edits. Raises GraphEditError for text that is not JSON."""
     try:
-        return json.loads(text, parse_constant=_refused_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
         told = str(error)[:100]
         raise GraphEditError(f"This is no JSON: {told}; give what editor.save('edits.json') wrote.") from None
@@ -382,7 +385,7 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
     return tuple(_record_from(edit, number) for number, edit in enumerate(edits, 1))
 
 
-def _refused_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 

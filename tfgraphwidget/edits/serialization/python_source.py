@@ -69,7 +69,17 @@ def expression_of(thing: object, name: str, arrays: Arrays, file: str) -> Expres
 
 
 def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expression:
-    """Write an array of any dtype as Python; see `expression_of`."""
+    """Write an array of any dtype as Python.
+
+    Args:
+        array: The array.
+        name: Its name.
+        arrays: Arrays over 1 MB are added here.
+        file: The name of the NumPy archive that they are read from.
+
+    Returns:
+        The expression.
+    """
     if array.dtype.kind == "O":
         return Expression(f"np.array({array.tolist()!r}, dtype=object)", {"np": "import numpy as np"})
     statements, view = {"np": "import numpy as np"}, ""
@@ -77,7 +87,7 @@ def array_expression(array: Array, name: str, arrays: Arrays, file: str) -> Expr
         statements["ml_dtypes"], view = "import ml_dtypes", f".view(ml_dtypes.{array.dtype.name})"
         array = array.view(f"u{array.dtype.itemsize}")
     if array.nbytes > _LARGEST:
-        free = (key for key in _numbered(name) if key not in _NOT_KEYS and key not in arrays)
+        free = (key for key in _numbered_names(name) if key not in _NOT_KEYS and key not in arrays)
         key = next((key for key, known in arrays.items() if known is array), None) or next(free)
         arrays[key] = array
         return Expression(f'np.load("{file}")[{key!r}]{view}', statements)
@@ -134,7 +144,7 @@ class _ExpressionWriter:
         if tree is None:
             return Expression(own, {own: assignment_to_fill(own, f"the function {function.__qualname__!r}")})
         statements: dict[str, str] = {}
-        for free, held in _free(function, tree):
+        for free, held in _free_names(function, tree):
             said = self.value(held, free) if free != own else Expression(own, {})
             more = said.statements if said.text == free else {**said.statements, free: f"{free} = {said.text}"}
             if any(statements.get(name, text) != text for name, text in more.items()):  # two closures, one name
@@ -145,7 +155,7 @@ class _ExpressionWriter:
         return Expression(own, {**statements, own: text})
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     yield name
     k = 1
     while True:
@@ -164,7 +174,7 @@ def _is_literal(thing: object) -> bool:
     return type(thing) is dict and len(thing) <= _LONGEST and all(map(_is_literal, (*thing, *thing.values())))
 
 
-# What another process can import
+# Values that another process can import
 
 
 def _public(thing: object) -> Expression | None:
@@ -181,10 +191,10 @@ def _public(thing: object) -> Expression | None:
         return None
     home = str(getattr(thing, "__module__", ""))
     for part in _PARTS if home.startswith("tensorflow.") else ():
-        if _at(tensorflow, f"{part}{name}") is thing:
+        if _attribute_at(tensorflow, f"{part}{name}") is thing:
             return Expression(f"tf.{part}{name}", {"tf": "import tensorflow as tf"})
     module = sys.modules.get(home)
-    if module is None or not _is_installed(module) or _at(module, name) is not thing:
+    if module is None or not _is_installed(module) or _attribute_at(module, name) is not thing:
         return None
     if module is builtins:
         return Expression(name, {})
@@ -202,7 +212,7 @@ def _module(module: ModuleType) -> Expression:
     return Expression(name, {top if name == top else name: f"import {name}"})
 
 
-def _at(module: object, name: str) -> Any:
+def _attribute_at(module: object, name: str) -> Any:
     try:
         return operator.attrgetter(name)(module)
     except Exception:  # TensorFlow's lazy parts fail in ways of their own
@@ -215,7 +225,7 @@ def _is_installed(module: ModuleType) -> bool:
     return module.__name__ != "__main__" and (file is None or str(file).startswith(_INSTALLED))
 
 
-# What a person wrote
+# Functions of the user
 
 
 def _source(function: FunctionType) -> tuple[_Function | None, str]:
@@ -232,11 +242,11 @@ def _source(function: FunctionType) -> tuple[_Function | None, str]:
         node = None
     if node is None:
         return None, ""
-    changed = _with_given(node, function)
+    changed = _inline_defaults(node, function)
     return node, ast.unparse(node) if changed or not text else text
 
 
-def _with_given(node: _Function, function: FunctionType) -> bool:
+def _inline_defaults(node: _Function, function: FunctionType) -> bool:
     """Put the values of a function's defaults in place of what gave them; annotations that nobody can resolve go."""
     places: list[tuple[list[Any], int, object]] = [
         (node.args.defaults, k, value) for k, value in enumerate(function.__defaults__ or ())
@@ -248,7 +258,7 @@ def _with_given(node: _Function, function: FunctionType) -> bool:
     for held, k, value in places:
         if not isinstance(held[k], ast.Constant) and _is_literal(value):
             held[k], changed = ast.parse(repr(value), mode="eval").body, True
-    known = {*_around(function), *dir(builtins)}
+    known = {*_visible_names(function), *dir(builtins)}
     noted = [arg for arg in ast.walk(node) if isinstance(arg, ast.arg) and arg.annotation is not None]
     texts = [arg.annotation for arg in noted] + [getattr(node, "returns", None)]
     if any(name.id not in known for text in texts if text for name in ast.walk(text) if isinstance(name, ast.Name)):
@@ -260,16 +270,16 @@ def _with_given(node: _Function, function: FunctionType) -> bool:
     return changed
 
 
-def _around(function: FunctionType) -> Mapping[str, object]:
+def _visible_names(function: FunctionType) -> Mapping[str, object]:
     """What the names mean that a function does not define itself."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     held = {name: cell.cell_contents for name, cell in cells.items() if cell != CellType()}  # one may be empty still
     return {**function.__globals__, **held}
 
 
-def _free(function: FunctionType, node: _Function) -> Iterator[tuple[str, object]]:
+def _free_names(function: FunctionType, node: _Function) -> Iterator[tuple[str, object]]:
     """The names that a function reads and does not define, with what they mean now."""
-    around = _around(function)
+    around = _visible_names(function)
     names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
     own = {arg.arg for arg in ast.walk(node) if isinstance(arg, ast.arg)}
     own |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.edits.freeze import Frozen
-from tfgraphwidget.edits.freeze import frozen as freeze
+from tfgraphwidget.edits.freeze import ConvertedGraph
+from tfgraphwidget.edits.freeze import convert_variables as freeze
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import called
 from tfgraphwidget.export.formats.function_module import standing_alone
@@ -30,10 +30,10 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
-    left_out,
-    needed,
+    needed_ops,
     of_type,
-    unused,
+    unused_inputs,
+    unused_inputs_notice,
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
@@ -76,8 +76,8 @@ def _asked(what: Export) -> tuple[Signature, ...]:
     for signature in what.signatures:
         given = [tensor for _, tensor in signature.inputs]
         outputs = [tensor for _, tensor in signature.outputs]
-        need = needed(index, given, outputs)
-        for sentence in left_out(unused(index, given, need), outputs):
+        need = needed_ops(index, given, outputs)
+        for sentence in unused_inputs_notice(unused_inputs(index, given, need), outputs):
             what.notice(sentence)
         fed = [
             index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
@@ -91,12 +91,12 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
-def _frozen(what: Export, state: State) -> tuple[Part, Frozen, Any]:
+def _frozen(what: Export, state: State) -> tuple[Part, ConvertedGraph, Any]:
     """The part, its frozen form, and the functions that it calls."""
     index = what.index
     starters = [name for name in state.starters if name in index.ids]
     part = cut(index, what.signatures, starters)
-    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "beside": index.beside}
+    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
     inside = build(placed(what, (*part.nodes, *state.nodes), "The frozen graph"), **known)
     held = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = called(index, inside.nodes)
@@ -111,13 +111,13 @@ def _proto(index: GraphIndex, name: str, value: Any) -> Any:
     return tf.make_tensor_proto(value, dtype, np.shape(value))
 
 
-def _library(index: GraphIndex, made: Frozen) -> Any:
+def _library(index: GraphIndex, made: ConvertedGraph) -> Any:
     inside = [node for function in made.functions for node in function.node_def]
     library = called(index, [*made.nodes, *inside])
     return tf_protos.FunctionDefLibrary(function=[*library.function, *made.functions], gradient=library.gradient)
 
 
-def _tell(what: Export, made: Frozen, state: State, why: str) -> None:
+def _tell(what: Export, made: ConvertedGraph, state: State, why: str) -> None:
     if made.cut:
         count = "is" if len(made.cut) == 1 else "are"
         what.notice(f"The frozen graph does not update variables: {listed(made.cut)} {count} left out.")

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph import GraphIndex, doors
+from tfgraphwidget.graph import GraphIndex, called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import GraphDef, NodeDef
 
@@ -40,14 +40,14 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     gradients: dict[str, str] = {}
     stack = list(nodes)
     while stack:
-        wanted = [door.function for door in doors(stack.pop(), index.functions)]
+        wanted = [door.function for door in called_functions(stack.pop(), index.functions)]
         while wanted:
             name = wanted.pop()
             if name in found:
                 continue
             found[name] = function_of(index, name)
             stack += found[name].node_def
-            if gradient := index.beside.gradient(name):
+            if gradient := index.extras.gradient(name):
                 gradients[name] = gradient
                 wanted.append(gradient)
     return tf_protos.FunctionDefLibrary(
@@ -59,7 +59,7 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
 def function_of(index: GraphIndex, name: str) -> Any:
     """The FunctionDef of that name."""
     try:
-        return index.beside.function(name)
+        return index.extras.function(name)
     except KeyError:
         raise GraphEditError(
             f"The graph calls function {name!r}, which its library does not hold; import the graph again with its "

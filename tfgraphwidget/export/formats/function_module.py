@@ -74,7 +74,7 @@ def standing_alone(what: Export) -> Iterator[Export]:
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
-            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
+            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
             yield replace(
                 what,
                 index=build(body.nodes(), *body.collections(), **known),

@@ -140,5 +140,5 @@ def _add_collections(graph: tf.Graph, what: Export, inside: set[str], variables:
     if V1_CONTROL_FLOW.isdisjoint(what.index.kinds[0]):
         return
     ops = [node for node in what.index.nodes if node.name in inside]
-    contexts = rename_contexts(what.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    contexts = rename_contexts(what.index.extras.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
     rebuild(graph, Change(nodes=tuple(ops), contexts=contexts))

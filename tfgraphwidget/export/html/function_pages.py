@@ -16,7 +16,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_input import Rooms, Seen, Viewed
-from tfgraphwidget.graph import Door, GraphIndex, build, doors
+from tfgraphwidget.graph import FunctionRef, GraphIndex, build, called_functions
 from tfgraphwidget.hierarchy import default_open, facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
@@ -113,7 +113,7 @@ class _Search:
         known = self._rooms.inside(room.path)
         for op in np.flatnonzero(facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            found = doors(index.nodes[op], index.functions)
+            found = called_functions(index.nodes[op], index.functions)
             for door in found:
                 title = index.names[op] if len(found) == 1 else f"{index.names[op]}:{door.label}"
                 definition = body.function(door.function)
@@ -141,7 +141,7 @@ class _Search:
             name, body, nodes = read()
             key = name, _digest(nodes)
             if key not in self._numbers:
-                held = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+                held = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
                 self._room -= len(held)
                 self._put(key, self._of(held, Shown(default_open(held))), path, body)
         except GraphEditError as error:
@@ -162,7 +162,7 @@ class _Search:
         return self._numbers[key]
 
 
-def _read(door: Door, body: Body, index: GraphIndex, op: int) -> tuple[str, Body, list[Any]]:
+def _read(door: FunctionRef, body: Body, index: GraphIndex, op: int) -> tuple[str, Body, list[Any]]:
     inner = open_function(door.function, body, index, op)
     return door.function, inner, inner.nodes()
 

@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
     definitions,
     from_outside,
     mask_of,
-    needed,
+    needed_ops,
     of_type,
     own_ops,
 )
@@ -56,14 +56,14 @@ def state_of(what: Export, need: Mask) -> State:
     """
     index = what.index
     held = content(index, need, lambda tensors: _session(what, "tables' contents").run(list(tensors)))
-    need = need | needed(index, (), held.starters)
+    need = need | needed_ops(index, (), held.starters)
     variables = tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
     present = present_values(what, variables)
     made = _Assigns(index)
     whole = tuple(made.whole(v, present[v.handle], kept) for v, kept in _kept(index, variables, need))
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
     ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in held.starters if op in index.ids]
-    closure = need | needed(index, (), ops)
+    closure = need | needed_ops(index, (), ops)
     assets = assets_of(index, closure)
     return State(whole, present, (*made.nodes, *held.nodes), held.all_starters, tuple(ops), assets)
 
@@ -117,10 +117,11 @@ def _kept(index: GraphIndex, variables: tuple[VariableDef, ...], need: Mask) -> 
     """Each variable, and whether its initialiser goes along: it must need nothing that stays behind."""
     foreign = from_outside(index) | (of_type(index, HANDLES.__contains__) & ~need)
     all_of_them = [v.initializer for v in variables if v.initializer in index.ids]
-    if not (needed(index, (), all_of_them) & foreign).any():
+    if not (needed_ops(index, (), all_of_them) & foreign).any():
         return [(v, v.initializer in index.ids) for v in variables]
     return [
-        (v, v.initializer in index.ids and not (needed(index, (), [v.initializer]) & foreign).any()) for v in variables
+        (v, v.initializer in index.ids and not (needed_ops(index, (), [v.initializer]) & foreign).any())
+        for v in variables
     ]
 
 

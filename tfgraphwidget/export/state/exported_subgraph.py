@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import Export
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_ops, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import placed_here
 from tfgraphwidget.sources import Signature
@@ -36,7 +36,7 @@ def cut(index: GraphIndex, signatures: Sequence[Signature], more: Collection[str
     Placeholders stand for the inputs; for one that another signature, or `more`, computes a placeholder with that as
     its default. Raises GraphEditError for a placeholder that nobody would feed.
     """
-    needs = [*needed_by(index, signatures), needed(index, (), more)]
+    needs = [*needed_by(index, signatures), needed_ops(index, (), more)]
     stand_ins = _StandIns(index, needs, [*(set(_inputs(index, s)) for s in signatures), set()])
     for signature in signatures:
         for (key, _), tensor in zip(signature.inputs, _inputs(index, signature), strict=True):
@@ -54,7 +54,7 @@ def needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Mask]:
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         ends = [*inputs, *given_whole(index, inputs)]
-        need = needed(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
+        need = needed_ops(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
         given = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS and op not in given:

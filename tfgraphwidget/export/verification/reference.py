@@ -16,7 +16,7 @@ from tfgraphwidget.export.request import Export
 from tfgraphwidget.export.state.exported_state import State
 from tfgraphwidget.export.state.exported_subgraph import given_whole, needed_by
 from tfgraphwidget.export.verification.synthetic_feeds import Wanted, made_up
-from tfgraphwidget.graph import needed, pairs, side_effects
+from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
@@ -43,7 +43,7 @@ class Original:
     def _nodes(self) -> list[Any]:
         index = self.what.index
         ends = [tensor for s in self.what.signatures for _, tensor in (*s.inputs, *s.outputs)]
-        whole = np.flatnonzero(needed(index, (), [*ends, *self._state.ops])).tolist()
+        whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
         given = {name for s in self.what.signatures for name in given_whole(index, [t for _, t in s.inputs])}
         return [*(_not_waiting(index.nodes[i], given) for i in whole), *self._state.nodes]
 
@@ -82,7 +82,7 @@ class Original:
         index = self.what.index
         if self.what.feeds:
             return ""
-        starters = needed(index, (), [name for name in self._state.starters if name in index.ids])
+        starters = needed_ops(index, (), [name for name in self._state.starters if name in index.ids])
         nodes = [index.nodes[i] for i in [*self._work, *np.flatnonzero(starters).tolist()]]
         inside = (node for function in called(index, nodes).function for node in function.node_def)
         return unasked([*nodes, *inside])

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import Edited, NewShape
+from tfgraphwidget.edits import NewShape, NodeChange
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -30,7 +30,7 @@ from tfgraphwidget.tf_internals import set_control_inputs as wait_for
 from tfgraphwidget.tf_types import NodeDef
 
 
-def rewire(graph: tf.Graph, edited: Edited) -> None:
+def rewire(graph: tf.Graph, edited: NodeChange) -> None:
     """Make an op of the graph what `edited.after` says, as far as that differs from `edited.before`.
 
     Raises GraphEditError when TensorFlow refuses; the op may be changed in part then.

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import Edited, Patch
+from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -230,7 +230,7 @@ def _new(graph: tf.Graph, patch: Patch) -> list[Any]:
     return added + [edited.after for edited in patch.changed if _is_elsewhere(edited)]
 
 
-def _is_elsewhere(edited: Edited) -> bool:
+def _is_elsewhere(edited: NodeChange) -> bool:
     """Whether an edit changes more of an op than what it reads."""
     read = type(edited.before)()
     read.CopyFrom(edited.before)

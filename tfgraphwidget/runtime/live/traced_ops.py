@@ -192,7 +192,7 @@ def _after(graph: tf.Graph, outputs: Sequence[tf.Tensor], effects: Sequence[tf.O
 
 def _index(graph: tf.Graph) -> GraphIndex:
     body = GraphBody(graph)
-    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
 
 
 def keep_alive(graph: tf.Graph, made: TracedFunction) -> None:

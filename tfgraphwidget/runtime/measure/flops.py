@@ -19,7 +19,7 @@ from tfgraphwidget.graph import (
     Floats,
     GraphIndex,
     build,
-    doors,
+    called_functions,
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
 from tfgraphwidget.naming import split_input
@@ -114,7 +114,7 @@ class _Calls:
         found = flops(index, self.batch)
         for op, kind in enumerate(index.types):
             if kind in _CALLS or kind in index.functions:
-                ways = doors(index.nodes[op], index.functions)
+                ways = called_functions(index.nodes[op], index.functions)
                 inside = [np.nan if body is None else self._inside(index, body, op, way.function) for way in ways]
                 found[op] = _joined(inside, choice=kind in BRANCHES)
         return found
@@ -128,7 +128,7 @@ class _Calls:
             except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
             nodes, beside = inner.nodes(), inner.collections()
-            held = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), beside=inner)
+            held = build(nodes, *beside, typing=inner.typing, functions=inner.functions(), extras=inner)
             self.known[key] = _joined(self.of(held, inner).tolist(), choice=False)
         return self.known[key]
 

@@ -12,18 +12,18 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     ARGUMENTS,
     HANDLES,
+    BodyState,
     GraphIndex,
-    Held,
     Mask,
     VariableDef,
     definitions,
     first_contents,
     forward,
     initializers,
-    keyed,
-    needed,
+    needed_ops,
     of_type,
     pairs,
+    persistent_state,
     readers_of,
 )
 from tfgraphwidget.naming import colocated_with
@@ -40,8 +40,8 @@ Values = Mapping[str, Any]
 
 def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[str]) -> tuple[VariableDef, ...]:
     """The variables that the outputs need, and what fills the tables that they need."""
-    need = needed(index, feeds, outputs)
-    need = need | needed(index, (), _starters(index, need))
+    need = needed_ops(index, feeds, outputs)
+    need = need | needed_ops(index, (), _starters(index, need))
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
@@ -50,8 +50,8 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
 
     Raises SessionRefused when it cannot run, in one sentence.
     """
-    starters = _starters(index, needed(index, feeds, outputs))
-    inside = np.flatnonzero(needed(index, (), [*outputs, *feeds, *starters])).tolist()
+    starters = _starters(index, needed_ops(index, feeds, outputs))
+    inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
     nodes = [_alone(index.nodes[i], names) for i in inside]
     held = {handle: value for handle, value in values.items() if handle in names}
@@ -62,10 +62,10 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:
     """The ops that fill the tables and iterators among some ops, and those that these need in turn."""
     while True:
-        held = np.flatnonzero(need & keyed(index) & ~of_type(index, HANDLES.__contains__)).tolist()
+        held = np.flatnonzero(need & persistent_state(index) & ~of_type(index, HANDLES.__contains__)).tolist()
         fills = {op for handle in held for op in initializers(index, handle)}
         names = [index.names[op] for op in first_contents(index, fills | set(held))]
-        grown = need | needed(index, (), names)
+        grown = need | needed_ops(index, (), names)
         if np.array_equal(grown, need):
             return names
         need = grown
@@ -73,7 +73,7 @@ def _starters(index: GraphIndex, need: Mask) -> list[str]:
 
 def _library(index: GraphIndex, nodes: Iterable[NodeDef]) -> Any:
     functions = called(index, nodes)
-    gradients = {name: index.beside.gradient(name) for name in functions}
+    gradients = {name: index.extras.gradient(name) for name in functions}
     return tf_protos.FunctionDefLibrary(
         function=[functions[name] for name in sorted(functions)],
         gradient=[
@@ -95,7 +95,7 @@ def _alone(node: NodeDef, inside: Collection[str]) -> Any:
     return copy
 
 
-def run_body(index: GraphIndex, held: Held, outputs: Sequence[str], feeds: Values) -> list[Array]:
+def run_body(index: GraphIndex, held: BodyState, outputs: Sequence[str], feeds: Values) -> list[Array]:
     """The outputs of a function's body, in order, with copies of its variables; `feeds` by tensor.
 
     Raises GraphEditError when a part of it cannot stand alone, SessionRefused when it cannot run.
@@ -132,5 +132,5 @@ def _dtype(index: GraphIndex, tensor: str) -> Any:
 
 def feeds_of(index: GraphIndex, outputs: Sequence[str], feeds: Values) -> list[str]:
     """The feeds that the outputs need."""
-    need = needed(index, feeds, outputs)
+    need = needed_ops(index, feeds, outputs)
     return [name for name in feeds if need[readers_of(index, pairs(index, [name]))].any()]

@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     definitions,
     initializers,
     mask_of,
-    needed,
+    needed_ops,
     own_ops,
     resources,
 )
@@ -48,15 +48,15 @@ def computed(
     name `originals`. Raises SessionRefused for what cannot run.
     """
     run = [v.initializer for v in variables if v.initializer]
-    wanted = needed(index, (), [*run, *starters])
+    wanted = needed_ops(index, (), [*run, *starters])
     wanted |= mask_of(index, [i for v in variables for i in own_ops(index, v)])
     first = _filling(index, np.flatnonzero(wanted).tolist(), variables, originals)
-    wanted |= needed(index, (), first)
+    wanted |= needed_ops(index, (), first)
     ids = np.flatnonzero(wanted).tolist()
     others = _others(session, index, ids, variables, given, originals)
     _refuse_open_ends(index, ids, variables, starters, originals)
     ids = sorted({*ids, *(i for v in others for i in own_ops(index, v))})
-    whole = np.flatnonzero(needed(index, (), [index.names[i] for i in ids])).tolist()
+    whole = np.flatnonzero(needed_ops(index, (), [index.names[i] for i in ids])).tolist()
     graph = _scratch(index, whole, functions)
     present = variable_values.current_values(session, [v for v in others if v.handle not in given])
     # Each op runs once. Optimising the graph would cost more than that, and ever more per op as it grows.
@@ -86,7 +86,7 @@ def _filling(
 
     Raises for state that only the person's session holds: the numbers would be others, or never come.
     """
-    behind = needed(index, (), [v.initializer for v in variables if v.initializer])
+    behind = needed_ops(index, (), [v.initializer for v in variables if v.initializer])
     states = [i for i, _ in resources(index, [i for i in ids if behind[i]]) if index.types[i] not in HANDLES]
     found: dict[str, None] = {}
     for i in states:
@@ -136,7 +136,7 @@ def _needs(
     index: GraphIndex, lacking: str, run: Iterable[tuple[str, str | None]], originals: Mapping[str, str]
 ) -> SessionRefused:
     at = index.ids[lacking]
-    name = next(op for op, first in run if first and needed(index, (), [first])[at])
+    name = next(op for op, first in run if first and needed_ops(index, (), [first])[at])
     op, lacking = originals.get(name, name), originals.get(lacking, lacking)
     return SessionRefused(
         f"The initial value of '{op}:0' needs {lacking!r}, which has no value; "

@@ -12,7 +12,16 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
-from tfgraphwidget.graph import CONSTANTS, PLACEHOLDERS, REF_HANDLES, SHAPE_EQUIVALENTS, Reshaped, Shape, Shapes, Typing
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    PLACEHOLDERS,
+    REF_HANDLES,
+    SHAPE_EQUIVALENTS,
+    ReshapedTyping,
+    Shape,
+    Shapes,
+    Typing,
+)
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
@@ -62,7 +71,7 @@ class NodeTyping:
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
     @cached_property
     def _by_name(self) -> dict[str, Any]:

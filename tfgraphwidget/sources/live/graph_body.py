@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfgraphwidget.graph import Member, Reshaped, Shape, Shapes, Typing, VariableDef
+from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
 from tfgraphwidget.sources.live.captures import Captures
@@ -50,7 +50,7 @@ class LiveTyping:
 
     def reshaped(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
-        return Reshaped(self, shapes)
+        return ReshapedTyping(self, shapes)
 
 
 class Stamp(NamedTuple):
