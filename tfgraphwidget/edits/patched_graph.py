@@ -220,7 +220,7 @@ def _is_topologically_sorted(index: GraphIndex) -> bool:
 def merge_shapes(a: Shape, b: Shape) -> Shape:
     """What is known of a tensor that has the one shape or the other.
 
-    >>> joined((2, 3), (5, 3)), joined((2,), (2, 2))
+    >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)
     """
     if a is None or b is None or len(a) != len(b):

@@ -121,7 +121,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 def normalized_text(text: str) -> str:
     """A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way.
 
-    >>> normal("SAME"), normal("(1, 2.0, None)"), normal("?x3"), normal("1e-3")
+    >>> normalized_text("SAME"), normalized_text("(1, 2.0, None)"), normalized_text("?x3"), normalized_text("1e-3")
     ('same', '[1,2,?]', '[?,3]', '0.001')
     """
     low = text.strip().casefold()

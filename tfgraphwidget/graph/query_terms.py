@@ -187,7 +187,7 @@ def matches_glob(pieces: Sequence[str], text: str) -> bool:
 
     In time that grows with the text only, however many pieces there are.
 
-    >>> globbed(["conv", ""], "net/conv1"), globbed(["", "add"], "net/add"), globbed(["n", "1", ""], "net/add")
+    >>> matches_glob(["conv", ""], "net/conv1"), matches_glob(["", "add"], "net/add"), matches_glob(["n", "1", ""], "net/add")
     (True, True, False)
     """
     first, *middle, last = pieces
@@ -208,7 +208,7 @@ _SIZES: dict[str, object] = {"?": None, "none": None, "-1": None, "*": "*", "...
 def parse_shape(text: str) -> ShapePattern:
     """The pattern of `tensors.matches_shape` that a text means: "?x224x3", "[None, 10]", "*", "unknown", "scalar".
 
-    >>> shape_of("?x224x3"), shape_of("[None, 10]"), shape_of("scalar")
+    >>> parse_shape("?x224x3"), parse_shape("[None, 10]"), parse_shape("scalar")
     ((None, 224, 3), (None, 10), ())
     """
     low = text.strip().lower()
