@@ -187,8 +187,8 @@ def matches_glob(pieces: Sequence[str], text: str) -> bool:
 
     In time that grows with the text only, however many pieces there are.
 
-    >>> matches_glob(["conv", ""], "net/conv1"), matches_glob(["", "add"], "net/add"), matches_glob(["n", "1", ""], "net/add")
-    (True, True, False)
+    >>> matches_glob(["conv", ""], "net/conv1"), matches_glob(["n", "1", ""], "net/add")
+    (True, False)
     """
     first, *middle, last = pieces
     start = 0 if text.startswith(first) else text.find(f"/{first}") + 1
