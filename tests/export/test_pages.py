@@ -308,7 +308,7 @@ QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encod
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
     """The ops that queries mean to a kernel; None for what is no query."""
-    answers = {text: query.found(editor.index, text) for text in QUERIES}
+    answers = {text: query.search(editor.index, text) for text in QUERIES}
     return {text: None if answer.why else answer.ops for text, answer in answers.items()}
 
 

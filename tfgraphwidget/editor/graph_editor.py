@@ -126,7 +126,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, AnalysisAPI, FileAPI):
 
     def __getattr__(self, name: str) -> Any:
         """The method of a registered command that has none of its own, or what has another name now."""
-        registration = registry.registered(name)
+        registration = registry.registration_of(name)
         if registration is not None:
             return _method(self, registration.kind)
         if name not in _DEPRECATED:

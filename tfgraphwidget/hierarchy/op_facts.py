@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     RESOURCE_READS,
     VARIABLE_READS,
     GraphIndex,
-    doors,
+    called_functions,
 )
 from tfgraphwidget.tf_types import NodeDef
 
@@ -228,7 +228,7 @@ def _find_calls(index: GraphIndex) -> Mask:
     first = np.unique(codes, return_index=True)[1].tolist()
     calling = frozenset(names[code] for code, op in enumerate(first) if _may_call(index.nodes[op], index))
     for op in np.flatnonzero(of_types(index, calling)).tolist():
-        found[op] = bool(doors(index.nodes[op], index.functions))
+        found[op] = bool(called_functions(index.nodes[op], index.functions))
     return found
 
 

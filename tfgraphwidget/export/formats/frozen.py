@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.edits.freeze import Frozen
-from tfgraphwidget.edits.freeze import frozen as freeze
+from tfgraphwidget.edits.freeze import ConvertedGraph
+from tfgraphwidget.edits.freeze import convert_variables as freeze
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import function_as_graph
@@ -35,10 +35,10 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
-    left_out,
-    needed,
+    needed_ops,
     of_type,
-    unused,
+    unused_inputs,
+    unused_inputs_notice,
 )
 from tfgraphwidget.naming import listed, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
@@ -86,8 +86,8 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     for signature in request.signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         outputs = [tensor for _, tensor in signature.outputs]
-        need = needed(index, inputs, outputs)
-        for sentence in left_out(unused(index, inputs, need), outputs):
+        need = needed_ops(index, inputs, outputs)
+        for sentence in unused_inputs_notice(unused_inputs(index, inputs, need), outputs):
             request.add_notice(sentence)
         feeds_by_tensor = [
             index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
@@ -101,12 +101,14 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
-def _freeze(request: ExportRequest, state: ExportedState) -> tuple[ExportedSubgraph, Frozen, FunctionDefLibrary]:
+def _freeze(
+    request: ExportRequest, state: ExportedState
+) -> tuple[ExportedSubgraph, ConvertedGraph, FunctionDefLibrary]:
     """The subgraph, its frozen form, and the functions that it calls."""
     index = request.index
     starters = [name for name in state.starters if name in index.ids]
     part = extract_subgraph(index, request.signatures, starters)
-    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "beside": index.beside}
+    known: dict[str, Any] = {"typing": index.typing, "functions": index.functions, "extras": index.extras}
     inside = build(without_remote_devices(request, (*part.nodes, *state.nodes), "The frozen graph"), **known)
     constant_bytes = {name: int(np.asarray(value).nbytes) for name, value in state.values.items()}
     library = library_of(index, inside.nodes)
@@ -122,7 +124,7 @@ def _tensor_proto(index: GraphIndex, name: str, value: Any) -> TensorProto:
     return message
 
 
-def _library(index: GraphIndex, frozen_part: Frozen) -> FunctionDefLibrary:
+def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibrary:
     inside = [node for function in frozen_part.functions for node in function.node_def]
     library = library_of(index, [*frozen_part.nodes, *inside])
     frozen_library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
@@ -131,7 +133,7 @@ def _library(index: GraphIndex, frozen_part: Frozen) -> FunctionDefLibrary:
     return frozen_library
 
 
-def _report_omissions(request: ExportRequest, frozen_part: Frozen, state: ExportedState, why: str) -> None:
+def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
     if frozen_part.cut:
         count = "is" if len(frozen_part.cut) == 1 else "are"
         request.add_notice(f"The frozen graph does not update variables: {listed(frozen_part.cut)} {count} left out.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.graph import GraphIndex, doors
+from tfgraphwidget.graph import GraphIndex, called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
 
@@ -46,14 +46,14 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
     gradients: dict[str, str] = {}
     stack = list(nodes)
     while stack:
-        names = [door.function for door in doors(stack.pop(), index.functions)]
+        names = [door.function for door in called_functions(stack.pop(), index.functions)]
         while names:
             name = names.pop()
             if name in definitions:
                 continue
             definitions[name] = function_of(index, name)
             stack += definitions[name].node_def
-            if gradient := index.beside.gradient(name):
+            if gradient := index.extras.gradient(name):
                 gradients[name] = gradient
                 names.append(gradient)
     library: FunctionDefLibrary = tf_protos.FunctionDefLibrary(
@@ -66,7 +66,7 @@ def library_of(index: GraphIndex, nodes: Iterable[NodeDef]) -> FunctionDefLibrar
 def function_of(index: GraphIndex, name: str) -> FunctionDef:
     """The FunctionDef of that name."""
     try:
-        definition: FunctionDef = index.beside.function(name)
+        definition: FunctionDef = index.extras.function(name)
     except KeyError:
         raise GraphEditError(
             f"The graph calls function {name!r}, which its library does not hold; import the graph again with its "

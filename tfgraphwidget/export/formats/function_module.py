@@ -84,7 +84,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
-            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "beside": body}
+            known: dict[str, Any] = {"typing": body.typing, "functions": body.functions(), "extras": body}
             yield replace(
                 request,
                 index=build(body.nodes(), *body.collections(), **known),

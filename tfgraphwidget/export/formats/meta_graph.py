@@ -24,7 +24,7 @@ from tfgraphwidget.export.state.exported_state import ExportedState, present_val
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
-from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed
+from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, VariableDef, definitions, handles, needed_ops
 from tfgraphwidget.naming import last_part, listed, split_tensor
 from tfgraphwidget.runtime.live import proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
@@ -66,7 +66,7 @@ def key_of(variable: VariableDef) -> str:
 
 def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> bool:
     """Whether running an op assigns a checkpoint's values to exactly these variables by their names."""
-    ops = np.flatnonzero(needed(index, (), [op])).tolist()
+    ops = np.flatnonzero(needed_ops(index, (), [op])).tolist()
     assigned = {index.names[index.input_lists[i][0]] for i in ops if index.types[i] in ASSIGNS}
     keys: set[str] = set()
     for i in ops:

@@ -152,5 +152,5 @@ def _add_collections(
     if V1_CONTROL_FLOW.isdisjoint(request.index.kinds[0]):
         return
     ops = [node for node in request.index.nodes if node.name in inside]
-    contexts = rename_contexts(request.index.beside.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
+    contexts = rename_contexts(request.index.extras.contexts(), {node.name: node.name for node in ops}, {}, stays=False)
     rebuild_contexts(graph, Change(nodes=tuple(ops), contexts=contexts))

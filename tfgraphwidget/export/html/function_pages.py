@@ -16,7 +16,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_input import EnteredView, EnteredViews, PageInput
-from tfgraphwidget.graph import Door, GraphIndex, build, doors
+from tfgraphwidget.graph import FunctionRef, GraphIndex, build, called_functions
 from tfgraphwidget.hierarchy import default_open, find_op_facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
@@ -120,7 +120,7 @@ class _Search:
         known = self._entered.inside(graph.path)
         for op in np.flatnonzero(find_op_facts(index).calls_function).tolist():
             calls = [index.shape(op, k) for k in range(len(index.dtypes(op)))]
-            functions = doors(index.nodes[op], index.functions)
+            functions = called_functions(index.nodes[op], index.functions)
             for door in functions:
                 title = index.names[op] if len(functions) == 1 else f"{index.names[op]}:{door.label}"
                 definition = body.function(door.function)
@@ -152,7 +152,7 @@ class _Search:
             name, body, nodes = read()
             key = name, _digest(nodes)
             if key not in self._numbers:
-                inner = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+                inner = build(nodes, *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
                 self._ops_left -= len(inner)
                 self._add(key, self._input_of(inner, ViewSpec(default_open(inner))), path, body)
         except GraphEditError as error:
@@ -175,7 +175,7 @@ class _Search:
         return self._numbers[key]
 
 
-def _read_body(door: Door, body: Body, index: GraphIndex, op: int) -> tuple[str, Body, list[NodeDef]]:
+def _read_body(door: FunctionRef, body: Body, index: GraphIndex, op: int) -> tuple[str, Body, list[NodeDef]]:
     inner = open_function(door.function, body, index, op)
     return door.function, inner, inner.nodes()
 

@@ -248,7 +248,8 @@ def _is_known(index: GraphIndex, kind: str) -> bool:
 
 def _attribute_defaults(index: GraphIndex, kind: str) -> Iterator[tuple[str, list[str] | None]]:
     """The attributes of an op type, each with the comparison texts of its default; None without a default."""
-    for each in index.typing.definition(kind).attr:
+    definition = index.typing.definition(kind)
+    for each in () if definition is None else definition.attr:
         yield each.name, comparison_texts(each.default_value) if each.HasField("default_value") else None
 
 

@@ -25,7 +25,7 @@ from tfgraphwidget.graph import (
     definitions,
     from_outside,
     mask_of,
-    needed,
+    needed_ops,
     of_type,
     own_ops,
 )
@@ -64,7 +64,7 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     """
     index = request.index
     contents = read_contents(index, need, lambda tensors: _session(request, "tables' contents").run(list(tensors)))
-    need = need | needed(index, (), contents.starters)
+    need = need | needed_ops(index, (), contents.starters)
     variables = tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
     present = present_values(request, variables)
     assign_ops = _AssignOps(index)
@@ -73,7 +73,7 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     )
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
     ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in contents.starters if op in index.ids]
-    closure = need | needed(index, (), ops)
+    closure = need | needed_ops(index, (), ops)
     assets = assets_of(index, closure)
     return ExportedState(
         whole, present, (*assign_ops.nodes, *contents.nodes), contents.all_starters, tuple(ops), assets
@@ -133,10 +133,11 @@ def _usable_initializers(
     """Each variable, and whether its initializer can be exported: it must not depend on other ops of the graph."""
     foreign = from_outside(index) | (of_type(index, HANDLES.__contains__) & ~need)
     all_of_them = [v.initializer for v in variables if v.initializer in index.ids]
-    if not (needed(index, (), all_of_them) & foreign).any():
+    if not (needed_ops(index, (), all_of_them) & foreign).any():
         return [(v, v.initializer in index.ids) for v in variables]
     return [
-        (v, v.initializer in index.ids and not (needed(index, (), [v.initializer]) & foreign).any()) for v in variables
+        (v, v.initializer in index.ids and not (needed_ops(index, (), [v.initializer]) & foreign).any())
+        for v in variables
     ]
 
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.shapes import shape_proto
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed, pairs, traversal
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Mask, needed_ops, pairs, traversal
 from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import without_remote_device
 from tfgraphwidget.sources import Signature
@@ -45,7 +45,7 @@ def extract_subgraph(
     Raises:
         GraphEditError: For a placeholder that is not among the inputs.
     """
-    needs = [*ops_needed_by(index, signatures), needed(index, (), more)]
+    needs = [*ops_needed_by(index, signatures), needed_ops(index, (), more)]
     placeholders = _InputPlaceholders(index, needs, [*(set(_inputs(index, s)) for s in signatures), set()])
     for signature in signatures:
         for (key, _), tensor in zip(signature.inputs, _inputs(index, signature), strict=True):
@@ -63,7 +63,7 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
     for signature in signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         ends = [*inputs, *fully_fed_ops(index, inputs)]
-        need = needed(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
+        need = needed_ops(index, ends, [tensor for _, tensor in signature.outputs if tensor not in inputs])
         fed = {index.op(tensor) for tensor in inputs}
         for op in np.flatnonzero(need).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS and op not in fed:

@@ -18,7 +18,7 @@ from tfgraphwidget.graph import (
     by_key,
     initializers,
     kind_of,
-    needed,
+    needed_ops,
     users,
 )
 from tfgraphwidget.naming import free_name
@@ -66,7 +66,7 @@ def read_contents(index: GraphIndex, need: Mask, run: Callable[[Sequence[str]], 
         for key, ops in by_key(index).items():
             if need[ops].any():
                 _fill(index, key[0], need, ops, starters, exports)
-        need = need | needed(index, (), starters)
+        need = need | needed_ops(index, (), starters)
         if len(starters) + len(exports) == before:
             break
     _check_closed(index, starters)
@@ -118,7 +118,7 @@ def _fill(
 
 def _check_closed(index: GraphIndex, starters: Sequence[str] | dict[str, None]) -> None:
     for name in starters:
-        for op in np.flatnonzero(needed(index, (), [name])).tolist():
+        for op in np.flatnonzero(needed_ops(index, (), [name])).tolist():
             if index.types[op] in REQUIRED_PLACEHOLDERS:
                 raise GraphEditError(
                     f"{name!r}, which fills a table or an iterator, needs placeholder {index.names[op]!r}, which "

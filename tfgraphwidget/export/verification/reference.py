@@ -16,7 +16,7 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
-from tfgraphwidget.graph import needed, pairs, side_effects
+from tfgraphwidget.graph import needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.sources import Signature
@@ -43,7 +43,7 @@ class GraphReference:
     def _nodes(self) -> list[NodeDef]:
         index = self.request.index
         ends = [tensor for s in self.request.signatures for _, tensor in (*s.inputs, *s.outputs)]
-        whole = np.flatnonzero(needed(index, (), [*ends, *self._state.ops])).tolist()
+        whole = np.flatnonzero(needed_ops(index, (), [*ends, *self._state.ops])).tolist()
         given = {name for s in self.request.signatures for name in fully_fed_ops(index, [t for _, t in s.inputs])}
         return [*(_without_control_inputs(index.nodes[i], given) for i in whole), *self._state.nodes]
 
@@ -85,7 +85,7 @@ class GraphReference:
         index = self.request.index
         if self.request.feeds:
             return ""
-        starters = needed(index, (), [name for name in self._state.starters if name in index.ids])
+        starters = needed_ops(index, (), [name for name in self._state.starters if name in index.ids])
         nodes = [index.nodes[i] for i in [*self._ops_to_run, *np.flatnonzero(starters).tolist()]]
         inside = (node for function in library_of(index, nodes).function for node in function.node_def)
         return find_external_op([*nodes, *inside])
