@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import calls
+from tfgraphwidget.graph import reachable_functions
 
 keras = tf.keras
 X = tf.constant([[1.0, 2.0], [-3.0, 4.0]])
@@ -326,7 +326,7 @@ def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
     module = editor.module()
     for images in (IMAGES, -IMAGES):
         assert largest(module(images), outer(images)) < 1e-5
-    called = {node.op for name in _called(editor) for node in editor.core.index.beside.function(name).node_def}
+    called = {node.op for name in _called(editor) for node in editor.core.index.extras.function(name).node_def}
     assert "Conv2D" in called
     assert "Rsqrt" not in called
     editor.undo()
@@ -335,7 +335,7 @@ def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
 
 def _called(editor: Any) -> set[str]:
     index = editor.core.index
-    return set(calls(index.functions, index.beside, index.nodes))
+    return set(reachable_functions(index.functions, index.extras, index.nodes))
 
 
 def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: tuple[Any, Any], tmp_path: Path) -> None:

@@ -18,17 +18,17 @@ from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits import (
     Command,
     Edits,
-    Ends,
+    FunctionBoundary,
     History,
     IndexContext,
     Patch,
     Renew,
     Step,
     check_called,
-    ends_now,
     rebind_selections,
-    renamed_keys,
-    reserved,
+    reserved_names,
+    track_boundary,
+    track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
-    from tfgraphwidget.graph import GraphIndex, Held
+    from tfgraphwidget.graph import BodyState, GraphIndex
     from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
@@ -151,15 +151,17 @@ class EditExecutor:
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits."""
         steps = ((step.patch, step.place is self.target) for step in self.history.done)
-        patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
-        return tuple(renamed_keys(self.source.signatures, patches))
+        patches = (
+            patch if is_here else Patch(signature_key_renames=patch.signature_key_renames) for patch, is_here in steps
+        )
+        return tuple(track_signatures(self.source.signatures, patches))
 
-    def function_ends(self) -> Ends:
+    def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
         body = self.view.body
-        return ends_now(body.arguments, body.returns, self.patches())
+        return track_boundary(body.arguments, body.returns, self.patches())
 
-    def state(self) -> Held:
+    def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
         return function_bodies.edited_state(self.source, self.view.body, self.index, self.patches())
 
@@ -205,7 +207,7 @@ class EditExecutor:
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
         step = Step(command, patch, target, made, self.navigator.path, **options)
-        self._set_history(steps, self.history.pushed(step))
+        self._set_history(steps, self.history.push(step))
         self._set_latest(step, patch, lost)
 
     def _set_latest(self, step: Step, patch: Patch, lost: tuple[str, ...]) -> None:
@@ -288,7 +290,7 @@ class EditExecutor:
         if not found:
             return ()
         removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
-        return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
+        return tuple(sorted(found - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
     def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
         """What TensorFlow cannot follow."""

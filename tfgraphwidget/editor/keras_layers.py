@@ -16,7 +16,7 @@ from tfgraphwidget.sources import functional_ends, functional_model, functional_
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
-    from tfgraphwidget.edits import Edited, Patch, Step
+    from tfgraphwidget.edits import NodeChange, Patch, Step
 
 _BATCH = 2
 _NUMBERS = ("float16", "float32", "float64")
@@ -96,7 +96,7 @@ class _Layers:
             self._add(line, patch, getattr(command, "function", getattr(command, "by", None)), command)
         elif patch.add.nodes:
             raise _refused(line, "it adds ops that are of no layer")
-        for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.given)):
+        for old, new in dict.fromkeys((*_moves(line, patch.changed), *patch.output_renames)):
             if old != new:
                 self._move(line, old, new)
 
@@ -179,7 +179,7 @@ def _exchanged(arguments: Any, old: int | str, new: int | str) -> Any:
     return _mapped(arguments, lambda tensor: _Name(new if tensor == old else tensor))
 
 
-def _moves(line: str, changed: Iterable[Edited]) -> Iterable[tuple[str, str]]:
+def _moves(line: str, changed: Iterable[NodeChange]) -> Iterable[tuple[str, str]]:
     """(tensor, tensor read instead) for the ops that read another one."""
     for edited in changed:
         before, after = edited.before, edited.after

@@ -10,9 +10,9 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Command, Patch, PlanContext, register
 from tfgraphwidget.edits.clone import check_free
-from tfgraphwidget.edits.rewrite import grafted, tensor, tensor_name
+from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, calls
+from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
@@ -38,7 +38,7 @@ class Grow(Command):
             raise GraphEditError(f"'Grow' cannot be planned beforehand; call {self.code()}.")
         at = [tensor(index, name) for name in self.at]
         traced = context.trace(self.function, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in at])
-        graft = grafted(traced, index, [tensor_name(index, end) for end in at], self.into)
+        graft = graft_function(traced, index, [tensor_name(index, end) for end in at], self.into)
         ends = context.ends
         if ends is not None:
             keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
@@ -140,12 +140,12 @@ def grown_between(before: GraphIndex, after: GraphIndex, scope: str, own: Collec
 
 def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex) -> tuple[Any, ...]:
     """The FunctionDefs that NodeDefs call and that were not there before."""
-    called = calls(library.functions, library.beside, nodes)
-    return tuple(library.beside.function(name) for name in called if name not in before.functions)
+    called = reachable_functions(library.functions, library.extras, nodes)
+    return tuple(library.extras.function(name) for name in called if name not in before.functions)
 
 
 def _left(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]
-    return nodes, calls(body.functions(), body, nodes).keys() - before.functions
+    return nodes, reachable_functions(body.functions(), body, nodes).keys() - before.functions

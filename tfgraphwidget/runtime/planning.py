@@ -16,26 +16,26 @@ import numpy as np
 from tfgraphwidget.edits import (
     Array,
     Command,
-    Edited,
-    Ends,
+    FunctionBoundary,
+    NodeChange,
     Options,
     Patch,
     PlanContext,
     TracedFunction,
-    ends_now,
-    patched,
+    apply_patch,
+    track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.graph import (
     HANDLES,
+    BodyState,
     GraphIndex,
-    Held,
     Shape,
     VariableDef,
     build,
+    called_functions,
     definitions,
-    doors,
-    needed,
+    needed_ops,
     of_type,
 )
 from tfgraphwidget.runtime.functions import edited_function
@@ -79,10 +79,10 @@ class SourceContext:
         *,
         function: str = "",
         arguments: Callable[[], tuple[str, ...]] = tuple,
-        ends: Callable[[], Ends] | None = None,
+        ends: Callable[[], FunctionBoundary] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
         refusal: str = "",
-        state: Callable[[], Held] | None = None,
+        state: Callable[[], BodyState] | None = None,
     ) -> None:
         self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
         self._index: GraphIndex | None = None
@@ -109,7 +109,7 @@ class SourceContext:
         return self._find_arguments()
 
     @cached_property
-    def ends(self) -> Ends | None:
+    def ends(self) -> FunctionBoundary | None:
         """The arguments and results of a function that no op calls."""
         return None if self._find_ends is None else self._find_ends()
 
@@ -178,7 +178,7 @@ class SourceContext:
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
         """Return the values of tensors that depend on constants and variables only, computed in a sandbox."""
         index = self.index
-        read = np.flatnonzero(needed(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
+        read = np.flatnonzero(needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
         values = self._present(definitions(index, read).values()) if read else {}
         return edit_values.compute_constants(index, tensors, values)
 
@@ -212,7 +212,7 @@ class _Library:
         return self.index.functions
 
     def function(self, name: str) -> Any:
-        return self.index.beside.function(name)
+        return self.index.extras.function(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +233,13 @@ class CalledFunction(SourceContext):
 
     def __init__(self, source: Source, body: Body, caller: GraphIndex, op: str, label: str) -> None:
         node = caller.nodes[caller.ids[op]]
-        name = next(door.function for door in doors(node, caller.functions) if door.label == label)
-        self._definition = caller.beside.function(name)
+        name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
+        self._definition = caller.extras.function(name)
         opened: Any = open_function(name, _Library(body, caller), caller, caller.ids[op])  # a NodeBody
         placeholders = {node.name: node for node in opened.nodes()}
         self._fixed = {name: placeholders[name] for name in opened.constants if name in placeholders}
         known = replace(opened, protos=[_as_const(node, opened.constants) for node in opened.nodes()])
-        context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "beside": known}
+        context: dict[str, Any] = {"typing": known.typing, "functions": caller.functions, "extras": known}
         index = build(known.nodes(), *known.collections(), **context)
         holders = {origin: name for name, origin in (body.origins or {}).items()}
         self.given = {name: holders.get(origin, origin) for name, origin in (opened.origins or {}).items()}
@@ -257,12 +257,12 @@ class CalledFunction(SourceContext):
 
     def rewritten(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
         """The function after an edit; see `FunctionContext.rewritten`."""
-        body, after = self._body, patched(self.index, patch)
+        body, after = self._body, apply_patch(self.index, patch)
         restored = tuple(
-            Edited(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
+            NodeChange(after.nodes[after.ids[op]], node) for op, node in self._fixed.items() if op in after.ids
         )
-        after = patched(after, Patch(changed=restored))
-        ends = ends_now(body.arguments, body.returns, (patch,))
+        after = apply_patch(after, Patch(changed=restored))
+        ends = track_boundary(body.arguments, body.returns, (patch,))
         definition = edited_function.rewritten(self._definition, edited_function.Edition(body, after, ends, {}), name)
         before, now = _read_arguments(self._definition), _read_arguments(definition)
         known = {k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed}

@@ -115,7 +115,9 @@ class CloneRequests:
             self._preview(self._editor.command(whole, None, form.into))
         except GraphEditError:
             return ""
-        around = [frame for name in refusal.ops for frame in control_flow.around(part.index, part.index.op(name))]
+        around = [
+            frame for name in refusal.ops for frame in control_flow.enclosing_blocks(part.index, part.index.op(name))
+        ]
         return "loop" if any(isinstance(frame, control_flow.Loop) for frame in around) else "conditional"
 
     def _line(self, command: Clone) -> str:

@@ -53,7 +53,7 @@ class EditRequests:
     def _what(self, request: p.Change, signature: inspect.Signature) -> tuple[Any, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
-        registration = registry.registered(request.verb)
+        registration = registry.registration_of(request.verb)
         if parts and registration is not None and registration.operands > 1:
             return parts
         if parts:

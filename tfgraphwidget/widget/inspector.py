@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor import original_name
-from tfgraphwidget.edits import ends_now
+from tfgraphwidget.edits import track_boundary
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, Door, control_flow
+from tfgraphwidget.graph import CONSTANTS, HANDLES, FunctionRef, control_flow
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.measure import images as pixels
@@ -66,10 +66,10 @@ class Inspector:
             shape="" if not index.dtypes(op) or index.shape(op, 0) is None else facts.outputs[0].shape,
             value=facts.value,
             doors=tuple(map(self._function, self._editor.called_functions(name))),
-            around=tuple(map(_around, control_flow.around(index, op))),
+            around=tuple(map(_around, control_flow.enclosing_blocks(index, op))),
         )
 
-    def _function(self, called: Door) -> p.Door:
+    def _function(self, called: FunctionRef) -> p.Door:
         definition = self._editor.core.view.body.function(called.function)
         return p.Door(called.label, called.function, len(definition.signature.input_arg) + len(definition.node_def))
 
@@ -149,7 +149,7 @@ class Inspector:
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, shown, text in definition_signature(body.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
-        arguments, returns = ends_now(body.arguments, body.returns, editor.core.executor.patches())
+        arguments, returns = track_boundary(body.arguments, body.returns, editor.core.executor.patches())
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if name in ends or (name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)

@@ -1,4 +1,4 @@
-// The pages that Python wrote (tests/test_export_pages.py), put together with any scopes open.
+// The pages that Python wrote (tests/export/test_pages.py), put together with any scopes open.
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

@@ -17,11 +17,20 @@ import numpy as np
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import only_read
-from tfgraphwidget.edits.patch import Change, Patch, leaving
+from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import Chosen, Leading, attribute, chosen
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, FOLDABLE_LAYERS, FUSED_BATCH_NORMS, GraphIndex, Mask, Shape, doors, traversal
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    FOLDABLE_LAYERS,
+    FUSED_BATCH_NORMS,
+    GraphIndex,
+    Mask,
+    Shape,
+    called_functions,
+    traversal,
+)
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -48,12 +57,12 @@ class FoldBatchNorm(Command):
         what: Ops that hold the normalizations; () for all of the graph.
     """
 
-    what: Chosen = ()
+    what: OpsArgument = ()
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be."""
         index = context.index
-        ops = chosen(index, self.what) if self.what else range(len(index))
+        ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _folded(context, ops, _unchanging(context), frozenset(), set(index.functions))
         if patch is None:
             raise GraphEditError(why or "There is no batch normalisation here; name ops that hold one.")
@@ -77,7 +86,7 @@ def _folded(
         making.fold(fold)
     is_changed, why = bool(found), folding.why
     for op in ops:
-        for door in doors(index.nodes[op], index.functions):
+        for door in called_functions(index.nodes[op], index.functions):
             if door.function in entered:
                 continue
             inner = context.enter(index.names[op], door.label)
@@ -332,7 +341,7 @@ class _Making:
     def __init__(self, context: PlanContext, values: dict[str, Array]) -> None:
         self._context, self._values = context, values
         index = self.index = context.index
-        self._leading = Leading(index)
+        self._rewriter = ConsumerRewriter(index)
         self._nodes: dict[tuple[int, int], NodeDef] = {}  # by op and input slot: the constant that it reads now
         self._more: list[NodeDef] = []
         self._functions: list[FunctionDef] = []
@@ -368,7 +377,7 @@ class _Making:
             self._put_bias(fold, added + np.broadcast_to(offset, rows.shape[:1]) @ rows)
         scaled = rows * factor.reshape(-1, 1)
         self._put(fold, layer.op, 1, scaled.T if is_transposed else scaled, "weights")
-        self._leading.lead(layer.op, (fold.end, 0), f"{index.names[base[0]]}:{base[1]}")
+        self._rewriter.redirect(layer.op, (fold.end, 0), f"{index.names[base[0]]}:{base[1]}")
 
     def call(
         self, op: int, label: str, new: tuple[FunctionDef, tuple[int, ...]], functions: Iterable[FunctionDef]
@@ -378,7 +387,7 @@ class _Making:
         `functions` are those that the other one calls, and the graph lacks.
         """
         definition, unread = new
-        node, name = self._leading.node(op), definition.signature.name
+        node, name = self._rewriter.node(op), definition.signature.name
         key, _, number = label.rstrip("]").partition("[")
         if key in ("", "f"):
             _drop_arguments(definition, node, unread)
@@ -395,9 +404,9 @@ class _Making:
         """Let all that read or wait for an op read and wait for another."""
         index = self.index
         for reader in dict.fromkeys(index.consumers.row(old).tolist()):
-            self._leading.lead(reader, (old, 0), last)
+            self._rewriter.redirect(reader, (old, 0), last)
         for waiting in index.control_consumers.row(old).tolist():
-            node = self._leading.node(waiting)
+            node = self._rewriter.node(waiting)
             node.input[:] = [f"^{last}" if text == f"^{index.names[old]}" else text for text in node.input]
 
     def _numbers(self, fold: _Fold) -> tuple[Array, Array | None]:
@@ -423,7 +432,7 @@ class _Making:
         self._now[op, slot] = value
         if (op, slot) not in self._nodes:
             self._nodes[op, slot] = self._made(f"{self.index.names[fold.op]}/folded_{what}")
-            self._leading.node(op).input[slot] = self._nodes[op, slot].name
+            self._rewriter.node(op).input[slot] = self._nodes[op, slot].name
         self._fill(self._nodes[op, slot], value.astype(dtype))
 
     def _put_bias(self, fold: _Fold, bias: Array) -> None:
@@ -463,7 +472,7 @@ class _Making:
     def patch(self, gone: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
         """All of it; with the normalisations go the constants, and those of the variables, that only they read."""
         index, ops = self.index, set(gone)
-        after = {index.ids[edited.name]: edited.after for edited in self._leading.edited()}
+        after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
         read = {split_input(text)[0] for node in after.values() for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
         kept = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
@@ -480,12 +489,12 @@ class _Making:
                 stack += index.input_lists[op]
         names = {f"^{index.names[op]}" for op in ops}
         for waiting in {user for op in ops for user in index.waiting_lists[op]} - ops:
-            node = self._leading.node(waiting)
+            node = self._rewriter.node(waiting)
             node.input[:] = [text for text in node.input if text not in names]
         return Patch(
             add=Change(nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)),
-            remove=leaving(index, ops),
-            changed=self._leading.edited(),
+            remove=removal_of(index, ops),
+            changed=self._rewriter.changes(),
         )
 
 

@@ -23,8 +23,8 @@ from tfgraphwidget.graph import (
     PYTHON_CALLS,
     REMOTE_CALLS,
     RESOURCE_QUERIES,
+    BodyState,
     GraphIndex,
-    Held,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
@@ -51,7 +51,7 @@ class ModuleCopy(tf.Module):
     """
 
     def __init__(
-        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: Held
+        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: BodyState
     ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
@@ -156,7 +156,7 @@ class ModuleCopy(tf.Module):
 
 def as_module(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     into: str = "copy",
@@ -189,7 +189,7 @@ def as_module(
 
 def told(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     variables: Variables,
@@ -203,7 +203,7 @@ def told(
 
 def _excerpt(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     also: Collection[int],
     body_ends: tuple[Sequence[str], Mapping[str, str]],
@@ -214,7 +214,7 @@ def _excerpt(
 
 def _made(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     state: tuple[Variables, str],

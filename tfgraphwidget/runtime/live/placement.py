@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tfgraphwidget.edits import Edited, Patch
+from tfgraphwidget.edits import NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import as_input, colocated_with, listed
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -249,7 +249,7 @@ def _unplaced_nodes(graph: tf.Graph, patch: Patch) -> list[NodeDef]:
     return added + [edited.after for edited in patch.changed if _changes_more_than_inputs(edited)]
 
 
-def _changes_more_than_inputs(edited: Edited) -> bool:
+def _changes_more_than_inputs(edited: NodeChange) -> bool:
     """Return whether an edit changes more of an op than its inputs."""
     read = type(edited.before)()
     read.CopyFrom(edited.before)
@@ -258,7 +258,7 @@ def _changes_more_than_inputs(edited: Edited) -> bool:
     return bool(read != edited.after)
 
 
-def _try_placement(session: Session | None, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
+def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], patch: Patch) -> None:
     """Let TensorFlow place ops in a new session that is opened like `session`. Raises SessionRefused with its
     reason.
     """

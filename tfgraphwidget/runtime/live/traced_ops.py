@@ -22,7 +22,7 @@ from tfgraphwidget.graph import (
     Shape,
     VariableDef,
     build,
-    needed,
+    needed_ops,
     shape_text,
     side_effects,
     traversal,
@@ -235,7 +235,7 @@ def trace_in_function(
 
 def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
     """The index without ops that nothing needs: what computed the first values of variables that are live."""
-    kept = needed(index, (), needed_names)
+    kept = needed_ops(index, (), needed_names)
     nodes = [node for node, is_kept in zip(index.nodes, kept.tolist(), strict=True) if is_kept]
     names = {node.name for node in nodes}
     collections = {
@@ -243,7 +243,7 @@ def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
         for key, members in index.collections.items()
     }
     variables = tuple(variable for variable in index.variable_defs if variable.handle in names)
-    return build(nodes, collections, variables, typing=index.typing, functions=index.functions, beside=index.beside)
+    return build(nodes, collections, variables, typing=index.typing, functions=index.functions, extras=index.extras)
 
 
 def _live_creator(graph: tf.Graph, made: list[tf.Variable]) -> Callable[..., tf.Variable]:
@@ -323,7 +323,7 @@ def _outputs_after_effects(
 
 
 def _index(body: GraphBody) -> GraphIndex:
-    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), beside=body)
+    return build(body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body)
 
 
 def keep_alive(graph: tf.Graph, function: TracedFunction) -> None:

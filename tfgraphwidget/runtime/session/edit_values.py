@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import GraphIndex, Held, VariableDef, needed
+from tfgraphwidget.graph import BodyState, GraphIndex, VariableDef, needed_ops
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.variable_values import check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, tf_protos, wrap_tf_errors
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 @wrap_tf_errors("read the variables' values")
 def read_variables(
-    source: Source, body: Body, variables: Iterable[VariableDef], state: Held | None = None
+    source: Source, body: Body, variables: Iterable[VariableDef], state: BodyState | None = None
 ) -> dict[str, Array]:
     """Return the value of each variable by its handle op.
 
@@ -76,8 +76,8 @@ def compute_constants(
     index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None
 ) -> list[Array]:
     """Return the values of tensors that depend on constants only, and on variables of the values, by handle op."""
-    ops = np.flatnonzero(needed(index, (), tensors)).tolist()
-    library = tf_protos.FunctionDefLibrary(function=[index.beside.function(name) for name in sorted(index.functions)])
+    ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
+    library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
     with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
         return sandbox.run(tensors, {})
 

@@ -44,7 +44,7 @@ class TimedSession:
         self.session = session
         self.graph: tf.Graph = session.graph
         self._patience = patience
-        self._target = tf.compat.as_text(getattr(session, "sess_str", None) or "")
+        self._target: str = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
     @property
     def sess_str(self) -> str:

@@ -19,8 +19,8 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     PLACEHOLDERS,
     TABLE_INITIALIZERS,
+    BodyState,
     GraphIndex,
-    Held,
     Pairs,
     Table,
     VariableDef,
@@ -34,7 +34,7 @@ from tfgraphwidget.sources.tf_errors import first_line
 from tfgraphwidget.tf_internals import FuncGraph, is_closed
 
 
-def captured_state(source: Source, body: Body) -> Held:
+def captured_state(source: Source, body: Body) -> BodyState:
     """The state behind the ops of a function's body.
 
     Args:
@@ -42,7 +42,7 @@ def captured_state(source: Source, body: Body) -> Held:
         body: The body of one of its functions.
 
     Returns:
-        A `graph.captured_state.Held`: the names of the ops that represent state, and the state's values.
+        A `graph.captured_state.BodyState`: the names of the ops that represent state, and the state's values.
     """
     first = source.body
     if isinstance(first, GraphBody) and isinstance(first.graph, FuncGraph):
@@ -193,7 +193,7 @@ class EditedState:
         new: The variables and tensors that ops of edits capture, by op.
     """
 
-    original: Held
+    original: BodyState
     index: GraphIndex
     new: Mapping[str, Any]
 

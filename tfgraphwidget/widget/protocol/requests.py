@@ -213,7 +213,7 @@ class OneOf:
     options: Callable[[], tuple[str, ...]]
 
 
-Verb = Annotated[str, OneOf(registry.requested)]
+Verb = Annotated[str, OneOf(registry.requested_verbs)]
 """The verb of an edit that the browser may ask for: those of `edits.registry`."""
 
 
