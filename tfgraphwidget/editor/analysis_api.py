@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
-from tfgraphwidget.editor import function_bodies
+from tfgraphwidget.editor import function_bodies, synchronization
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference
@@ -23,7 +24,7 @@ class AnalysisAPI(Checked):
 
     # Differences
 
-    def diff(self, before: Any = None) -> Difference:
+    def diff(self, before: Any = None, *, values: bool = False) -> Difference:
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
@@ -31,10 +32,12 @@ class AnalysisAPI(Checked):
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
+            values: Whether the values of variables are compared too, paired by name: those of `before` and those of
+                this editor's session, file or function. Values that are equal to the bit are left out.
 
         Returns:
-            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.table()` is a
-            DataFrame.
+            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.values` the
+            variables whose values differ, with the largest difference of two elements; `.table()` is a DataFrame.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -47,7 +50,12 @@ class AnalysisAPI(Checked):
             >>> editor.diff(before=tgw.example()).between
             ('Graph (given)', 'Graph (this editor)')
         """
-        return self._core.evaluator.diff(before)
+        if not values:
+            return self._core.evaluator.diff(before)
+        if before is None:
+            raise GraphEditError("diff: values=True compares two models; name the other, diff(before, values=True).")
+        changed = synchronization.changed_values(before, self)
+        return replace(self._core.evaluator.diff(before), values=changed)
 
     @property
     def difference(self) -> Difference | None:

@@ -26,6 +26,7 @@ from .control_flow import inside_control_flow as inside_control_flow
 from .control_flow_contexts import Contexts as Contexts
 from .costs import BYTES as BYTES
 from .costs import Floats as Floats
+from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
 from .edges import CONTROL as CONTROL

@@ -3,3 +3,14 @@ from .sync import Model as Model
 from .sync import Sync as Sync
 from .variable_matching import Names as Names
 from .variable_matching import matched as matched
+from .variable_matching import matched_in_order as matched_in_order
+from .variable_stores import EagerStore as EagerStore
+from .variable_stores import GraphStore as GraphStore
+from .variable_stores import Pair as Pair
+from .variable_stores import VariableStore as VariableStore
+from .variable_stores import checkpoint_store as checkpoint_store
+from .variable_stores import distances as distances
+from .variable_stores import eager_store as eager_store
+from .variable_stores import keras_store as keras_store
+from .variable_stores import store_of_source as store_of_source
+from .variable_stores import transfer as transfer

@@ -205,7 +205,7 @@ class Sync:
 
     def save(self, path: str) -> None:
         """Write the originals' present values to a checkpoint, under the names that a `Saver` of theirs gives them."""
-        present = self._read(self.source, [o for o, _ in self.pairs])
+        present = self.read([o for o, _ in self.pairs])
         checkpoints.save(path, [(key, o, present[o.handle]) for key, o in self._keyed()])
 
     def load(self, path: str) -> None:
@@ -214,7 +214,7 @@ class Sync:
         Raises GraphEditError, and nothing is assigned, when the checkpoint lacks one.
         """
         found = checkpoints.read(path, self._keyed())
-        self._load({c.handle: found[o.handle] for o, c in self.pairs})
+        self.assign([c for _, c in self.pairs], {c.handle: found[o.handle] for o, c in self.pairs})
 
     def _keyed(self) -> list[tuple[str, VariableDef]]:
         """Each original, after the name of its value in checkpoints."""
@@ -226,6 +226,10 @@ class Sync:
             raise SessionRefused("There is no session that holds the variables' values; give session=session.")
         variable_values.check_session(model.session, model.graph)
         return Answered(model.session, self.patience)
+
+    def read(self, variables: Sequence[VariableDef]) -> dict[str, Any]:
+        """Present values of variables of the source, by handle, read in one run. Raises SessionRefused."""
+        return self._read(self.source, variables)
 
     def _read(self, model: Model, variables: Sequence[VariableDef]) -> dict[str, Any]:
         """Present values by handle name, read in one run."""
@@ -254,13 +258,12 @@ class Sync:
             dtype = mixing.dtype_of(mixing.handle_of(self.target.graph, c))
             if mixing.is_mixed(dtype):
                 new[c.handle] = mixing.mixed(copies[c.handle], new[c.handle], tau, dtype)
-        self._load(new)
+        self.assign([c for _, c in self.pairs], new)
 
-    def _load(self, new: Mapping[str, Any]) -> None:
-        """Assign values by the copies' handle names, when all of them can be."""
+    def assign(self, variables: Sequence[VariableDef], new: Mapping[str, Any]) -> None:
+        """Assign values by handle to variables of the target, when all of them can be. Raises SessionRefused."""
         session = self._session(self.target)
-        copies = [c for _, c in self.pairs]
-        for c in copies:
+        for c in variables:
             ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
             if len(ends) < 2:
                 raise SessionRefused(f"Variable {c.name!r} has no initializer that could give it a value.", [c.handle])
@@ -272,7 +275,7 @@ class Sync:
                         "variables of one shape.",
                         [c.handle],
                     )
-        variable_values.load(session, copies, new)
+        variable_values.load(session, variables, new)
 
 
 def check_tau(tau: Any) -> None:

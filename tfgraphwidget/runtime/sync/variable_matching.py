@@ -1,33 +1,55 @@
-"""Which variables of one model belong to which of another: by name, by a mapping, by layers."""
+"""Which variables of one model belong to which of another: by name, by path, by a mapping, by layers, in order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tfgraphwidget.argument_checks import check, shown
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import did_you_mean
 
+
+class Named(Protocol):
+    """A variable that has a name: a VariableDef, or one in a store."""
+
+    @property
+    def handle(self) -> str:
+        """The name."""
+
+
+A = TypeVar("A", bound=Named)
+B = TypeVar("B", bound=Named)
 Names = Mapping[str, str] | Callable[[str], str | None] | Iterable[str] | None
 
 
 def matched(
-    source: Iterable[VariableDef],
-    target: Iterable[VariableDef],
+    source: Iterable[A],
+    target: Iterable[B],
     names: Names = None,
     *,
     source_scope: str = "",
     target_scope: str = "",
-) -> tuple[tuple[VariableDef, VariableDef], ...]:
-    """Pairs (variable of the source, variable of the target), in the source's order.
+) -> tuple[tuple[A, B], ...]:
+    """Pair the variables of two models by name.
 
-    Names are compared without the scopes that the models stand in. `names` says which belong together: None, those
-    of equal name; a mapping {source: target} of variables or of the scopes that they stand in; some names or scopes
-    that both have (the first layers); or a function from a source's name to the target's, None to leave it out.
-    An optimiser's slots, as "w/Adam", go with their variables where both have them, and are left out otherwise.
-    Raises UnknownName for a name that either model lacks, GraphEditError when there is no pair.
+    Args:
+        source: The variables of one model.
+        target: The variables of the other.
+        names: Which belong together: None for those of equal name; a mapping {source: target} of variables or of the
+            scopes (layers) that they are in; some names or scopes that both have; or a function from a source's name
+            to the target's, which returns None to leave one out. Beside its name a variable is found by its path in
+            the object that holds it ("layers/0/kernel"), and a layer by its own name wherever it is nested.
+        source_scope: The name scope of the source, which is not part of its names.
+        target_scope: The name scope of the target.
+
+    Returns:
+        Pairs (variable of the source, variable of the target), in the source's order. Slots of an optimizer, such as
+        "w/Adam", go with their variables where both models have them, and are left out otherwise.
+
+    Raises:
+        UnknownName: Either model lacks a name.
+        GraphEditError: There is no pair.
     """
     ours, theirs = _named(source, source_scope), _named(target, target_scope)
     found = {b: a for a, b in _wanted(ours, theirs, names, source_scope, target_scope)}
@@ -35,13 +57,36 @@ def matched(
     if not chosen:
         raise GraphEditError(
             f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; say which belong "
-            "together: names={'source': 'target'}, of variables or scopes."
+            "together: names={'source': 'target'}, of variables or scopes, or by_order=True for models of one "
+            "architecture."
         )
     places = {name: k for k, name in enumerate(ours)}
     return tuple((ours[a], theirs[b]) for a, b in sorted(chosen, key=lambda pair: places[pair[0]]))
 
 
-def _named(variables: Iterable[VariableDef], scope: str) -> dict[str, VariableDef]:
+def matched_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B], ...]:
+    """Pair the first variable of one model with the first of the other, and so on.
+
+    Args:
+        source: The variables of one model, in its order.
+        target: The variables of the other.
+
+    Returns:
+        Pairs (variable of the source, variable of the target).
+
+    Raises:
+        GraphEditError: One model has more variables than the other, or neither has any.
+    """
+    ours, theirs = tuple(source), tuple(target)
+    if len(ours) != len(theirs) or not ours:
+        raise GraphEditError(
+            f"sync: by_order=True pairs all variables, but the source has {len(ours)} and the target {len(theirs)}; "
+            "name those that belong together: names={'source': 'target'}."
+        )
+    return tuple(zip(ours, theirs, strict=True))
+
+
+def _named(variables: Iterable[A], scope: str) -> dict[str, A]:
     return {_less(v.handle, scope): v for v in variables}
 
 
@@ -51,7 +96,7 @@ def _less(name: str, scope: str) -> str:
 
 
 def _wanted(
-    ours: Mapping[str, VariableDef], theirs: Mapping[str, VariableDef], names: Names, source: str, target: str
+    ours: Mapping[str, Named], theirs: Mapping[str, Named], names: Names, source: str, target: str
 ) -> Iterator[tuple[str, str]]:
     """Pairs of names that both models have."""
     if names is None:
@@ -61,21 +106,43 @@ def _wanted(
     check("sync", "names", names, str | Mapping[str, str] | Iterable[str] | Callable[..., Any])
     if callable(names):
         asked = {name: _asked(names, name) for name in ours}
-        told = {a: b for a, b in asked.items() if b is not None}
+        wanted = {a: b for a, b in asked.items() if b is not None}
     elif isinstance(names, Mapping):
-        told = {_less(a, source): _less(b, target) for a, b in names.items()}
+        wanted = {_less(a, source): _less(b, target) for a, b in names.items()}
     else:
-        told = {_less(a, source): _less(a, source) for a in ([names] if isinstance(names, str) else names)}
-    for a, b in told.items():
-        under = [name for name in ours if name == a or name.startswith(f"{a}/")]
+        wanted = {_less(a, source): _less(a, source) for a in ([names] if isinstance(names, str) else names)}
+    for a, b in wanted.items():
+        under, there = _under(ours, a), _under(theirs, b)
         if not under:
             raise UnknownName(f"There is no variable {a!r} to copy from.{did_you_mean(a, ours)}", [a])
-        for name in under:
-            wanted = b + name[len(a) :]
-            if wanted in theirs:
-                yield name, wanted
+        for rest, name in under.items():
+            other = b + rest
+            if rest in there:
+                yield name, there[rest]
             elif not _is_slot(name, ours):
-                raise UnknownName(f"There is no variable {wanted!r} to copy {name!r} to.{did_you_mean(wanted, theirs)}")
+                raise UnknownName(f"There is no variable {other!r} to copy {name!r} to.{did_you_mean(other, theirs)}")
+
+
+def _under(known: Mapping[str, Named], wanted: str) -> dict[str, str]:
+    """What remains of the name behind a variable's, a scope's or a layer's → the name, of each that it means.
+
+    A name goes before a path, and both before a layer of that name that is nested somewhere, if there is only one.
+    """
+    paths = {path: name for name, variable in known.items() if (path := getattr(variable, "path", ""))}
+    for names in ({name: name for name in known}, paths):
+        under = {
+            name[len(wanted) :]: handle
+            for name, handle in names.items()
+            if name == wanted or name.startswith(f"{wanted}/")
+        }
+        if under:
+            return under
+    nested = [(name, f"/{name}".find(f"/{wanted}/")) for name in known]
+    nested = [(name, at) for name, at in nested if at >= 0]
+    if len({name[:at] for name, at in nested}) > 1:
+        some = " and ".join(sorted({repr(name[:at] + wanted) for name, at in nested})[:2])
+        raise UnknownName(f"There are several layers {wanted!r}: {some}; give the whole name.", [wanted])
+    return {name[at + len(wanted) :]: name for name, at in nested}
 
 
 def _asked(names: Callable[[str], Any], name: str) -> str | None:
@@ -89,7 +156,7 @@ def _asked(names: Callable[[str], Any], name: str) -> str | None:
     return found
 
 
-def _is_slot(name: str, known: Mapping[str, VariableDef]) -> bool:
+def _is_slot(name: str, known: Mapping[str, Named]) -> bool:
     """Whether a variable is an optimiser's, kept below the one that it is for: "w/Adam" for "w"."""
     parts = name.split("/")
     return any("/".join(parts[:k]) in known for k in range(1, len(parts)))
