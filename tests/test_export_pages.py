@@ -80,7 +80,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
         rows = range(columns["attribute_start"][op], columns["attribute_start"][op + 1])
         values = head["values"]
         told = [(text[columns["attribute_name"][row]], values[columns["attribute_value"][row]][0]) for row in rows]
-        assert tuple(told) == facts.attributes
+        assert told == [(each.name, each.text) for each in facts.attributes]
         assert text[columns["op_type"][op]] == index.types[op]
         sources = columns["input_op"][columns["input_start"][op] : columns["input_start"][op + 1]]
         assert [head["names"][source] for source in sources] == [index.names[s] for s in index.input_lists[op]]

@@ -772,7 +772,7 @@ def is_closed(session: Session) -> bool:
     return bool(getattr(session, "_closed", False))
 
 
-def session_config(session: Session) -> Any:
+def session_config(session: Session | None) -> Any:
     """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
@@ -55,6 +56,10 @@ _STALE = (
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
 
 
+_CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
+"""Plans a copy of ops of the first graph into the second."""
+
+
 class _StepOptions(TypedDict, total=False):
     """What a step of the history depends on beside its command; see `edits.history.Step`."""
 
@@ -77,7 +82,8 @@ class EditExecutor:
     """Plans, applies, records and undoes the edits of one editor.
 
     `history` has the steps that are done and undone. `latest_ops` are the names of the ops that the last step added or
-    changed in the current graph. `lost` are sentences on what the session could not keep over the last step.
+    changed in the current graph. `lost` are sentences on what the session could not keep over the last step, `renamed`
+    the (old, new) names of the ops that it renamed there.
     """
 
     def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
@@ -85,6 +91,8 @@ class EditExecutor:
         self.history = History()
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
+        self.renamed: tuple[tuple[str, str], ...] = ()
+        self._plans = PlanCache()
 
     # What edits depend on
 
@@ -178,6 +186,7 @@ class EditExecutor:
     def _set_history(self, steps: Transaction, history: History) -> None:
         steps.on_failure(setattr, self, "history", self.history)
         self.history = history
+        self._plans.clear()
 
     def _record(
         self,
@@ -186,16 +195,21 @@ class EditExecutor:
         patch: Patch,
         target: EditTarget | None,
         made: tuple[Any, ...],
+        lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
         step = Step(command, patch, target, made, self.navigator.path, **options)
         self._set_history(steps, self.history.pushed(step))
-        self._set_latest(step)
+        self._set_latest(step, patch, lost)
 
-    def _set_latest(self, step: Step) -> None:
+    def _set_latest(self, step: Step, patch: Patch, lost: tuple[str, ...]) -> None:
+        """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
-        self.latest_ops = frozenset(names) if step.place is self.view.target else frozenset()
+        is_here = step.place is self.view.target
+        self.latest_ops = frozenset(names) if is_here else frozenset()
+        self.lost, self.renamed = lost, patch.renamed if is_here else ()
+        self.view.follow(self.renamed)
 
     # Edits that a patch describes
 
@@ -233,9 +247,7 @@ class EditExecutor:
                     "reserved": reserved_names,
                     "imported": is_imported,
                 }
-                self._record(steps, command, patch, target, (), **options)
-                self.view.follow(patch.renamed)
-                self.lost = lost
+                self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
         return Edits.of(patch, lost, self._notes(patch, renew))
 
@@ -243,14 +255,14 @@ class EditExecutor:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
-        traced, session = patch.traced, self.source.session
-        if traced is None or target is not self.target or self.source.graph is None:
+        traced, graph, session = patch.traced, self.source.graph, self.source.session
+        if traced is None or target is not self.target or graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
             traced_ops.rehearse(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(self.source.graph, traced)
+            traced_ops.keep_alive(graph, traced)
             if session is not None and traced.has_state:
                 traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
 
@@ -287,7 +299,7 @@ class EditExecutor:
         if self.in_function:
             return function_bodies.preview(command, self.source, self.view)
         target = self._target(command)
-        patch = command.plan_sample(IndexContext(self.index, None if target is self.target else target.index))
+        patch = self._plans.sample(command, self.index, target.index)
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
@@ -305,7 +317,8 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            copies = self._copy(command, self.target, target, steps, marking=(command.inputs, command.outputs))
+            plan, marking = partial(self._plans.plan, command), (command.inputs, command.outputs)
+            copies = self._copy(command, plan, self.target, target, steps, marking=marking)
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_function(self, command: Clone) -> Any:
@@ -327,14 +340,15 @@ class EditExecutor:
     def _copy(
         self,
         command: Command,
+        plan: _CopyPlan,
         source: LiveTarget,
         target: LiveTarget,
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
-        """Copy ops from one graph to another or the same, as a command plans it, and record it; mark that boundary."""
-        origin, patch, load = _planned_copy(command, source, target)
+        """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
+        origin, patch, load = _planned_copy(plan, source, target)
         with steps.uninterrupted():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
@@ -351,7 +365,7 @@ class EditExecutor:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
         with self.transaction() as steps:
-            origin, patch, load = _planned_copy(command, self.target, target)
+            origin, patch, load = _planned_copy(partial(self._plans.plan, command), self.target, target)
             with steps.uninterrupted():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -375,7 +389,11 @@ class EditExecutor:
             opened = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
             other = LiveTarget(opened)
             other.graph()
-            return self._copy(command, other, self.target, steps)[0]
+
+            def plan(index: GraphIndex, target: GraphIndex) -> Patch:
+                return command.plan(IndexContext(index, target, has_values=opened.has_values))
+
+            return self._copy(command, plan, other, self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
@@ -417,10 +435,7 @@ class EditExecutor:
     def _moved_to(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
         """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
         self.navigator.go(step.path)
-        if step.place is self.view.target:
-            self.view.follow(patch.renamed)
-        self._set_latest(step)
-        self.lost = lost
+        self._set_latest(step, patch, lost)
         self.listeners.notify()
         return step.line
 
@@ -437,11 +452,14 @@ class EditExecutor:
         """Undo or redo until so many steps are done; the line of the last one."""
         line = ""
         lost: dict[str, None] = {}
+        names: dict[str, str] = {}
         while len(self.history.done) != number:
             line = self.undo() if len(self.history.done) > number else self.redo()
             lost |= dict.fromkeys(self.lost)
+            now = dict(self.renamed)
+            names = {old: now.pop(name, name) for old, name in names.items()} | now
         if line:
-            self.lost = tuple(lost)
+            self.lost, self.renamed = tuple(lost), tuple(names.items())
         return line
 
 
@@ -452,11 +470,11 @@ def target_of(model: Any) -> LiveTarget | None:
 
 
 def _planned_copy(
-    command: Command, source: LiveTarget, target: LiveTarget
+    plan: _CopyPlan, source: LiveTarget, target: LiveTarget
 ) -> tuple[clone_values.GraphSession, Patch, Callable[[], None]]:
     """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
     origin, destination = source.graph_session(), target.graph_session()
-    patch = command.plan(IndexContext(origin.index, destination.index, has_values=source.source.has_values))
+    patch = plan(origin.index, destination.index)
     patch = replace(patch, preview=_with_notices(patch, target))
     return origin, patch, clone_values.value_loader(patch, origin, destination)
 

@@ -26,7 +26,7 @@ from tfgraphwidget.graph import GraphIndex, Shape, build, calls, definitions, ha
 from tfgraphwidget.runtime.live import COLLECTIONS, check_still, in_place_changes, patch_application, placement
 from tfgraphwidget.runtime.session import Renewal, variable_values, watch_partial_runs
 from tfgraphwidget.sources import FileForm
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import Graph, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph import Member
@@ -175,11 +175,11 @@ class LiveTarget:
         """Read the whole graph anew, edges that other code has changed in place included."""
         self._take(self._present_stamp(), grown=False)
 
-    def graph(self) -> Any:
+    def graph(self) -> Graph:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
         if self.source.graph is None:
             self._revive()
-        return self.source.graph
+        return self.source.live()
 
     def _revive(self) -> None:
         """Import a file, and apply to TensorFlow's graph the edits that were made before."""
@@ -355,19 +355,17 @@ class LiveTarget:
 
         Raises when the graph is not one that it can be carried out in just now.
         """
-        check_still(self.source.graph)
+        check_still(self.graph())
         fitted = self.fitted(patch)
         check_unchanged(self.index, fitted)
         if fitted is not patch:
             self._fitted[id(patch)] = patch, fitted
         return fitted
 
-    def _renewal(self) -> Any:
+    def _renewal(self) -> Renewal | None:
         """What the session holds, to be carried over into its renewed self; None without a session."""
         session = self.source.session
-        if session is None:
-            return None
-        return Renewal.read(session, self.source.graph)
+        return None if session is None else Renewal.read(session, self.graph())
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, imported: int) -> None:
         """Let the index be what the graph is after the patch; `imported` counts the ops of edits before it.

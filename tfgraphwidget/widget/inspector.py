@@ -61,7 +61,9 @@ class Inspector:
                 "inputs": tuple(map(_tensor, facts.inputs)),
                 "outputs": tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
                 "control_inputs": facts.control_inputs[:_MOST_NAMES],
-                "attributes": facts.attributes,
+                "attributes": tuple(p.Attribute(each.name, each.text, each.settable) for each in facts.attributes),
+                "shape": "" if not index.dtypes(op) or index.shape(op, 0) is None else facts.outputs[0].shape,
+                "value": facts.value,
                 "doors": tuple(map(self._function, self._editor.called_functions(name))),
                 "around": tuple(map(_around, control_flow.around(index, op))),
             }
@@ -114,13 +116,14 @@ class Inspector:
         fixed = body.constants.get(self._original_name(name))
         op = current_values.holder(index, name)
         place = current_values.Place(source, editor.core.target.index, body)
-        if op is None and fixed is None:
-            return None, ""
+        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         try:
-            if op is None or index.types[op] in CONSTANTS:
-                dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
-            else:
+            if constant is not None:
+                dtype, value = current_values.constant(constant)
+            elif op is not None:
                 dtype, value = current_values.variable(place, index, op, self._original_name(index.names[op]))
+            else:
+                return None, ""
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""

@@ -137,13 +137,18 @@ class Clone(Command):
     devices: tuple[str, ...] = ()
     src_scope: str = ""
     graph: Any = field(default=None, metadata={"external": "other_graph"})
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     @property
     def scopes(self) -> tuple[str, ...]:
         """The name scope of each copy."""
         count = self.times if self.times is not None else len(self.devices) or None
         return (self.into,) if count is None else tuple(f"{self.into}_{k}" for k in range(count))
+
+    @property
+    def sample_size(self) -> int:
+        """The number of copies that `plan_sample` plans."""
+        return len(self.devices) or 1
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph that the copies go into.
@@ -167,7 +172,7 @@ class Clone(Command):
     def _patch(self, context: PlanContext, *, is_sample: bool) -> Patch:
         index, target = context.index, context.target
         part = self._part(index, target)
-        count = len(self.devices) or 1 if is_sample else len(self.scopes)
+        count = self.sample_size if is_sample else len(self.scopes)
         copied = [_Copied(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copied]
         joined = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
@@ -412,7 +417,7 @@ class Add(Command):
     clear_devices: bool = False
     checkpoint: str | None = None
     tags: tuple[str, ...] | None = None
-    session: Session = field(default=None, metadata={"external": "other_session"})
+    session: Session | None = field(default=None, metadata={"external": "other_session"})
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 from weakref import WeakKeyDictionary
 
 import tensorflow as tf
@@ -193,7 +193,7 @@ def _no_kernel(name: str, op_type: str, attributes: Any, types: Iterable[str]) -
     )
 
 
-def check_placed(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
+def check_placed(session: Session | None, graph: tf.Graph, patch: Patch, origin: tf.Graph | None = None) -> None:
     """Raise SessionRefused when the session could not place the ops that a patch adds, or puts elsewhere.
 
     Copies of ops of the same graph, which is their `origin` then, have the kernels of these. Nothing is refused of a
@@ -212,7 +212,7 @@ def check_placed(session: Session, graph: tf.Graph, patch: Patch, origin: tf.Gra
         _try(session, graph, nodes, patch)
 
 
-def _places_all(session: Session, graph: tf.Graph) -> bool:
+def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:
     """Whether a session places the whole of this graph before it runs anything."""
     return (
         isinstance(session, BaseSession)
@@ -266,7 +266,7 @@ def check_file(patch: Patch) -> None:
     Devices.of_a_file().check_devices(patch.add.nodes)
 
 
-def notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
+def notices(session: Session | None, graph: tf.Graph | None, patch: Patch) -> tuple[str, ...]:
     """A sentence for each device that new ops are pinned to and that is not there; `graph` is None for a file's."""
     nodes = patch.add.nodes if graph is None else _new(graph, patch)
     soft = graph is None or is_soft_placement(session)
@@ -275,7 +275,7 @@ def notices(session: Session, graph: tf.Graph | None, patch: Patch) -> tuple[str
 
 
 @contextmanager
-def only_with_kernels(session: Session, graph: tf.Graph) -> Iterator[None]:
+def only_with_kernels(session: Session | None, graph: tf.Graph) -> Iterator[None]:
     """While this lasts, Python adds no op to the graph that has no kernel in the session: SessionRefused instead."""
     if not _places_all(session, graph):
         yield
@@ -295,7 +295,7 @@ def only_with_kernels(session: Session, graph: tf.Graph) -> Iterator[None]:
         yield
 
 
-def keep_running(session: Session, graph: tf.Graph, left: Iterable[str]) -> None:
+def keep_running(session: Session | None, graph: tf.Graph, left: Iterable[str]) -> None:
     """Let a session go on when it cannot place ops of these names, which an edit has left that was taken back.
 
     They lose device and colocation; if that is not enough, the session is renewed and places only what it runs.

@@ -43,7 +43,7 @@ def measured_aside(
 
         def run(names: Sequence[str], metadata: Any) -> Any:
             try:
-                return Answered(session).run(list(names), given, metadata)
+                return Answered(session).run(list(names), given, run_metadata=metadata)
             except tf.errors.OpError as error:
                 raise SessionRefused(f"The function's body cannot run: {told(error)}.") from error
 

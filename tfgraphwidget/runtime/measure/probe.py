@@ -253,7 +253,7 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
         return None
 
 
-def running(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
+def running(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any], metadata: Any = None) -> Run:
     """Runs tensors in the session of a live graph; SessionRefused in one sentence for what cannot run.
 
     Into `metadata`, a RunMetadata, goes what the run cost.
@@ -265,7 +265,7 @@ def running(graph: tf.Graph, session: Session, feeds: Mapping[str, Any], metadat
     def run(tensors: Sequence[str]) -> Sequence[Any]:
         try:
             with _all_fetchable(graph, tensors):
-                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), metadata)
+                found: Sequence[Any] = Answered(session).run(list(tensors), dict(feeds), run_metadata=metadata)
         except tf.errors.OpError as error:
             if is_dead(error):
                 raise

@@ -125,7 +125,7 @@ def _bytes(memory: float) -> str:
     return "" if np.isnan(memory) else format_number(memory, "B")
 
 
-def tracing(graph: tf.Graph, session: Session, feeds: Mapping[str, Any]) -> Traced:
+def tracing(graph: tf.Graph, session: Session | None, feeds: Mapping[str, Any]) -> Traced:
     """Runs tensors in the session of a live graph, into a RunMetadata; SessionRefused for what cannot run."""
 
     def run(tensors: Sequence[str], metadata: Any) -> Any:

@@ -42,18 +42,19 @@ class Answered:
         self._patience = patience
         self._target = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
-    def run(self, fetches: Any, feed_dict: Any = None, metadata: Any = None) -> Any:
-        """What `session.run` gives; into `metadata`, a RunMetadata, goes what the run cost."""
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """What `session.run` returns; with `run_metadata`, a RunMetadata, the run is traced into it."""
         fetches = tf.nest.map_structure(self._element, fetches)
-        traced = {} if metadata is None else {"trace_level": tf.compat.v1.RunOptions.FULL_TRACE}
-        options = tf.compat.v1.RunOptions(**traced)
+        if run_metadata is not None:
+            options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
         if not self._target:
-            return self.session.run(fetches, feed_dict, options=options if traced else None, run_metadata=metadata)
+            return self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
+        options = options or tf.compat.v1.RunOptions()
         options.timeout_in_ms = max(1, int(self._patience * 1000))
         try:
             if _sent.get(self.session) != self.graph.version:
                 self.ask()
-            found = self.session.run(fetches, feed_dict, options=options, run_metadata=metadata)
+            found = self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
         except _GONE as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
