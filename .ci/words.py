@@ -1,7 +1,7 @@
 """Words that docstrings, messages and comments do not use: each with what to write. `make lint` runs this.
 
-    python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
-    python .ci/words.py --count  # how often each occurs
+python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
+python .ci/words.py --count  # how often each occurs
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORDS = {
     r"stands? for itself|one stands": "is, is placed",
     r"at the first question|first asked for": "on first use",
     r"colours?|coloured|colouring": "color",
-    r"(?:optim|initial|normal|minim|maxim|recogn|organ|seriali|visuali|summar)is(?:e|es|ed|ing|er|ers|ation|ations)": "-ize",
+    r"(?:optim|initial|normal|minim|maxim|recogn|organ|serial|visual|summar)is(?:e[sdr]?|ers|ing|ations?)": "-ize",
     r"behaviours?|centres?|neighbours?|catalogues?|grey": "American spelling, as in TensorFlow",
 }
 PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
@@ -63,7 +63,7 @@ def script_prose(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of the comments and sentences of a TypeScript module."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         for found in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]* [^`]*`|\"[^\"]* [^\"]*\"", line):
-            yield number, found[0].strip("`\"")
+            yield number, found[0].strip('`"')
 
 
 def findings() -> Iterator[tuple[str, int, str, str]]:

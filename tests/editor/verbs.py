@@ -119,7 +119,9 @@ class Sources:
             "Keras export": lambda: tgw.edit(self.once("export", self.export)),
             "SavedModel of a module": lambda: tgw.edit(self.once("saved", self.save_module), signature="twice"),
             "SavedModel of TF 1": lambda: tgw.edit(self.once("v1", self.save_v1)),
-            "`.meta`, checkpoint": lambda: tgw.edit(self.once("meta", self.save_meta), checkpoint=str(self.folder / "m.ckpt")),
+            "`.meta`, checkpoint": lambda: tgw.edit(
+                self.once("meta", self.save_meta), checkpoint=str(self.folder / "m.ckpt")
+            ),
             "frozen `.pb`": lambda: tgw.edit(self.once("pb", self.save_frozen)),
         }
 
@@ -176,7 +178,7 @@ class Sources:
 
 
 def first(editor: GraphEditor, op_type: str, holds: Callable[[Any], bool] = lambda _: True) -> str:
-    """The name of the first op of a type in the current graph, or in the functions that its ops call: these are entered."""
+    """The name of the first op of a type in the current graph, or in the functions that its ops call, then entered."""
     depth = len(editor.breadcrumb) - 1
     for node in editor.index.nodes:
         if node.op == op_type and holds(node):
@@ -308,7 +310,8 @@ def outcome(call: Callable[[], Any]) -> Outcome:
     return Outcome("ok")
 
 
-IDLE = ("There is no batch normali", "so there is nothing to strip", "no op of that kind")  # nothing to do in this network
+# The sentences that say that there is nothing to do in this network.
+IDLE = ("There is no batch normali", "so there is nothing to strip", "no op of that kind")
 
 
 def generic(sentence: str) -> str:
@@ -356,23 +359,28 @@ def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
         assert not left, f"undo leaves {left!r}"
 
 
+def cell(result: Outcome, sentences: dict[str, int]) -> str:
+    """What the table shows of a call; a refusal is the number of its sentence."""
+    if result.text == "ok":
+        return "✓"
+    if any(sentence in result.text for sentence in IDLE):
+        return "-"
+    return str(sentences.setdefault(result.text, len(sentences) + 1))
+
+
 def page(found: dict[str, dict[str, Outcome]]) -> str:
     """The table as Markdown; refusals are numbered below it."""
     kinds = list(next(iter(found.values())))
     sentences: dict[str, int] = {}
     lines = [f"| | {' | '.join(kinds)} |", f"|---|{'---|' * len(kinds)}"]
     for verb, by_kind in found.items():
-        cells = []
-        for kind in kinds:
-            result = by_kind[kind]
-            is_idle = any(sentence in result.text for sentence in IDLE)
-            cells.append("✓" if result.text == "ok" else "–" if is_idle else str(sentences.setdefault(result.text, len(sentences) + 1)))
+        cells = [cell(by_kind[kind], sentences) for kind in kinds]
         lines.append(f"| `{verb}` | {' | '.join(cells)} |")
     notes = [f"{number}. {sentence}" for sentence, number in sentences.items()]
     head = (
-        "# What works on which source\n\nEvery verb of the editor on every kind of source, on a network of a few "
-        "layers. ✓ works, – has nothing to do\nhere; a number is the sentence of the refusal below. `python -m tests.editor.verbs` writes this "
-        "page.\n"
+        "# What works on which source\n\n"
+        "Every verb of the editor on every kind of source, on a network of a few layers. ✓ works, - has nothing to do\n"
+        "here; a number is the sentence of the refusal below. `python -m tests.editor.verbs` writes this page.\n"
     )
     return "\n".join((head, *lines, "", *notes, ""))
 
@@ -383,6 +391,5 @@ if __name__ == "__main__":
         for kind, result in by_kind.items():
             if result.is_defect:
                 print(f"{verb} on {kind}: {result.text[:300]}")  # noqa: T201
-    with suppress(FileNotFoundError):
-        PAGE.parent.mkdir(exist_ok=True)
+    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(found), encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Any
 from tfgraphwidget import argument_checks
 from tfgraphwidget.argument_checks import Checked
 from tfgraphwidget.editor import function_bodies, synchronization
+from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference
@@ -21,6 +22,33 @@ class AnalysisAPI(Checked):
     """Compares the graph before and after edits, runs it, and lists what ops cost."""
 
     _core: EditorCore
+
+    # One op
+
+    def inspect(self, op: Any) -> Inspection:
+        """Describe an op or a scope as the inspector of the panel does.
+
+        Args:
+            op: The op, a tensor of it, or the name of a scope; "/" for the whole graph.
+
+        Returns:
+            The Inspection, which prints as a table: type, device, tensors with dtypes and static shapes, attributes,
+            the value of a variable or constant, documentation, and the lines of Python that made the op. `.rows()`
+            and `.table()` are the same as data.
+
+        Raises:
+            UnknownName: The graph has neither an op nor a scope of that name.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> op = tgw.example().inspect("net/w")
+            >>> op.op_type, op.outputs[0].dtype, op.value.shape
+            ('VarHandleOp', 'resource', (8, 3))
+            >>> [attribute.text for attribute in op.attributes if attribute.name == "shape"]
+            ['(8, 3)']
+        """
+        name = op if isinstance(op, str) else self._core.arguments.name(op)
+        return Inspection(self._core, name)
 
     # Differences
 

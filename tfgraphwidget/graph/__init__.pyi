@@ -20,6 +20,7 @@ from .captured_state import Pairs as Pairs
 from .captured_state import Table as Table
 from .collections import Member as Member
 from .collections import VariableDef as VariableDef
+from .control_flow import Conditional as Conditional
 from .control_flow import Loop as Loop
 from .control_flow import around as around
 from .control_flow import inside_control_flow as inside_control_flow

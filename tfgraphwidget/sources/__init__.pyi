@@ -1,6 +1,7 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
+from .describe.ops import AttributeFacts as AttributeFacts
 from .describe.ops import OpFacts as OpFacts
 from .describe.ops import TensorFacts as TensorFacts
 from .describe.ops import attribute_text as attribute_text
