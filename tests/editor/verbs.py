@@ -342,7 +342,10 @@ def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
 
 
 def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
-    """Edit, make the function or the file of it, and undo; raises what the edit raises, and AssertionError if undo leaves a difference."""
+    """Edit, make the function or the file of it, and undo.
+
+    Raises what the edit raises, and AssertionError if undo leaves a difference.
+    """
     relu(editor)
     before = editor.diff()
     assert not before, before
