@@ -1,6 +1,7 @@
 from . import tf_protos as tf_protos
 from .describe.docs import Documentation as Documentation
 from .describe.docs import documentation as documentation
+from .describe.ops import AttributeDescription as AttributeDescription
 from .describe.ops import OpDescription as OpDescription
 from .describe.ops import TensorDescription as TensorDescription
 from .describe.ops import attribute_text as attribute_text
@@ -13,6 +14,7 @@ from .example import network as network
 from .files.assets import asset_files as asset_files
 from .files.assets import is_outside_assets as is_outside_assets
 from .files.checkpoint import Checkpoint as Checkpoint
+from .files.checkpoint import is_checkpoint as is_checkpoint
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
 from .files.container import Container as Container
@@ -39,6 +41,8 @@ from .functions.keras_models import layer_outputs as layer_outputs
 from .functions.library import open_function as open_function
 from .functions.state import EditedState as EditedState
 from .functions.state import captured_state as captured_state
+from .functions.traced import CONCRETE as CONCRETE
+from .functions.traced import FUNCTION as FUNCTION
 from .functions.traced import captured_body as captured_body
 from .inference.bounds import Bounds as Bounds
 from .inference.call_depth import without_endless_calls as without_endless_calls

@@ -64,6 +64,11 @@ class ModuleCopy(tf.Module):
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
 
+    @property
+    def named_variables(self) -> dict[str, tf.Variable]:
+        """Its variables, its own and the shared ones, by the names of the original's."""
+        return dict(zip(self._names, (*self.own, *self.shared), strict=True))
+
     def _trace(
         self, parameters: Mapping[str, tf.TensorSpec], keys: Sequence[str], body: Callable[[dict[str, Any]], list[Any]]
     ) -> None:
