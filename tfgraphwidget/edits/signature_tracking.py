@@ -79,7 +79,7 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
     gone = {node.name for node in patch.remove.nodes}
     fed, given = dict(patch.input_renames), dict(patch.output_renames)
     if patch.ends is not None:
-        ends = (), {}  # nobody counts on those before
+        ends = (), {}  # callers of the function know the new ones
     for name in ends[0]:
         if split_tensor(name)[0] in gone and follow(name, fed) in ("", name):
             op = split_tensor(name)[0]

@@ -1,6 +1,6 @@
-"""FoldBatchNorm: a batch normalisation of constants goes into the weights of the layer before or behind it.
+"""FoldBatchNorm: a batch normalization of constants goes into the weights of the layer before or behind it.
 
-What a normalisation does in inference is to multiply each channel by a number and to add another one. A convolution (or
+What a normalization does in inference is to multiply each channel by a number and to add another one. A convolution (or
 matrix product) with weights times these numbers gives the same, and what is added to its result adds the rest. Both
 ways to write it are known: one FusedBatchNorm op, and the arithmetic of `tf.nn.batch_normalization`. A matrix product
 that reads what is normalized takes the numbers in by its rows.
@@ -65,7 +65,7 @@ class FoldBatchNorm(Command):
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _folded(context, ops, _unchanging(context), frozenset(), set(index.functions))
         if patch is None:
-            raise GraphEditError(why or "There is no batch normalisation here; name ops that hold one.")
+            raise GraphEditError(why or "There is no batch normalization here; name ops that hold one.")
         return patch
 
 
@@ -173,7 +173,7 @@ class _Folding:
         self.why = ""
 
     def of(self, op: int) -> _Fold | None:
-        """The normalisation that an op is, or ends; None."""
+        """The normalization that an op is, or ends; None."""
         kind = self.index.types[op]
         if kind in FUSED_BATCH_NORMS:
             return self._fused(op)
@@ -181,7 +181,7 @@ class _Folding:
 
     def _refuse(self, op: int, why: str) -> None:
         """Say why an op cannot be folded, if it is the first."""
-        self.why = self.why or f"Batch normalisation {self.index.names[op]!r} cannot be folded: {why}."
+        self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
 
     def _fused(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
@@ -291,7 +291,7 @@ class _Folding:
         return _is_along(shape, -1, int(weights[1 if _attribute(index, layer.op, "transpose_b").b else 0] or 0))
 
     def _only(self, op: int, reader: int) -> bool:
-        """Whether one op alone reads what another gives, and nobody waits for that."""
+        """Whether one op alone reads what another gives, and none waits for it."""
         return self.index.consumers.row(op).tolist() == [reader] and not len(self.index.control_consumers.row(op))
 
     def _inputs(self, op: int) -> list[Tensor]:
@@ -470,7 +470,7 @@ class _Making:
         return name
 
     def patch(self, gone: Iterable[int], constants: Mask, variables: Collection[str]) -> Patch:
-        """All of it; with the normalisations go the constants, and those of the variables, that only they read."""
+        """All of it; with the normalizations go the constants, and those of the variables, that only they read."""
         index, ops = self.index, set(gone)
         after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
         read = {split_input(text)[0] for node in after.values() for text in node.input if text[:1] != "^"}
