@@ -57,7 +57,7 @@ class SpecializedFunction:
 
 
 class FunctionSpecializer:
-    """The functions of an index, specialized for the references that they are given; `new_functions` are the new ones."""
+    """The functions of an index, specialized for references as arguments; `new_functions` are the new ones."""
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
