@@ -365,3 +365,46 @@ def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool,
     assert set(loaded.signatures) == {"serve", "serving_default"}
     for signature in loaded.signatures.values():
         assert largest(next(iter(signature(tf.constant(IMAGES)).values())), model(IMAGES)) < 1e-5
+
+
+def test_the_custom_gradient_behind_a_folded_normalization_is_that_of_what_it_reads_now() -> None:
+    layers = keras.layers
+    model = shaken(
+        keras.Sequential(
+            [
+                keras.Input((4,)),
+                layers.Dense(8),
+                layers.BatchNormalization(),
+                layers.Activation("silu"),
+                layers.Dense(3),
+            ]
+        )
+    )
+    editor = tgw.edit(model)
+    editor.fold_batch_norm()
+    module, batch = editor.module(), tf.constant(BATCH)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(batch)
+        one, other = tf.reduce_sum(module(batch) ** 2), tf.reduce_sum(model(batch) ** 2)
+    assert largest(tape.gradient(one, batch), tape.gradient(other, batch)) < 1e-4
+
+
+def test_a_normalization_that_is_a_result_is_folded_and_what_else_is_a_result_is_not_changed() -> None:
+    rng = np.random.default_rng(0)
+    weights, scale = tf.constant(rng.normal(size=(4, 6)), tf.float32), tf.constant(rng.normal(size=6), tf.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def normalized(x: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.Mul(x=x @ weights, y=scale)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4])])
+    def both(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        y = x @ weights
+        return y, y * scale
+
+    editor = tgw.edit(normalized.get_concrete_function().graph)
+    editor.fold_batch_norm()
+    assert "Mul" not in editor.index.types
+    assert largest(editor.module()(BATCH), normalized(BATCH)) < 1e-5
+    with pytest.raises(GraphEditError, match="no batch normali"):
+        tgw.edit(both.get_concrete_function().graph).fold_batch_norm()

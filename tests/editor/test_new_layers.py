@@ -307,3 +307,22 @@ def test_what_is_no_functional_model_has_no_layers_to_say_edits_in() -> None:
         tgw.edit(scaled().call).keras()
     with pytest.raises(GraphEditError, match="a subclass whose call is Python"):
         tgw.edit(subclassed()).keras()
+
+
+def test_the_custom_gradient_of_a_new_layer_is_that_of_keras() -> None:
+    model = functional()
+    editor = tgw.edit(model)
+    layer = keras.layers.Dense(8, activation="silu", name="extra")
+    editor.insert(relu(editor), layer)
+    head = editor.grow(relu(editor), keras.layers.Dense(2, activation="silu", name="head"))
+    module, x = editor.module(), tf.constant(X)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(module(x)[0] ** 2) + tf.reduce_sum(module(x)[1] ** 2)
+    gradients = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), *head.variables])
+    again = editor.keras()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(again(x)[0] ** 2) + tf.reduce_sum(again(x)[1] ** 2)
+    expected = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), *head.variables])
+    assert len(gradients) == 4
+    for one, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

@@ -25,11 +25,12 @@ _SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selec
 
 def edited_state(source: Source, body: Body, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
     """The state of a body that these edits have made to `index`: what it captured, and what new ops capture."""
-    new: dict[str, Any] = {}
+    new, patches = dict[str, Any](), tuple(patches)
     for patch in patches:
         if patch.traced is not None:
             new |= {f"{patch.scopes[0]}/{name}": live for name, live in patch.traced.captured.items()}
-    return EditedState(captured_state(source, body), index, new)
+    traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
+    return EditedState(captured_state(source, body), index, new, traced)
 
 
 def clone_module(command: Clone, state: BodyState, view: GraphView) -> module_clone.ModuleCopy:

@@ -148,11 +148,18 @@ class _Layers:
 
     def _value(self, tensor: int | str, known: dict[int | str, Any]) -> Any:
         """The KerasTensor that a tensor is in the new model."""
-        if tensor not in known:
-            call = self._calls[tensor]
-            args, kwargs = _mapped(call.arguments, lambda of: self._value(of, known))
-            results = sys.modules["keras"].tree.flatten(call.layer(*args, **kwargs))
-            known.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
+        stack = [tensor]  # a model may be deeper than Python's recursion
+        while stack:
+            call = self._calls.get(stack[-1])
+            missing = [] if call is None else [of for of in _tensors(call.arguments) if of not in known]
+            if call is None or stack[-1] in known:
+                stack.pop()
+            elif missing:
+                stack += missing
+            else:
+                args, kwargs = _mapped(call.arguments, known.__getitem__)
+                results = sys.modules["keras"].tree.flatten(call.layer(*args, **kwargs))
+                known.update((of, results[self._ports[of]]) for of, other in self._calls.items() if other is call)
         return known[tensor]
 
 
@@ -173,6 +180,12 @@ def _mapped(arguments: Any, value: Any) -> Any:
         return value(id(item)) if isinstance(item, keras.KerasTensor) else item
 
     return keras.tree.map_structure(one, arguments)
+
+
+def _tensors(arguments: Any) -> list[int | str]:
+    found: list[int | str] = []
+    _mapped(arguments, found.append)
+    return found
 
 
 def _exchanged(arguments: Any, old: int | str, new: int | str) -> Any:

@@ -43,7 +43,7 @@ class Grow(Command):
         if ends is not None:
             keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
-        return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=traced, ends=ends)
+        return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
 
     def outputs(self, patch: Patch) -> Any:
         """The name of the tensor that the function gave in a function's body, or of several."""

@@ -37,6 +37,9 @@ class TracedFunction:
         outputs: The tensors that the function returned.
         alive: An object that keeps alive the Python functions that ops of the trace call.
         captured: The live `tf.Variable`s and tensors that ops of the trace stand for, by op; only in a function's body.
+        graph: The FuncGraph of the trace; None but in a function's body.
+        alias: The names that ops of `graph` are shown by, where they have others.
+        given: The tensors that take the place of the placeholders, by these, once that is known.
     """
 
     index: GraphIndex
@@ -44,6 +47,9 @@ class TracedFunction:
     outputs: tuple[str, ...]
     alive: Any = field(default=None, repr=False)
     captured: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    graph: Any = field(default=None, repr=False)
+    alias: Mapping[str, str] = field(default_factory=dict, repr=False)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def has_state(self) -> bool:

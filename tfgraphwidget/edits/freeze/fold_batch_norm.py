@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     Mask,
     Shape,
     called_functions,
+    is_placeholder,
     traversal,
 )
 from tfgraphwidget.naming import free_name, split_input, split_tensor
@@ -77,7 +78,7 @@ def _folded(
     `variables` count as constants. `entered` are the functions around, `taken` the names of functions.
     """
     index, ops = context.index, list(ops)
-    folding = _Folding(index, variables)
+    folding = _Folding(index, variables, context.external_tensors)
     found = [fold for op in ops if (fold := folding.of(op)) is not None]
     tensors = list(dict.fromkeys(name for fold in found for name in fold.numbers(index)))
     values = dict(zip(tensors, context.constant_values(tensors), strict=True)) if found else {}
@@ -167,9 +168,11 @@ class _Fold:
 class _Folding:
     """Finds what can be folded; `why` says why the first one that cannot be is none, `constants` what is constant."""
 
-    def __init__(self, index: GraphIndex, variables: Collection[str]) -> None:
+    def __init__(self, index: GraphIndex, variables: Collection[str], external: Iterable[str]) -> None:
         self.index = index
         self.constants = _constants(index, variables)
+        self._results = {split_tensor(name)[0] for name in external}
+        self._fed = traversal.forward(index, [op for op, kind in enumerate(index.types) if is_placeholder(kind)])
         self.why = ""
 
     def of(self, op: int) -> _Fold | None:
@@ -202,7 +205,8 @@ class _Folding:
         index, ends = self.index, self._inputs(op)
         fixed = [self.constants[end[0]] for end in ends]
         if sorted(fixed) != [False, True]:
-            if not any(fixed) and any(index.types[source] == "Rsqrt" for end in ends for source in self._around(end)):
+            around = (source for end in ends for source in self._around(end))
+            if not any(fixed) and any(index.types[op] == "Rsqrt" and not self._fed[op] for op in around):
                 self._refuse(op, _NO_CONSTANTS)
             return None
         factor, base = ends[fixed.index(True)], ends[fixed.index(False)]
@@ -292,7 +296,9 @@ class _Folding:
 
     def _only(self, op: int, reader: int) -> bool:
         """Whether one op alone reads what another gives, and none waits for it."""
-        return self.index.consumers.row(op).tolist() == [reader] and not len(self.index.control_consumers.row(op))
+        index = self.index
+        alone = index.consumers.row(op).tolist() == [reader] and not len(index.control_consumers.row(op))
+        return alone and index.names[op] not in self._results
 
     def _inputs(self, op: int) -> list[Tensor]:
         index = self.index
@@ -345,6 +351,7 @@ class _Making:
         self._nodes: dict[tuple[int, int], NodeDef] = {}  # by op and input slot: the constant that it reads now
         self._more: list[NodeDef] = []
         self._functions: list[FunctionDef] = []
+        self._renamed: list[tuple[str, str]] = []
         self._now: dict[tuple[int, int], Array] = {}
         self._taken = {name.lower() for name in index.names} | set(index.reserved)
 
@@ -365,6 +372,7 @@ class _Making:
         elif offset is not None:
             last = self._add(fold, last, offset)
         self._lead(fold.end, last)
+        self._renamed.append((f"{index.names[fold.end]}:0", f"{last}:0"))
 
     def _fold_into_rows(self, fold: _Fold, base: Tensor, factor: Array, offset: Array | None) -> None:
         """Let a matrix product read what was normalized, with its rows scaled and its bias shifted."""
@@ -495,6 +503,7 @@ class _Making:
             add=Change(nodes=(*self._nodes.values(), *self._more), functions=tuple(self._functions)),
             remove=removal_of(index, ops),
             changed=self._rewriter.changes(),
+            output_renames=tuple(self._renamed),
         )
 
 

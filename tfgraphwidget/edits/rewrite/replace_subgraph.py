@@ -106,7 +106,7 @@ class Replace(Command):
             changed=rewriter.changes(),
             notes=graft.notes,
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
-            traced=traced,
+            traced=graft.traced,
         )
 
     def _by_part(self, index: GraphIndex) -> Patch:

@@ -230,7 +230,8 @@ def trace_in_function(
             fills,
         )
     captured = {name: value for name, value in live.items() if name in index.ids}
-    return TracedFunction(index, tuple(inputs), tuple(outputs), (wrapped, made, function), captured)
+    alive = wrapped, made, function
+    return TracedFunction(index, tuple(inputs), tuple(outputs), alive, captured, wrapped.graph, traced_body.alias)
 
 
 def _only(index: GraphIndex, needed_names: Sequence[str]) -> GraphIndex:
