@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from inspect import Parameter
 from operator import attrgetter, methodcaller
 from types import MappingProxyType
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.function import trace_type
+from tensorflow.core.function.polymorphism import function_type
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
+from tensorflow.python.eager.polymorphic_function import polymorphic_function, tracing_compilation
 from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.ops import (
@@ -966,6 +970,57 @@ def traces(polymorphic: Any) -> list[Any]:
     Private: `Function._function_cache`. The public list (`_list_all_concrete_functions`) is private too.
     """
     return list(polymorphic._function_cache.values())
+
+
+class _OptionsByType(tracing_compilation.TracingOptions):  # type: ignore[misc]
+    """Options under which a trace is found by types alone.
+
+    Private: `TracingOptions`. See `_FunctionByType`.
+    """
+
+    input_signature = None
+
+
+class _FunctionByType(polymorphic_function.Function):  # type: ignore[misc]
+    """A tf.function whose trace is found by types alone: an input signature is of positional arguments.
+
+    Private: `Function._generate_tracing_options`, `FunctionSpec._input_signature`. See `typed_function`.
+    """
+
+    input_signature = None
+
+    @property
+    def function_spec(self) -> Any:
+        """What `tf.saved_model.save` writes."""
+        spec = super().function_spec
+        spec._input_signature = None
+        return spec
+
+    def _generate_tracing_options(self, fn: Any, scope_type: Any) -> Any:
+        options = super()._generate_tracing_options(fn, scope_type)
+        options.__class__ = _OptionsByType  # each copy that TensorFlow makes of them reads the signature anew
+        return options
+
+
+def typed_function(body: Callable[..., Any], parameters: Sequence[Parameter], specs: Mapping[str, Any]) -> Any:
+    """Return a tf.function of `body` with these parameters, which has one trace only.
+
+    Args:
+        body: The Python function.
+        parameters: Its parameters, with defaults.
+        specs: What each takes: a nested structure of TensorSpecs, or the one Python value.
+
+    Private: `Function._function_type`, `_default_values`, `FunctionType`. An `input_signature` takes neither Python
+    values nor keyword-only parameters without defaults.
+    """
+    types = trace_type.InternalTracingContext(is_legacy_signature=True)
+    by_type = any(p.kind is p.KEYWORD_ONLY for p in parameters)
+    made = (_FunctionByType if by_type else polymorphic_function.Function)(body, body.__name__, autograph=False)
+    taken = [(p, trace_type.from_value(specs[p.name], types)) for p in parameters]
+    typed = [function_type.Parameter(p.name, p.kind, p.default is not p.empty, kind) for p, kind in taken]
+    made._function_type = function_type.FunctionType(typed)
+    made._default_values = {p.name: p.default for p in parameters if p.default is not p.empty}
+    return made
 
 
 def freeze_function(concrete: Any) -> Any:

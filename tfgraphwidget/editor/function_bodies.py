@@ -14,7 +14,7 @@ from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import GraphIndex, between, left_out, unused
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions import edited_function, module_clone
-from tfgraphwidget.sources import Body, Source, captured_state
+from tfgraphwidget.sources import Body, CallStructure, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
@@ -34,6 +34,7 @@ def clone_module(command: Clone, source: Source, view: GraphView) -> module_clon
         also=also,
         arguments=body.arguments,
         returns=body.returns,
+        structure=_structure(source, body),
     )
     module.report = _with_notices(module.report, notices)
     return module
@@ -45,8 +46,9 @@ def preview(command: Clone, source: Source, view: GraphView) -> Preview:
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     ends = body.arguments, body.returns
-    found = module_clone.told(
-        view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends
+    found = module_clone.preview(
+        *(view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends),
+        _structure(source, body),
     )
     return _with_notices(found, notices)
 
@@ -56,17 +58,23 @@ def _edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str
 
     `index` is the body as edits have left it.
     """
-    state = captured_state(source, body)
+    state, structure = captured_state(source, body), _structure(source, body)
     arguments, returns = ends
     given = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
     return module_clone.as_module(
-        *(index, state, given, (), into),
+        *(index, state, given if structure is None else (), (), into),
         variables="shared" if is_live else "own",
         also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
         arguments=arguments,
         returns=returns,
+        structure=structure,
     )
+
+
+def _structure(source: Source, body: Body) -> CallStructure | None:
+    """How a function is called; of one that another calls only its flat lists of tensors are known."""
+    return source.structure if body.origins is None else None
 
 
 def with_edited_calls(navigator: Navigator, path: tuple[str, ...], index: GraphIndex) -> GraphIndex:

@@ -13,6 +13,8 @@ from tfgraphwidget.graph import Member, Typing, VariableDef
 if TYPE_CHECKING:
     import tensorflow as tf  # noqa: TC004  # a string at run time
 
+    from tfgraphwidget.sources.functions.call_structure import CallStructure  # noqa: TC004  # the same
+
 Collections = tuple[dict[str, tuple[Member, ...]], tuple[VariableDef, ...]]
 
 
@@ -123,7 +125,7 @@ class Source:
     for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
     that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
     TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
-    `stored` is what a file keeps beside its graph.
+    `stored` is what a file keeps beside its graph. `structure` says how a function is called.
     """
 
     title: str
@@ -140,6 +142,7 @@ class Source:
     said: str = ""
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
+    structure: CallStructure | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """The graph that can be edited and run. Imports a file into TensorFlow on the first call.

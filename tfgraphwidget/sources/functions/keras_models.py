@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from typing import Any
 
 import tensorflow as tf
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
@@ -41,11 +43,16 @@ def keras_source(model: Any) -> Source:
         )
     specs = _input_specs(model, title)
 
-    def inference(*inputs: Any) -> Any:
-        return model(*inputs, training=False)
+    parameters = inspect.Signature(_parameters(model, len(specs)))
 
+    def inference(*inputs: Any, **named: Any) -> Any:
+        return model(*parameters.bind(*inputs, **named).args, training=False)
+
+    # Else TensorFlow has names of its own for what the model's `call` takes.
+    inference.__signature__ = parameters  # type: ignore[attr-defined]
+    function = tf.function(inference)
     try:
-        trace = tf.function(inference).get_concrete_function(*specs)
+        trace = function.get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
             f"{title} cannot be traced: {first_line(error)}; open a function that calls it instead: "
@@ -57,7 +64,15 @@ def keras_source(model: Any) -> Source:
         if isinstance(v.value, tf.Variable)
     }
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    return function_source(trace.graph, title, way_out, infos)
+    return function_source(trace.graph, title, way_out, infos, call_structure(trace, function))
+
+
+def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
+    """The first `count` parameters of a model's `call`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    named = [p.name for p in inspect.signature(model.call).parameters.values() if p.kind is kind][:count]
+    named += [f"inputs_{k}" for k in range(len(named), count)]
+    return [inspect.Parameter(name, kind) for name in named]
 
 
 def _input_specs(model: Any, title: str) -> list[Any]:
