@@ -3,45 +3,75 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator
 from tfgraphwidget.editor.targets import NodeDefTarget
 from tfgraphwidget.edits import Ends, Patch, Preview, ends_now
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget.edits.clone import Clone, device_of
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import GraphIndex, between, left_out, unused
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions import edited_function, module_clone
+from tfgraphwidget.runtime.functions import body_graph, edited_function, module_clone
 from tfgraphwidget.sources import Body, CallStructure, Source, captured_state
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
 
-_SUPPORTED = frozenset({"inputs", "outputs", "into", "variables", "init", "selection"})
+_UNSUPPORTED = ("replace", "placeholders", "src_scope", "session")
 
 
-def clone_module(command: Clone, source: Source, view: GraphView) -> module_clone.ModuleCopy:
-    """The tf.Module that is a clone of a part of a function's body. Raises GraphEditError."""
+def clone_modules(command: Clone, source: Source, view: GraphView) -> tuple[module_clone.ModuleCopy, ...]:
+    """The tf.Modules that are clones of a part of a function's body, one for each scope. Raises GraphEditError."""
     inputs, outputs, also, notices = _module_ends(command, view)
-    body = view.body
+    body, index = view.body, view.index
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    module = module_clone.as_module(
-        *(view.index, captured_state(source, body), inputs, outputs, command.into),
-        variables=variables,
-        init=str(command.init),
-        also=also,
-        arguments=body.arguments,
-        returns=body.returns,
-        structure=_structure(source, body),
-    )
-    module.report = _with_notices(module.report, notices)
-    return module
+    state = captured_state(source, body)
+
+    def values(names: Sequence[str]) -> Mapping[str, Any]:
+        return clone_values.FunctionValues(index, command.init, state, names, _fresh(source, command)).values()
+
+    modules = []
+    for k, scope in enumerate(command.scopes):
+        module = module_clone.as_module(
+            *(index, state, inputs, outputs, scope),
+            variables=variables,
+            init="none" if command.init == "none" else values,
+            also=also,
+            devices=device_of(command, index, range(len(index)), k),
+            reseed=command.reseed,
+            arguments=body.arguments,
+            returns=body.returns,
+            structure=_structure(source, body),
+        )
+        module.report = _with_notices(module.report, notices)
+        modules.append(module)
+    return tuple(modules)
+
+
+def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, Any]] | None:
+    """What draws new initial values of a function's variables, where that is known."""
+    initial_values = source.initial_values
+    return None if initial_values is None else lambda: initial_values(command.reseed)
+
+
+def graph_source(source: Source, view: GraphView, ends: Ends) -> Source:
+    """The current function's body as a graph of its own, with a session; see `runtime.functions.body_graph`."""
+    made = body_graph.body_source(view.index, captured_state(source, view.body), *ends, source.title)
+    made.initial_values = source.initial_values
+    structure, signature = _structure(source, view.body), made.signature
+    if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
+        pairs = zip(structure.tensor_parameters, signature.inputs, strict=True)
+        named = tuple((name, tensor) for name, (_, tensor) in pairs if name)
+        made.signature = dataclasses.replace(signature, inputs=(*signature.inputs, *named))
+    return made
 
 
 def preview(command: Clone, source: Source, view: GraphView) -> Preview:
-    """What `clone_module` will do; nothing is made."""
+    """What `clone_modules` will do; nothing is made."""
     inputs, outputs, also, notices = _module_ends(command, view)
     body = view.body
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -50,7 +80,7 @@ def preview(command: Clone, source: Source, view: GraphView) -> Preview:
         *(view.index, captured_state(source, body), (inputs, outputs), command.into, variables, also, ends),
         _structure(source, body),
     )
-    return _with_notices(found, notices)
+    return dataclasses.replace(_with_notices(found, notices), scopes=command.scopes)
 
 
 def _edited(source: Source, body: Body, index: GraphIndex, ends: Ends, into: str) -> module_clone.ModuleCopy:
@@ -107,13 +137,12 @@ def _module_ends(command: Clone, view: GraphView) -> tuple[tuple[str, ...], tupl
 
     Raises NoPath, and NotClonable for what a module has no use for.
     """
-    for field in dataclasses.fields(command):
-        if field.name not in _SUPPORTED and getattr(command, field.name) != field.default:
+    command.check_options()
+    for name in _UNSUPPORTED:
+        if getattr(command, name):
             raise NotClonable(
-                f"A clone of a function's body is a tf.Module, which has no use for {field.name}=; leave it out."
+                f"A clone of a function's body is a tf.Module, which has no use for {name}=; leave it out."
             )
-    if not isinstance(command.init, str):
-        raise NotClonable('A clone of a function\'s body takes init="current" or "initial"; assign to its variables.')
     if command.selection is None:
         lost: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need

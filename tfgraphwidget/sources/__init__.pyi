@@ -31,6 +31,7 @@ from .files.formats import unregister_format as unregister_format
 from .files.opening import open_message as open_message
 from .files.summary import summarize_graph as summarize_graph
 from .functions.call_structure import CallStructure as CallStructure
+from .functions.library import function_nodes as function_nodes
 from .functions.library import open_function as open_function
 from .functions.state import captured_state as captured_state
 from .inference.bounds import Bounds as Bounds

@@ -125,7 +125,8 @@ class Source:
     for a file without a checkpoint. `notices` are sentences about what can only be looked at. `signature` is the one
     that was chosen; `entrance` are the ops to enter, outermost first, to stand in the body that does its work: a
     TensorFlow 2 SavedModel wraps it in one or two calls. `said` is the Python expression that opens it again.
-    `stored` is what a file keeps beside its graph. `structure` says how a function is called.
+    `stored` is what a file keeps beside its graph. `structure` says how a function is called, and
+    `initial_values` draws new initial values of its variables by their names, with other seeds if that is wanted.
     """
 
     title: str
@@ -143,6 +144,7 @@ class Source:
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
+    initial_values: Callable[[bool], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def live(self) -> tf.Graph:
         """The graph that can be edited and run. Imports a file into TensorFlow on the first call.

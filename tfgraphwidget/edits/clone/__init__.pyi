@@ -11,4 +11,6 @@ from .node_copier import Copying as Copying
 from .node_copier import disown as disown
 from .node_copier import is_closure as is_closure
 from .scopes import check_free as check_free
+from .scopes import device_of as device_of
 from .scopes import taken_names as taken_names
+from .seeds import reseed as reseed

@@ -35,6 +35,7 @@ def carried(
     *,
     own: bool,
     apart: bool = False,
+    again: bool = False,
     taken: set[str] | None = None,
 ) -> Carried:
     """What NodeDefs of `index` need of its library, so that their copies run in `target`.
@@ -42,7 +43,8 @@ def carried(
     A function whose body keeps state under a key (a table, a queue, a TensorFlow 1 variable) is copied too where the
     copy is to `own` its state; what calls it is copied with it. Others are shared within a graph. In another graph a
     function of the same name and another body gets a new name. With `apart`, v2
-    loops and conditionals get bodies of their own. `taken` are the keys of the target's state, as
+    loops and conditionals get bodies of their own; `again` says that an earlier copy has those of the original's names.
+    `taken` are the keys of the target's state, as
     `keys_in` tells them; those that the copies take are added.
     """
     if not index.functions:
@@ -53,7 +55,7 @@ def carried(
     holding = _holding_state(bodies, index)
     copied = [name for name in bodies if own and name in holding]
     # TensorFlow names what it makes for gradients of a v2 loop after the body: two loops of one body clash.
-    branches = [name for name in _branches(index, nodes) if apart and name in target.functions]
+    branches = [name for name in _branches(index, nodes) if apart and (again or name in target.functions)]
     names = _names(index, bodies, target, into, [*copied, *branches])
     keys = _keys((bodies[name] for name in copied), into, keys_in(target) if taken is None else taken)
     made = tuple(_renamed(bodies[name], names, keys if name in copied else {}) for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -71,7 +71,7 @@ def names_of(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -
     return {names[i]: prefix + names[i][len(old) :] for i in ops}
 
 
-def device_of(clone: Clone, index: GraphIndex, ops: Iterable[int], k: int) -> dict[str, str] | None:
+def device_of(clone: Clone, index: GraphIndex, ops: Collection[int], k: int) -> dict[str, str] | None:
     """The device of each op of the k-th copy that does not keep the original's."""
     given = clone.devices[k] if clone.devices else clone.device
     if given is None:

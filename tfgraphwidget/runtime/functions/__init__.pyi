@@ -1,2 +1,4 @@
+from . import body_graph as body_graph
 from . import edited_function as edited_function
 from . import module_clone as module_clone
+from .module_state import present_values as present_values

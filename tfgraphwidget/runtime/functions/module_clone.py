@@ -28,9 +28,9 @@ from tfgraphwidget.graph import (
     Held,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
-from tfgraphwidget.runtime.functions.body_import import branches, brought_in, called, loaded
+from tfgraphwidget.runtime.functions.body_import import OwnNodes, branches, brought_in, called, loaded
 from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, gradients
-from tfgraphwidget.runtime.functions.module_state import States, Variables, foreseen, made_states
+from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure
@@ -176,8 +176,10 @@ def as_module(
     into: str = "copy",
     *,
     variables: Variables = "own",
-    init: str = "current",
+    init: Init = "current",
     also: Collection[int] = (),
+    devices: Mapping[str, str] | None = None,
+    reseed: bool = False,
     arguments: Sequence[str] = (),
     returns: Mapping[str, str] | None = None,
     structure: CallStructure | None = None,
@@ -186,6 +188,7 @@ def as_module(
 
     `held` tells what the body's handles stand for (`captured_state`), `also` are more ops that are to run. Without
     outputs it is all that `returns` (name of each result -> tensor), without inputs what is needed of `arguments`.
+    `devices` are those of ops that do not keep the original's, by name; with `reseed` random ops get new seeds.
     `structure` is how the whole function is called, for a module without inputs and outputs.
     Raises a GraphEditError when it cannot be right; the original is never changed.
     """
@@ -201,7 +204,7 @@ def as_module(
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
         body = _Body(index, held, tuple(arguments), returns or {}, structure)
-        return _made(body, (inputs, outputs), into, (variables, init), also)
+        return _made(body, (inputs, outputs), into, (variables, init, devices or {}), also, reseed=reseed)
 
 
 def preview(
@@ -251,8 +254,10 @@ def _made(
     origin: _Body,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
-    state: tuple[Variables, str],
+    state: tuple[Variables, Init, Mapping[str, str]],
     also: Collection[int],
+    *,
+    reseed: bool,
 ) -> ModuleCopy:
     index, held = origin.index, origin.held
     part, structure = origin.excerpt(ends, also)
@@ -261,12 +266,13 @@ def _made(
     # TensorFlow makes the graphs of loops' and conditionals' bodies anew for each gradient: no closure fits them.
     nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
-    functions = loaded(definitions, called_gradients(held, plain))
+    own = OwnNodes(into if reseed else None, state[2])
+    functions = loaded(definitions, called_gradients(held, plain), own)
     own_gradients = gradients(part, held)
     module = ModuleCopy(part, states, functions, into, held)
 
     def body(given: dict[str, Any]) -> dict[str, Any]:
-        made = brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name)
+        made = brought_in(part, functions, own_gradients, {**given, **_captured(states)}, module.name, own)
         return dict(zip(module.outputs, made, strict=True))
 
     specs = _parameters(part)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+from functools import partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traced import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.tf_errors import first_line
+from tfgraphwidget.tf_internals import eager_mode
 
 
 def is_keras_model(thing: object) -> bool:
@@ -64,7 +67,9 @@ def keras_source(model: Any) -> Source:
         if isinstance(v.value, tf.Variable)
     }
     way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
-    return function_source(trace.graph, title, way_out, infos, call_structure(trace, function))
+    source = function_source(trace.graph, title, way_out, infos, call_structure(trace, function))
+    source.initial_values = partial(_initial_values, model, title)
+    return source
 
 
 def _parameters(model: Any, count: int) -> list[inspect.Parameter]:
@@ -90,3 +95,53 @@ def _input_specs(model: Any, title: str) -> list[Any]:
 
 def _spec(spec: Any) -> tf.TensorSpec:
     return tf.TensorSpec(spec.shape, spec.dtype, name=spec.name)
+
+
+def _initial_values(model: Any, title: str, reseed: bool) -> dict[str, Any]:
+    """What the initializers of a model's variables compute, by the variables' paths.
+
+    They are those of a new model of the same configuration; with `reseed` without the seeds of its initializers.
+    Raises SessionRefused for a model that Keras cannot make anew.
+    """
+    with eager_mode():  # whatever graph is the default one
+        return _values_of_new(model, title, reseed=reseed)
+
+
+def _values_of_new(model: Any, title: str, *, reseed: bool) -> dict[str, Any]:
+    keras = sys.modules["keras"]
+
+    def anew(thing: Any) -> Any:
+        config = thing.get_config()
+        return type(thing).from_config(_without_seeds(config) if reseed else config)
+
+    try:
+        if isinstance(model, keras.Sequential | importlib.import_module("keras.src.models").Functional):
+            new = keras.models.clone_model(model, clone_function=anew)
+        else:
+            new = anew(model)
+            new.build_from_config(model.get_build_config())
+    except Exception as error:  # whatever the configuration of a caller's own layers raises
+        raise SessionRefused(
+            f'{title} cannot be made anew for its initial values: {first_line(error)}; clone with init="current", or '
+            "define get_config and from_config."
+        ) from error
+    pairs = list(zip(model.variables, new.variables, strict=False))
+    if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
+        raise SessionRefused(
+            f"{title} has other variables than a new model of its configuration, so their initial values are not "
+            'known; clone with init="current".'
+        )
+    return {old.path: np.asarray(fresh) for old, fresh in pairs}
+
+
+def _without_seeds(config: Any) -> Any:
+    """A configuration in which initializers have no seeds."""
+    if isinstance(config, list | tuple):
+        return type(config)(map(_without_seeds, config)) if type(config) in (list, tuple) else config
+    if not isinstance(config, dict):
+        return config
+    found = {key: _without_seeds(value) for key, value in config.items()}
+    inner = found.get("config")
+    if "initializers" in str(found.get("module")) and isinstance(inner, dict) and "seed" in inner:
+        found["config"] = {**inner, "seed": None}
+    return found
