@@ -27,6 +27,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function, t
 from tensorflow.python.framework import c_api_util, func_graph, function, kernels, meta_graph, ops
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 from tensorflow.python.ops import (
+    cond_v2,
     control_flow_ops,
     control_flow_state,
     custom_gradient,
@@ -36,6 +37,7 @@ from tensorflow.python.ops import (
     session_ops,
     variable_scope,
     variables,
+    while_v2,
 )
 from tensorflow.python.profiler.internal import flops_registry  # noqa: F401  # fills the registry that `op_flops` asks
 from tensorflow.python.saved_model import function_deserialization, loader_impl
@@ -954,6 +956,83 @@ def call_gradient_function(concrete: Any) -> Any:
     Private: `ConcreteFunction._get_gradient_function`. TensorFlow sets it while it makes the call.
     """
     return concrete._get_gradient_function()
+
+
+def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
+    """Let ops that run functions know these functions' graphs, as ops do that Python code made.
+
+    TensorFlow makes the graphs of a loop's or a conditional's functions anew for a gradient if it does not find them
+    at the op. What their resources hold gets lost in those that are nested, and so does the gradient: a loop in a loop
+    has the gradient 0. Here each graph is told of its resources before the graphs in it are made.
+
+    Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
+    `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they find there.
+    """
+    for op in operations:
+        if op.type in ("While", "StatelessWhile") and not hasattr(op, "_body_graph"):
+            op._cond_graph = while_v2._get_graph(op, "cond", "_cond_graph")
+            op._body_graph = while_v2._get_graph(op, "body", "_body_graph")
+            for graph in (op._cond_graph, op._body_graph):
+                _attach_inside(graph, op.inputs)
+            _copy_handle_data(op.inputs, op.outputs)
+        elif op.type in ("If", "StatelessIf", "Case", "StatelessCase") and not _branch_names(op)[1]:
+            graphs = cond_v2.get_func_graphs(op)
+            for name, graph in zip(_branch_names(op)[0], graphs, strict=False):
+                setattr(op, name, graph)
+            for graph in graphs:
+                _attach_inside(graph, op.inputs[1:])
+                _copy_handle_data(graph.outputs, op.outputs)
+        elif op.type in ("PartitionedCall", "StatefulPartitionedCall"):
+            called = _called_graph(op)
+            if called is not None:
+                _attach_inside(called, op.inputs)
+                _copy_handle_data(called.outputs, op.outputs)
+        elif op.type in ("Identity", "IdentityN"):
+            _copy_handle_data(op.inputs, op.outputs)
+
+
+def _called_graph(op: tf.Operation) -> Any:
+    """Return the FuncGraph that a call runs, which a graph around it may have; None if no graph has it.
+
+    Private: `Graph._get_function`. See `attach_body_graphs`.
+    """
+    graph: Any = op.graph
+    while graph is not None:
+        called = graph._get_function(op.get_attr("f").name)
+        if called is not None:
+            return getattr(called, "graph", None)
+        graph = getattr(graph, "outer_graph", None)
+    return None
+
+
+def _branch_names(op: tf.Operation) -> tuple[tuple[str, ...], bool]:
+    """Return the attributes for the graphs of a conditional's branches, and whether the op has them.
+
+    Private: `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. See `attach_body_graphs`.
+    """
+    names = ("_true_graph", "_false_graph")
+    if op.type in ("Case", "StatelessCase"):
+        names = tuple(f"_branch_graph_{k}" for k in range(len(op.get_attr("branches"))))
+    return names, all(hasattr(op, name) for name in names)
+
+
+def _attach_inside(graph: Any, inputs: Iterable[Any]) -> None:
+    """Do the same in the graph of a function that gets these inputs.
+
+    Private: as `attach_body_graphs`, see there.
+    """
+    _copy_handle_data(inputs, graph.inputs)
+    attach_body_graphs(graph.get_operations())
+
+
+def _copy_handle_data(sources: Iterable[Any], targets: Iterable[Any]) -> None:
+    """Let resources and variants be known to hold what others hold, each in its place.
+
+    Private: `handle_data_util.copy_handle_data`, see `attach_body_graphs`.
+    """
+    for source, target in zip(sources, targets, strict=False):
+        if source.dtype in (tf.resource, tf.variant) and source.dtype == target.dtype:
+            handle_data_util.copy_handle_data(source, target)
 
 
 def call_with_captures(concrete: Any, arguments: Sequence[Any], captured: Sequence[Any]) -> Any:

@@ -21,6 +21,7 @@ from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_internals import (
+    attach_body_graphs,
     call_gradient_function,
     load_functions,
     new_gradient_name,
@@ -131,6 +132,8 @@ def brought_in(
         name=scope,
     )
     _finish(part, functions, graph, scope)
+    prefix = f"{scope}/" if scope else ""
+    attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
     tensors = tensors_of(given, gradients.values(), scope)
     for op, gradient in gradients.items():
         gradient.register(named[op], tensors)
