@@ -966,7 +966,8 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     has the gradient 0. Here each graph is told of its resources before the graphs in it are made.
 
     Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
-    `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they find there.
+    `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they
+    find there.
     """
     for op in operations:
         if op.type in ("While", "StatelessWhile") and not hasattr(op, "_body_graph"):

@@ -29,23 +29,23 @@ def case(body: Body) -> Body:
 @case
 def loop_in_a_loop(x: Any, w: Any) -> Any:
     def outer(i: Any, a: Any) -> Any:
-        inner = tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * 0.5), (0, a))
+        inner = tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * 0.5), (0, a))
         return i + 1, inner[1] + a
 
-    return tf.while_loop(lambda i, a: i < 3, outer, (0, x))[1]
+    return tf.while_loop(lambda i, *_: i < 3, outer, (0, x))[1]
 
 
 @case
 def loop_of_a_fixed_count(x: Any, w: Any) -> Any:
-    return tf.while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x), maximum_iterations=3)[1]
+    return tf.while_loop(lambda i, *_: i < 5, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x), maximum_iterations=3)[1]
 
 
 @case
 def loop_of_numbers_alone(x: Any, w: Any) -> Any:
     def outer(i: Any, a: Any) -> Any:
-        return i + 1, tf.while_loop(lambda j, b: j < 1, lambda j, b: (j + 1, b * 0.5), (0, a))[1]
+        return i + 1, tf.while_loop(lambda j, *_: j < 1, lambda j, b: (j + 1, b * 0.5), (0, a))[1]
 
-    return tf.while_loop(lambda i, a: i < 1, outer, (0, x @ w))[1]
+    return tf.while_loop(lambda i, *_: i < 1, outer, (0, x @ w))[1]
 
 
 @case
@@ -53,13 +53,13 @@ def conditional_in_a_loop(x: Any, w: Any) -> Any:
     def body(i: Any, a: Any) -> Any:
         return i + 1, tf.cond(tf.reduce_sum(a) > 0, lambda: a @ w, lambda: a * tf.reduce_sum(w))
 
-    return tf.while_loop(lambda i, a: i < 3, body, (0, x * 0.1))[1]
+    return tf.while_loop(lambda i, *_: i < 3, body, (0, x * 0.1))[1]
 
 
 @case
 def loop_in_a_conditional(x: Any, w: Any) -> Any:
     def loop() -> Any:
-        return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x))[1]
+        return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, tf.tanh(a @ w)), (0, x))[1]
 
     return tf.cond(tf.reduce_sum(x) > -1e9, loop, lambda: x)
 
@@ -81,11 +81,11 @@ def cases_of_a_switch(x: Any, w: Any) -> Any:
 def loop_in_a_switch_in_a_loop(x: Any, w: Any) -> Any:
     def body(i: Any, a: Any) -> Any:
         def loop() -> Any:
-            return tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w)), (0, a))[1]
+            return tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w)), (0, a))[1]
 
         return i + 1, tf.switch_case(i % 2, [loop, lambda: a * 0.5])
 
-    return tf.while_loop(lambda i, a: i < 4, body, (0, x))[1]
+    return tf.while_loop(lambda i, *_: i < 4, body, (0, x))[1]
 
 
 @case
@@ -164,13 +164,13 @@ def custom_gradient_of_a_called_function(x: Any, w: Any) -> Any:
         b = a @ a
         return b, lambda upstream: tf.clip_by_value(upstream @ tf.transpose(a), -1.0, 1.0)
 
-    return tf.function(lambda a: clipped(a))(w) + tf.reduce_sum(x)
+    return tf.function(clipped)(w) + tf.reduce_sum(x)
 
 
 @case
 def call_in_a_loop(x: Any, w: Any) -> Any:
     layer = tf.function(lambda a: tf.tanh(a @ w), autograph=False)
-    return tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, layer(a)), (0, x))[1]
+    return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, layer(a)), (0, x))[1]
 
 
 @case
@@ -181,7 +181,7 @@ def loop_in_a_call_in_a_loop(x: Any, w: Any) -> Any:
             a = tf.tanh(a @ w)
         return a
 
-    return tf.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, layer(a)), (0, x))[1]
+    return tf.while_loop(lambda i, *_: i < 2, lambda i, a: (i + 1, layer(a)), (0, x))[1]
 
 
 @case
@@ -241,7 +241,7 @@ def stopped_gradient_in_a_loop(x: Any, w: Any) -> Any:
     def body(i: Any, a: Any) -> Any:
         return i + 1, tf.stop_gradient(a) * 0.5 + tf.tanh(a @ w)
 
-    return tf.while_loop(lambda i, a: i < 3, body, (0, x))[1]
+    return tf.while_loop(lambda i, *_: i < 3, body, (0, x))[1]
 
 
 def gradients(function: Any, x: Any, variables: Any) -> list[Any]:
@@ -339,9 +339,9 @@ def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so(
 
     def nested(x: Any, factor: float) -> Any:
         def outer(i: Any, a: Any) -> Any:
-            return i + 1, tf.while_loop(lambda j, b: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * factor), (0, a))[1]
+            return i + 1, tf.while_loop(lambda j, *_: j < 2, lambda j, b: (j + 1, tf.tanh(b @ w) * factor), (0, a))[1]
 
-        return tf.while_loop(lambda i, a: i < 2, outer, (0, x))[1]
+        return tf.while_loop(lambda i, *_: i < 2, outer, (0, x))[1]
 
     spec = [tf.TensorSpec([4, 5, 3], name="x")]
     function = tf.function(lambda x: nested(x, 0.5), input_signature=spec)
