@@ -12,14 +12,20 @@ Importing this package imports neither TensorFlow nor a widget; `edit` does.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import Session, SignatureDef
+from tfgraphwidget.tf_types import Session
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
+    from tfgraphwidget.runtime.live import Copy
+    from tfgraphwidget.runtime.sync import Names
+    from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.1.0"
 __all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
@@ -27,32 +33,41 @@ _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout
 
 
 def edit(
-    graph: Any = None,
+    graph: object = None,
     session: Session | None = None,
     *,
-    signature: SignatureDef = None,
-    checkpoint: Any = None,
-    tags: Any = None,
-    layout: Any = None,
+    signature: str | int | Sequence[object] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    tags: str | Iterable[str] | None = None,
+    layout: Layout | None = None,
 ) -> GraphEditor:
-    """An editor for whatever holds a TensorFlow graph; alone in a cell it shows itself.
+    """Open an editor for a TensorFlow graph; as the last line of a cell it is displayed.
 
-    `graph` is one of these; without it, the default graph:
+    Args:
+        graph: What holds the graph; None for the default graph.
 
-    * a `tf.Graph` or a `tf.compat.v1.Session`; `session` runs it (without one, variables cannot be initialised).
-      Of a MonitoredSession it is the session inside, which runs no hooks
-    * a `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built;
-      edits make a new callable of it, `editor.module()`
-    * a SavedModel's folder or its saved_model.pb, a .pb or .pbtxt GraphDef, a .meta with or without its `checkpoint`
-    * a GraphDef, MetaGraphDef or SavedModel proto, or the bytes of one
-    * a networkx graph that `editor.networkx()` gave, with nodes and edges left out or relabelled at most
+            * A `tf.Graph` or a `tf.compat.v1.Session`. Of a MonitoredSession, the session inside, without its hooks.
+            * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built. Edits make a
+              new callable: `editor.module()`.
+            * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt GraphDef, or of a .meta
+              file.
+            * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
+            * A networkx graph that `editor.networkx()` returned, without some nodes and edges or with other names.
+        session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
+        signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
+            TensorSpecs.
+        checkpoint: The prefix of the checkpoint with the values of a file's variables.
+        tags: The tags of one MetaGraphDef of a SavedModel.
+        layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
+            `tfgraphwidget.layered`, which is such a callable too.
 
-    `signature` chooses a SavedModel's signature by name, or a trace of a `tf.function` by number or by a list of
-    TensorSpecs; `tags` a SavedModel's MetaGraphDef. A file is only read: nothing in it runs, and TensorFlow imports it
-    when something is to run, or to be cloned. `layout` is any networkx layout, a callable that takes a graph and
-    returns {node: (x, y)}; without one, ours: `tfgraphwidget.layered`, which has that form too.
-    Raises NotAGraph for what holds no graph or cannot be read, UnknownName for a file or signature that is not there,
-    SessionRefused for a session that is closed or of another graph.
+    Returns:
+        The editor. A file is only read: nothing in it runs, and TensorFlow imports it when something is run or cloned.
+
+    Raises:
+        NotAGraph: If `graph` holds no graph or cannot be read.
+        UnknownName: For a file, signature or trace that does not exist.
+        SessionRefused: For a session that is closed or of another graph.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -70,7 +85,7 @@ def edit(
 
 
 def example() -> GraphEditor:
-    """An editor of a small network with a session, to try things on; the examples of this documentation do.
+    """Open an editor of a small network with a session, which the examples of this documentation use.
 
     x float32 [?, 4] → net/hidden/Relu [?, 8] → net/logits [?, 3] → loss, with labels int64 [?] and the step "train".
 
@@ -84,13 +99,26 @@ def example() -> GraphEditor:
     return edit(*network())
 
 
-def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple[tuple[str, str], ...]:
-    """Give variables of `target` the present values of `source`; each is an editor, or what a clone gave.
+def sync(
+    source: GraphEditor | Copy, target: GraphEditor | Copy, names: Names = None, tau: float = 1.0
+) -> tuple[tuple[str, str], ...]:
+    """Assign the values of the variables of one model to those of another; all are assigned, or none.
 
-    `names` says which belong together: None, those of equal name, compared without the scopes of copies; a dict
-    {source: target} of variables or scopes; some names or scopes that both have, as the first layers; or a function
-    from a name to a name. With `tau`, (1 - tau) of the old values and tau of the new. All are assigned, or none.
-    Gives the pairs of names. Raises UnknownName, SessionRefused, or GraphEditError for shapes that differ.
+    Args:
+        source: An editor, or the result of a clone.
+        target: An editor, or the result of a clone.
+        names: Which variables belong together: None for those of equal name without the scopes of copies; a dict
+            {source: target} of variables or scopes; an iterable of names or scopes that both have; or a function from
+            a name to a name.
+        tau: The weight of the new values; the old ones have the weight 1 - tau.
+
+    Returns:
+        The pairs of names.
+
+    Raises:
+        UnknownName: For a variable or scope that does not exist.
+        SessionRefused: For variables without a value.
+        GraphEditError: For shapes that differ.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -107,11 +135,16 @@ def sync(source: Any, target: Any, names: Any = None, tau: float = 1.0) -> tuple
 
 
 def renew(session: Session) -> tuple[str, ...]:
-    """Let a session see changes that were made in place to ops it has run already; TensorFlow ignores them.
+    """Make a session run the edits of ops that it has run before, which TensorFlow ignores otherwise.
 
-    The session object stays, with the values of its variables, tables and iterators. Gives a sentence for each thing
-    that could not be kept. Editors do it for the session that they were given. Raises SessionRefused, and the session
-    is as it was.
+    The session object stays, with the values of its variables, tables and iterators. Editors renew the session that
+    they were given themselves.
+
+    Returns:
+        A sentence for each thing that could not be kept.
+
+    Raises:
+        SessionRefused: If the session cannot be renewed; it is unchanged then.
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
@@ -130,14 +163,14 @@ def renew(session: Session) -> tuple[str, ...]:
     return renewal.renew(session)
 
 
-def _widget(editor: GraphEditor) -> Any:
+def _widget(editor: GraphEditor) -> GraphWidget:
     from tfgraphwidget.widget import GraphWidget
 
     return GraphWidget(editor)
 
 
-def __getattr__(name: str) -> Any:
-    """The public names whose modules load much, loaded when first asked for."""
+def __getattr__(name: str) -> object:
+    """Load the modules of some public names on first use, because they import much."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}")

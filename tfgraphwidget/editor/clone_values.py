@@ -9,26 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.edits import Patch, patched
+from tfgraphwidget.edits import Patch, apply_patch
 from tfgraphwidget.edits.clone import INITS, is_checkpoint
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph import (
     TABLE,
+    BodyState,
     GraphIndex,
-    Held,
     VariableDef,
     definitions,
     first_contents,
     initializers,
-    keyed,
     kind_of,
+    persistent_state,
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.functions import present_values
-from tfgraphwidget.runtime.session import Answered, copy_tables, initial_values, variable_values
+from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
 from tfgraphwidget.sources import Checkpoint, variable_slice
 from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
+from tfgraphwidget.tf_types import Graph, Session
 
 Pairs = tuple[tuple[str, Any], ...]
 
@@ -42,8 +43,8 @@ class GraphSession:
     """
 
     index: GraphIndex
-    graph: Any
-    session: Any
+    graph: Graph
+    session: Session | None
     fresh: Callable[[], Mapping[str, Any]] | None = None
     ends: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,7 +66,7 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         )
     variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
-    session: Any = Answered(target.session)
+    session: Any = TimedSession(target.session)
     finder = _GraphValues(patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = finder.values()
@@ -75,8 +76,8 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        variable_values.load(session, [v for v in own if v.handle in loaded], loaded)
-        variable_values.start(session, runnable)
+        variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
+        variable_values.run_starters(session, runnable)
         if tables and origin.session is not None:
             copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
@@ -110,7 +111,7 @@ def _tables(patch: Patch, index: GraphIndex) -> dict[str, str]:
     if not (patch.init == "current" or isinstance(patch.init, tuple)):
         return {}
     tables = {a: b for a, b in patch.add.copies if a in index.ids and kind_of(index.types[index.ids[a]]) == TABLE}
-    tables = {a: b for a, b in tables.items() if keyed(index)[index.ids[a]]}
+    tables = {a: b for a, b in tables.items() if persistent_state(index)[index.ids[a]]}
     ops = {index.ids[original] for original, _ in patch.add.copies if original in index.ids} if tables else set()
     starters = set(first_contents(index, ops))
     return {
@@ -246,7 +247,7 @@ class _GraphValues(VariableValues):
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        session: Any = Answered(self.origin.session)
+        session: Any = TimedSession(self.origin.session)
         present = variable_values.current_values(session, originals.values())
         variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
@@ -256,9 +257,10 @@ class _GraphValues(VariableValues):
         found: dict[str, Any] = {}
         drawn: list[Mapping[str, Any]] = []
         count: Counter[str] = Counter()
-        for copy, original in originals.items() if self.origin.fresh is not None else ():
-            if count[original.handle] == len(drawn):
-                drawn.append(self.origin.fresh())
+        fresh = self.origin.fresh
+        for copy, original in originals.items() if fresh is not None else ():
+            if fresh is not None and count[original.handle] == len(drawn):
+                drawn.append(fresh())
             values = drawn[count[original.handle]]
             count[original.handle] += 1
             if original.handle in values:
@@ -272,14 +274,15 @@ class _GraphValues(VariableValues):
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
-        after = patched(self.target.index, self.patch)
-        beside = self.target.index.beside
+        after = apply_patch(self.target.index, self.patch)
+        assert self.target.session is not None  # else `value_loader` has refused
+        beside = self.target.index.extras
         functions = [
             *(beside.function(name) for name in sorted(self.target.index.functions)),
             *self.patch.add.functions,
         ]
-        return initial_values.computed(
-            Answered(self.target.session), after, copies, starters, functions, self.names, given
+        return initial_values.compute_initial_values(
+            TimedSession(self.target.session), after, copies, starters, functions, self.names, given
         )
 
 
@@ -293,7 +296,7 @@ class FunctionValues(VariableValues):
         self,
         index: GraphIndex,
         init: str | Pairs,
-        held: Held,
+        held: BodyState,
         names: Iterable[str],
         fresh: Callable[[], Mapping[str, Any]] | None,
     ) -> None:

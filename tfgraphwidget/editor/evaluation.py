@@ -11,31 +11,31 @@ import numpy as np
 
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
-from tfgraphwidget.edits import Patch, ends_now, follow
+from tfgraphwidget.edits import Patch, follow, track_boundary
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     Difference,
     GraphIndex,
+    control_flow_ops,
     difference,
     forward,
-    inside_control_flow,
     key_of,
     mask_of,
     side_effects,
 )
 from tfgraphwidget.naming import listed, split_tensor
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compared, measured_aside, profile
+from tfgraphwidget.runtime.measure import Comparison, Cost, Measured, compare_outputs, measure_function, profile
 from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.runtime.sandbox import evaluation
-from tfgraphwidget.runtime.session import check_session, no_value, present
+from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
 from tfgraphwidget.sources import Body, Source, captured_state, open_source
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.edits import History
-    from tfgraphwidget.graph import Held, VariableDef
+    from tfgraphwidget.graph import BodyState, VariableDef
 
 _EMPTY = "no value in this session"
 Values = Mapping[Any, Any]
@@ -62,17 +62,17 @@ class GraphRun:
         """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}."""
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
-        now = ends_now((), outputs, patches)[1]
+        now = track_boundary((), outputs, patches)[1]
         return {now[key]: name for key, name in outputs.items() if split_tensor(now[key])[0] in self.index.ids}
 
     @cached_property
-    def state(self) -> Held:
+    def state(self) -> BodyState:
         """The state that a function's body reads: captured variables and tables."""
         return captured_state(self.source, self.body)
 
     def check_fed(self, tensors: Sequence[str], feeds: Feeds) -> None:
         """Raise when the tensors need a placeholder that has no value."""
-        probing.check_fed(self.index, tensors, feeds, self.state.names if self.is_body else ())
+        probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known: Values) -> dict[Any, Any]:
         """The values of the variables that the outputs need, by state; those that are `known` are not read."""
@@ -88,11 +88,11 @@ class GraphRun:
         if graph is not None and session is not None:
             check_session(session, graph)
         try:
-            return present(self.source, self.source.body, variables)
+            return read_variables(self.source, self.source.body, variables)
         except SessionRefused as error:
             if _EMPTY not in error.why:
                 raise
-            why = f"{no_value(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
+            why = f"{no_value_text(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
@@ -176,7 +176,7 @@ class Evaluator:
         first = executor.view.target.first
         before = GraphRun(now.source, now.body, first) if other is None else self._other_run(other)
         fed = arguments.feeds(feeds)
-        originals = {name: original_name(name, (patch.fed for patch in patches)) for name in fed}
+        originals = {name: original_name(name, (patch.input_renames for patch in patches)) for name in fed}
         ends = now.outputs(executor.patches())
         marked = executor.view.boundary[1]
         if outputs is not None or marked or not ends:
@@ -195,7 +195,7 @@ class Evaluator:
         with executor.transaction():
             run = None
             if not executor.in_function:
-                run = probing.running(executor.target.graph(), executor.source.session, fed)
+                run = probing.session_runner(executor.target.graph(), executor.source.session, fed)
             found = _probed(self.current_run(), fetches, fed, run)
             self._probed = (*self._state, found)
             executor.listeners.notify()
@@ -218,7 +218,7 @@ class Evaluator:
         executor = self._executor
         with executor.transaction():
             if metadata is not None:
-                found = profile.given(metadata, executor.index)
+                found = profile.read_profile(metadata, executor.index)
             else:
                 fed = self._arguments.feeds(feeds)
                 found = self._run_traced(self._measurable(fetches, fed), fed, runs)
@@ -241,9 +241,9 @@ class Evaluator:
         probing.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
         if now.is_body:
-            return measured_aside(now.index, now.state, fetches, feeds, runs)
-        run = profile.tracing(self._executor.target.graph(), self._executor.source.session, feeds)
-        return profile.measured(now.index, fetches, feeds, run, runs)
+            return measure_function(now.index, now.state, fetches, feeds, runs)
+        run = profile.tracing_runner(self._executor.target.graph(), self._executor.source.session, feeds)
+        return profile.measure_ops(now.index, fetches, feeds, run, runs)
 
     def _measurable(self, fetches: Any, feeds: Mapping[str, Any]) -> tuple[str, ...]:
         """The tensors to compute: those given, selected, of the signature, or those without consumers."""
@@ -276,7 +276,7 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
     """The outputs of ops without consumers and side effects that depend on the feeds, if there are any."""
     fed = [index.op(name) for name in feeds]
     last = forward(index, fed) if fed else np.ones(len(index), bool)
-    last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *inside_control_flow(index)])
+    last &= (np.diff(index.consumers.start) == 0) & ~mask_of(index, [*fed, *control_flow_ops(index)])
     last &= ~mask_of(index, side_effects(index, np.flatnonzero(last).tolist()))
     names = ((index.names[i], index.dtypes(i)) for i in np.flatnonzero(last).tolist())
     found = [
@@ -308,7 +308,7 @@ def _compared(
     now.check_fed(kept, feeds)
     before.check_fed(*theirs)
     values = _values(before, now, theirs, (kept, feeds))
-    ran = compared(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
+    ran = compare_outputs(kept, partial(before.run, *theirs, values[0]), partial(now.run, kept, feeds, values[1]))
     return replace(ran, missing=missing)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from tfgraphwidget.argument_checks import shown
 from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
 from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import Grow, Grown
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
@@ -18,24 +19,24 @@ from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.edits import (
     Command,
     Edits,
-    Ends,
+    FunctionBoundary,
     History,
     IndexContext,
     Patch,
     Renew,
     Step,
     check_called,
-    ends_now,
     rebind_selections,
-    renamed_keys,
-    reserved,
+    reserved_names,
+    track_boundary,
+    track_signatures,
 )
 from tfgraphwidget.edits.clone import Add, Clone, taken_names
 from tfgraphwidget.errors import NameTaken, NothingTo, NotRunnable, UnknownName
 from tfgraphwidget.naming import did_you_mean, free_name, split_tensor, tried_before
 from tfgraphwidget.runtime import SourceContext, plan
 from tfgraphwidget.runtime.live import Copy, traced_ops
-from tfgraphwidget.runtime.session import Answered
+from tfgraphwidget.runtime.session import TimedSession
 from tfgraphwidget.runtime.sync import Model
 from tfgraphwidget.sources import open_source
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Preview
     from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.runtime.functions import module_clone
     from tfgraphwidget.sources import Signature, Source
 
 _STALE = (
@@ -54,6 +56,10 @@ _STALE = (
     "new ones."
 )
 _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+
+
+_CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
+"""Plans a copy of ops of the first graph into the second."""
 
 
 class _StepOptions(TypedDict, total=False):
@@ -78,7 +84,8 @@ class EditExecutor:
     """Plans, applies, records and undoes the edits of one editor.
 
     `history` has the steps that are done and undone. `latest_ops` are the names of the ops that the last step added or
-    changed in the current graph. `lost` are sentences on what the session could not keep over the last step.
+    changed in the current graph. `lost` are sentences on what the session could not keep over the last step, `renamed`
+    the (old, new) names of the ops that it renamed there.
     """
 
     def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
@@ -86,6 +93,8 @@ class EditExecutor:
         self.history = History()
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
+        self.renamed: tuple[tuple[str, str], ...] = ()
+        self._plans = PlanCache()
 
     # What edits depend on
 
@@ -147,13 +156,15 @@ class EditExecutor:
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of a SavedModel or MetaGraphDef after the edits."""
         steps = ((step.patch, step.place is self.target) for step in self.history.done)
-        patches = (patch if is_here else Patch(keys=patch.keys) for patch, is_here in steps)
-        return tuple(renamed_keys(self.source.signatures, patches))
+        patches = (
+            patch if is_here else Patch(signature_key_renames=patch.signature_key_renames) for patch, is_here in steps
+        )
+        return tuple(track_signatures(self.source.signatures, patches))
 
-    def function_ends(self) -> Ends:
+    def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
         body = self.view.body
-        return ends_now(body.arguments, body.returns, self.patches())
+        return track_boundary(body.arguments, body.returns, self.patches())
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
@@ -183,6 +194,7 @@ class EditExecutor:
     def _set_history(self, steps: Transaction, history: History) -> None:
         steps.on_failure(setattr, self, "history", self.history)
         self.history = history
+        self._plans.clear()
 
     def _record(
         self,
@@ -191,16 +203,21 @@ class EditExecutor:
         patch: Patch,
         target: EditTarget | None,
         made: tuple[Any, ...],
+        lost: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
         step = Step(command, patch, target, made, self.navigator.path, **options)
-        self._set_history(steps, self.history.pushed(step))
-        self._set_latest(step)
+        self._set_history(steps, self.history.push(step))
+        self._set_latest(step, patch, lost)
 
-    def _set_latest(self, step: Step) -> None:
+    def _set_latest(self, step: Step, patch: Patch, lost: tuple[str, ...]) -> None:
+        """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
-        self.latest_ops = frozenset(names) if step.place is self.view.target else frozenset()
+        is_here = step.place is self.view.target
+        self.latest_ops = frozenset(names) if is_here else frozenset()
+        self.lost, self.renamed = lost, patch.renamed if is_here else ()
+        self.view.follow(self.renamed)
 
     # Edits that a patch describes
 
@@ -238,9 +255,7 @@ class EditExecutor:
                     "reserved": reserved_names,
                     "imported": is_imported,
                 }
-                self._record(steps, command, patch, target, (), **options)
-                self.view.follow(patch.renamed)
-                self.lost = lost
+                self._record(steps, command, patch, target, (), lost, **options)
                 self.listeners.notify()
         return Edits.of(patch, lost, self._notes(patch, renew))
 
@@ -248,16 +263,18 @@ class EditExecutor:
         """Apply a patch; variables and tables that a function made get their first values."""
         if self.in_function:
             check_called(target.index, self.function_ends(), patch)
-        traced, session = patch.traced, self.source.session
-        if traced is None or target is not self.target or self.source.graph is None:
+        traced, graph, session = patch.traced, self.source.graph, self.source.session
+        if traced is None or target is not self.target or graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
-            traced_ops.rehearse(session, traced)
+            traced_ops.check_initializers(session, traced)
 
         def initialize() -> None:
-            traced_ops.keep_alive(self.source.graph, traced)
+            traced_ops.keep_alive(graph, traced)
             if session is not None and traced.has_state:
-                traced_ops.initialise(Answered(session), patch.add.variables, traced_ops.tables_of(patch.add.members))
+                traced_ops.initialize(
+                    TimedSession(session), patch.add.variables, traced_ops.tables_of(patch.add.members)
+                )
 
         return self.target.apply(patch, steps, load=initialize, renew=renew)
 
@@ -272,9 +289,9 @@ class EditExecutor:
         if not found:
             return ()
         removed = {node.name for step in self.history.done if step.place is target for node in step.patch.remove.nodes}
-        return tuple(sorted(found - reserved({*removed, *(node.name for node in patch.remove.nodes)})))
+        return tuple(sorted(found - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
-    def _notes(self, patch: Any, renew: Renew) -> tuple[str, ...]:
+    def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
         """What TensorFlow cannot follow."""
         if self.view.target is not self.target or self.source.graph is None:
             return ()
@@ -295,11 +312,11 @@ class EditExecutor:
         if self.in_function:
             _, patch, _ = self._planned_out(command, target)
             return _with_notices(patch, target)
-        patch = command.plan_sample(IndexContext(self.index, None if target is self.target else target.index))
+        patch = self._plans.sample(command, self.index, target.index)
         target.check_placed(patch, self.target)
         return _with_notices(patch, target)
 
-    def clone(self, command: Clone) -> Any:
+    def clone(self, command: Clone) -> Copy | list[Copy] | module_clone.ModuleCopy:
         """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
 
         In a function's body the clone is a tf.Module, `runtime.functions.module_clone.ModuleCopy`, unless it goes into
@@ -315,11 +332,12 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            copies = self._copy(command, self.target, target, steps, marking=(command.inputs, command.outputs))
+            plan, marking = partial(self._plans.plan, command), (command.inputs, command.outputs)
+            copies = self._copy(command, plan, self.target, target, steps, marking=marking)
         return copies[0] if command.times is None and not command.devices else list(copies)
 
     def _clone_modules(self, command: Clone) -> tuple[Any, ...]:
-        for scope in command.scopes if isinstance(command.into, str) else ():  # else refused when it is planned
+        for scope in map(str, command.scopes):  # what is no name is refused when it is planned
             if scope in self.copies:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         modules = function_bodies.clone_modules(command, self.source, self.view)
@@ -341,7 +359,12 @@ class EditExecutor:
         made = LiveTarget(function_bodies.graph_source(self.source, self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
-        return _planned_copy(rebind_selections(command, made.index), made, target)
+        command = rebind_selections(command, made.index)
+
+        def plan(index: GraphIndex, into: GraphIndex) -> Patch:
+            return command.plan(IndexContext(index, into))
+
+        return _planned_copy(plan, made, target, reseed=command.reseed)
 
     def _target(self, command: Clone) -> LiveTarget:
         """The graph that the copies go into."""
@@ -352,14 +375,16 @@ class EditExecutor:
     def _copy(
         self,
         command: Command,
+        plan: _CopyPlan,
         source: LiveTarget,
         target: LiveTarget,
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
     ) -> tuple[Copy, ...]:
-        """Copy ops from one graph to another or the same, as a command plans it, and record it; mark that boundary."""
-        return self._carry_out(command, _planned_copy(command, source, target), target, steps, marking=marking)
+        """Copy ops from one graph to another or the same, as `plan` says, and record it; mark that boundary."""
+        planned = _planned_copy(plan, source, target)
+        return self._carry_out(command, planned, target, steps, marking=marking)
 
     def _carry_out(
         self,
@@ -389,7 +414,7 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             planned = self._planned_out(command, target) if self.in_function else None
-            origin, patch, load = planned or _planned_copy(command, self.target, target)
+            origin, patch, load = planned or _planned_copy(partial(self._plans.plan, command), self.target, target)
             with steps.uninterrupted():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
@@ -412,11 +437,17 @@ class EditExecutor:
             self.check_editable()
             other = _opened_target(command)
             other.graph()
-            ends = other.graph_session().ends
-            own = other.index.ids
+            ends, own = other.graph_session().ends, other.index.ids
             connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
-            planned = _planned_copy(replace(command, connect=connect), other, self.target)
-            return self._carry_out(command, planned, self.target, steps)[0]
+            whole, opened = replace(command, connect=connect), other.source
+
+            def plan(index: GraphIndex, target: GraphIndex) -> Patch:
+                signed = (name for s in opened.signatures for _, name in (*s.inputs, *s.outputs))
+                external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
+                context = IndexContext(index, target, has_values=opened.has_values, external_tensors=external)
+                return whole.plan(context)
+
+            return self._copy(command, plan, other, self.target, steps)[0]
 
     def grow(self, command: Grow) -> Grown:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes."""
@@ -458,14 +489,11 @@ class EditExecutor:
     def _moved_to(self, step: Step, lost: tuple[str, ...], patch: Patch) -> str:
         """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
         self.navigator.go(step.path)
-        if step.place is self.view.target:
-            self.view.follow(patch.renamed)
-        self._set_latest(step)
-        self.lost = lost
+        self._set_latest(step, patch, lost)
         self.listeners.notify()
         return step.line
 
-    def jump(self, to: Any) -> str:
+    def jump(self, to: int) -> str:
         """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
         edits, done = len(self.history.done) + len(self.history.undone), len(self.history.done)
         if type(to) is not int or not 0 <= to <= edits:
@@ -478,15 +506,18 @@ class EditExecutor:
         """Undo or redo until so many steps are done; the line of the last one."""
         line = ""
         lost: dict[str, None] = {}
+        names: dict[str, str] = {}
         while len(self.history.done) != number:
             line = self.undo() if len(self.history.done) > number else self.redo()
             lost |= dict.fromkeys(self.lost)
+            now = dict(self.renamed)
+            names = {old: now.pop(name, name) for old, name in names.items()} | now
         if line:
-            self.lost = tuple(lost)
+            self.lost, self.renamed = tuple(lost), tuple(names.items())
         return line
 
 
-def target_of(model: Any) -> LiveTarget | None:
+def target_of(model: object) -> LiveTarget | None:
     """The target of an editor; None for what is not an editor."""
     target = getattr(getattr(model, "core", None), "target", None)
     return target if isinstance(target, LiveTarget) else None
@@ -505,7 +536,7 @@ def _opened_target(command: Add) -> LiveTarget:
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target
-    ends = ends_now(view.body.arguments, view.body.returns, patches)
+    ends = track_boundary(view.body.arguments, view.body.returns, patches)
     return LiveTarget(function_bodies.graph_source(source, view, ends))
 
 
@@ -513,16 +544,12 @@ _PlannedCopy: TypeAlias = tuple[clone_values.GraphSession, Patch, Callable[[], N
 """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
 
 
-def _planned_copy(command: Command, source: LiveTarget, target: LiveTarget) -> _PlannedCopy:
+def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, reseed: bool = False) -> _PlannedCopy:
     origin, destination = source.graph_session(), target.graph_session()
     initial_values = source.source.initial_values
     if initial_values is not None:
-        fresh = partial(initial_values, getattr(command, "reseed", False))
-        origin = replace(origin, fresh=fresh)
-    signed = (name for s in source.source.signatures for _, name in (*s.inputs, *s.outputs))
-    external = tuple(name for name in signed if split_tensor(name)[0] in origin.index.ids)
-    options: dict[str, Any] = {"has_values": source.source.has_values, "external_tensors": external}
-    patch = command.plan(IndexContext(origin.index, destination.index, **options))
+        origin = replace(origin, fresh=partial(initial_values, reseed))
+    patch = plan(origin.index, destination.index)
     patch = replace(patch, preview=_with_notices(patch, target))
     return origin, patch, clone_values.value_loader(patch, origin, destination)
 

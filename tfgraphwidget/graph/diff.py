@@ -1,4 +1,4 @@
-"""Difference: what one graph has that another has not, op by op, and what is another in ops that both have."""
+"""The difference of two graphs, op by op."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.graph.attributes import NAMES, Attributes
+from tfgraphwidget.graph.attributes import NAMES, AttributeDigests
 from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_matching import paired
-from tfgraphwidget.graph.stateful_resources import key_of, keyed
+from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import counted
+from tfgraphwidget.tf_types import NodeDef
 
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
@@ -49,7 +50,7 @@ class Changed(NamedTuple):
         return f"{self.name}: {'; '.join(map(str, self.details))}"
 
 
-class Functions(NamedTuple):
+class FunctionChanges(NamedTuple):
     """Names of functions in the libraries; those renamed as (before, after)."""
 
     added: tuple[str, ...] = ()
@@ -58,7 +59,7 @@ class Functions(NamedTuple):
     renamed: tuple[tuple[str, str], ...] = ()
 
 
-_NONE = Functions()
+_NONE = FunctionChanges()
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +75,7 @@ class Difference:
     removed: tuple[str, ...] = ()
     changed: tuple[Changed, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    functions: Functions = _NONE
+    functions: FunctionChanges = _NONE
     between: tuple[str, str] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
@@ -93,7 +94,7 @@ class Difference:
 
     def rows(self) -> list[dict[str, str]]:
         """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, and each function."""
-        names = Functions._fields
+        names = FunctionChanges._fields
         told = [("added", name, "", "op", "", "") for name in self.added]
         told += [("removed", name, name, "op", "", "") for name in self.removed]
         told += [("renamed", after, before, "name", before, after) for before, after in self.renamed]
@@ -110,14 +111,14 @@ class Difference:
     def __repr__(self) -> str:
         if not self:
             return "No difference."
-        held: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
+        held: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
             ("op changed", self.changed, self.changed),
             ("op renamed", self.renamed, _moves(self.renamed)),
             *(
                 (f"function {kind}", names, names)
-                for kind, names in zip(Functions._fields, self.functions, strict=True)
+                for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
@@ -136,7 +137,7 @@ def _moves(renamed: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{a} → {b}{f' ({n:,} ops)' if n > 1 else ''}" for (a, b), n in count.items())
 
 
-def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
+def _listed(title: str, count: int, items: Sequence[object]) -> Iterator[str]:
     kind, _, done = title.partition(" ")
     yield f"{count:,} {kind}{'s' if count > 1 else ''} {done}"
     for item in items[:_MOST]:
@@ -146,14 +147,23 @@ def _listed(title: str, count: int, items: Sequence[Any]) -> Iterator[str]:
 
 
 def difference(before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str] | None = None) -> Difference:
-    """What `after` is, seen from `before`; `renamed` are names before -> after that are known, of any ops.
+    """Compare two graphs.
 
-    An attribute at its default is none, the order of control inputs does not matter, and a function is what it does.
+    An attribute at its default equals a missing one, the order of control inputs does not matter, and functions are
+    compared by their bodies.
+
+    Args:
+        before: The first graph.
+        after: The second graph.
+        renamed: Names of ops in `before` -> names in `after`, as far as they are known.
+
+    Returns:
+        What differs in `after`.
     """
     if before is after:
         return Difference()
     with no_collections():
-        return _Comparison(before, after, renamed or {}).told()
+        return _Comparison(before, after, renamed or {}).difference()
 
 
 class _Comparison:
@@ -161,12 +171,12 @@ class _Comparison:
 
     def __init__(self, before: GraphIndex, after: GraphIndex, renamed: Mapping[str, str]) -> None:
         self.before, self.after = before, after
-        self.attributes = Attributes(before), Attributes(after)
-        self.pair: list[int] = paired(before, after, self.attributes, renamed).tolist()
+        self.attributes = AttributeDigests(before), AttributeDigests(after)
+        self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
         held = ((name, after.names[j]) for name, j in zip(before.names, self.pair, strict=True) if j >= 0)
         self.renamed = {was: name for was, name in held if was != name}
 
-    def told(self) -> Difference:
+    def difference(self) -> Difference:
         """All of it."""
         there = set(self.pair)
         return Difference(
@@ -187,16 +197,16 @@ class _Comparison:
             if details:
                 yield Changed(self.after.names[j], self.before.names[i], details)
 
-    def _details(self, i: int, j: int, a: Any, b: Any) -> Iterator[Detail]:
+    def _details(self, i: int, j: int, a: NodeDef, b: NodeDef) -> Iterator[Detail]:
         for what, one, other in (("type", a.op, b.op), ("device", a.device, b.device)):
             if one != other:
                 yield Detail(what, one, other)
         if i in self._read_others:
             yield from self._inputs(i, j)
         yield from self._controls(i, j)
-        one, other = self.attributes
-        same = one.kind(i) == other.kind(j)
-        names = NAMES if same else one.meant(a).keys() | other.meant(b).keys()
+        before, after = self.attributes
+        same = before.kind(i) == after.kind(j)
+        names = NAMES if same else before.meant(a).keys() | after.meant(b).keys()
         for name in sorted(name for name in names if name in a.attr or name in b.attr):
             yield from self._attribute(name, i, j)
 
@@ -244,17 +254,17 @@ class _Comparison:
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
-        keeps = name == _KEY and keyed(self.before)[i] and keyed(self.after)[j]
+        keeps = name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
 
-    def _functions(self) -> Functions:
+    def _functions(self) -> FunctionChanges:
         """What became of the libraries."""
         one, other = self.attributes
         before, after = self.before.functions, self.after.functions
-        both = frozenset() if self.before.beside is self.after.beside else before & after
+        both = frozenset() if self.before.extras is self.after.extras else before & after
         digests = [_by_digest(names, told) for names, told in ((before - after, one), (after - before, other))]
         renamed = {name: digests[1][digest] for digest, name in digests[0].items() if digest in digests[1]}
-        return Functions(
+        return FunctionChanges(
             added=tuple(sorted(after - before - set(renamed.values()))),
             removed=tuple(sorted(before - after - renamed.keys())),
             changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
@@ -262,7 +272,7 @@ class _Comparison:
         )
 
 
-def _by_digest(names: Iterable[str], told: Attributes) -> dict[bytes, str]:
+def _by_digest(names: Iterable[str], told: AttributeDigests) -> dict[bytes, str]:
     """The functions of which there is no other that does the same, by what they do."""
     digests = {name: told.function(name) for name in names}
     count = Counter(digests.values())

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.editor import original_name
-from tfgraphwidget.edits import ends_now
+from tfgraphwidget.edits import track_boundary
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, HANDLES, Door, control_flow
+from tfgraphwidget.graph import CONSTANTS, HANDLES, FunctionRef, control_flow
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources import (
     Documentation,
-    TensorFacts,
+    TensorDescription,
     body_signature,
     definition_signature,
     describe_op,
@@ -44,30 +44,32 @@ class Inspector:
         index = self._editor.index
         if split_tensor(name)[0] not in index.ids:
             part = self._editor.core.view.holding(name)
-            details: dict[str, Any] = {
-                "ops": len(part),
-                "variables": len(part.variables),
-                "inputs": _boundary(part.inputs),
-                "outputs": _boundary(part.outputs),
-            }
-        else:
-            op = index.op(name)
-            name, facts = index.names[op], describe_op(index, op)
-            details = {
-                "op_type": index.types[op],
-                "device": facts.device,
-                "ops": 1,
-                "variables": int(index.types[op] in HANDLES),
-                "inputs": tuple(map(_tensor, facts.inputs)),
-                "outputs": tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
-                "control_inputs": facts.control_inputs[:_MOST_NAMES],
-                "attributes": facts.attributes,
-                "doors": tuple(map(self._function, self._editor.called_functions(name))),
-                "around": tuple(map(_around, control_flow.around(index, op))),
-            }
-        return p.Inspected(name=name, **details)
+            return p.Inspected(
+                name=name,
+                ops=len(part),
+                variables=len(part.variables),
+                inputs=_boundary(part.inputs),
+                outputs=_boundary(part.outputs),
+            )
+        op = index.op(name)
+        name, facts = index.names[op], describe_op(index, op)
+        return p.Inspected(
+            name=name,
+            op_type=index.types[op],
+            device=facts.device,
+            ops=1,
+            variables=int(index.types[op] in HANDLES),
+            inputs=tuple(map(_tensor, facts.inputs)),
+            outputs=tuple(_tensor(tensor, seen_of(tensor.name)) for tensor in facts.outputs),
+            control_inputs=facts.control_inputs[:_MOST_NAMES],
+            attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in facts.attributes),
+            shape="" if not index.dtypes(op) or index.shape(op, 0) is None else facts.outputs[0].shape,
+            value=facts.value,
+            doors=tuple(map(self._function, self._editor.called_functions(name))),
+            around=tuple(map(_around, control_flow.enclosing_blocks(index, op))),
+        )
 
-    def _function(self, called: Door) -> p.Door:
+    def _function(self, called: FunctionRef) -> p.Door:
         definition = self._editor.core.view.body.function(called.function)
         return p.Door(called.label, called.function, len(definition.signature.input_arg) + len(definition.node_def))
 
@@ -78,7 +80,7 @@ class Inspector:
         """
         index = self._editor.index
         stats, why = self._value(name)
-        images = () if stats is None or stats.value is None else pixels.pictures(stats.value)
+        images = () if stats is None or stats.value is None else pixels.gray_images(stats.value)
         docs, created = Documentation(), tuple[str, ...]()
         if split_tensor(name)[0] in index.ids:
             op = index.op(name)
@@ -112,15 +114,16 @@ class Inspector:
         editor, index = self._editor, self._editor.index
         body, source = editor.core.view.body, editor.core.source
         fixed = body.constants.get(self._original_name(name))
-        op = current_values.holder(index, name)
-        place = current_values.Place(source, editor.core.target.index, body)
-        if op is None and fixed is None:
-            return None, ""
+        op = current_values.find_state_op(index, name)
+        place = current_values.ValueContext(source, editor.core.target.index, body)
+        constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         try:
-            if op is None or index.types[op] in CONSTANTS:
-                dtype, value = current_values.constant(fixed if op is None else index.nodes[op])
+            if constant is not None:
+                dtype, value = current_values.constant_value(constant)
+            elif op is not None:
+                dtype, value = current_values.variable_value(place, index, op, self._original_name(index.names[op]))
             else:
-                dtype, value = current_values.variable(place, index, op, self._original_name(index.names[op]))
+                return None, ""
         except GraphEditError as error:
             return None, error.why
         return Stats(name, dtype, value), ""
@@ -146,13 +149,13 @@ class Inspector:
             calls = [] if door.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, shown, text in definition_signature(body.function(door.function), calls):
                 yield f"{door.label} {sort}" if len(ways) > 1 else sort, shown, text
-        arguments, returns = ends_now(body.arguments, body.returns, editor.core.executor.patches())
+        arguments, returns = track_boundary(body.arguments, body.returns, editor.core.executor.patches())
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if name in ends or (name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)
 
 
-def _image(picture: pixels.Grey) -> p.Image:
+def _image(picture: pixels.GrayImage) -> p.Image:
     height, width = picture.pixels.shape
     return p.Image(picture.title, width, height, base64.b64encode(picture.pixels.tobytes()).decode())
 
@@ -162,10 +165,11 @@ def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
     return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
 
 
-def _tensor(facts: TensorFacts, seen: p.Seen | None = None) -> p.Tensor:
+def _tensor(facts: TensorDescription, seen: p.Seen | None = None) -> p.Tensor:
     return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], seen)
 
 
 def _around(frame: control_flow.Loop | control_flow.Conditional) -> p.Around:
-    kind: Any = "while loop" if isinstance(frame, control_flow.Loop) else "conditional"
-    return p.Around(kind, frame.name, len(frame.ops))
+    if isinstance(frame, control_flow.Loop):
+        return p.Around("while loop", frame.name, len(frame.ops))
+    return p.Around("conditional", frame.name, len(frame.ops))

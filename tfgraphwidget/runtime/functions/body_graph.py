@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import disown
+from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, GraphIndex, Held
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState, GraphIndex
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.body_import import called
 from tfgraphwidget.runtime.functions.inlining import inlined
 from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
-from tfgraphwidget.sources import Signature, Source, open_source, tf_protos
+from tfgraphwidget.sources import Signature, Source, open_source, static_shape, tf_protos
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
@@ -41,7 +41,7 @@ class FollowingSession(tf.compat.v1.Session):  # type: ignore[misc]
 
 
 def body_source(
-    index: GraphIndex, held: Held, arguments: Sequence[str], returns: Mapping[str, str], title: str
+    index: GraphIndex, held: BodyState, arguments: Sequence[str], returns: Mapping[str, str], title: str
 ) -> Source:
     """The graph of a function's body with a session, opened.
 
@@ -86,7 +86,7 @@ def _import(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], given: M
         if any(name not in names for name in colocated_with(node)):
             del node.attr["_class"]
         node.attr.pop(OUTPUT_SHAPES, None)
-        disown(node)
+        invalidate_gradient(node)
     graph_def = tf.compat.v1.GraphDef(node=nodes, library=tf_protos.FunctionDefLibrary(function=functions))
     graph_def.versions.CopyFrom(tf.compat.v1.get_default_graph().graph_def_versions)
     tf.import_graph_def(graph_def, given, name="")
@@ -100,7 +100,7 @@ def _set_shapes(graph: tf.Graph, index: GraphIndex) -> None:
                 tensor.set_shape(index.shape(index.ids[op.name], port))
 
 
-def _placeholder(index: GraphIndex, op: str, port: int | None) -> tf.Tensor:
+def _placeholder(index: GraphIndex, op: str, port: int | None) -> Any:
     at = index.ids[op]
     return tf.compat.v1.placeholder(tf.as_dtype(index.dtypes(at)[port or 0]), index.shape(at, port or 0), name=op)
 
@@ -108,7 +108,7 @@ def _placeholder(index: GraphIndex, op: str, port: int | None) -> tf.Tensor:
 class _State:
     """The variables, tables and constants of a graph that stand for what a body captured."""
 
-    def __init__(self, index: GraphIndex, held: Held, nodes: Iterable[NodeDef]) -> None:
+    def __init__(self, index: GraphIndex, held: BodyState, nodes: Iterable[NodeDef]) -> None:
         self.index, self.held, self.nodes = index, held, list(nodes)
         self._live: dict[tf.Operation, tuple[tf.Tensor, Any]] = {}
         self._stored: dict[tf.Operation, tuple[tf.Tensor, str]] = {}
@@ -121,7 +121,7 @@ class _State:
         with eager_mode():  # whatever graph is the default one where the session is used
             return {**found, **{assign: {value: live.numpy()} for assign, (value, live) in self._live.items()}}
 
-    def tensor(self, name: str) -> tf.Tensor:
+    def tensor(self, name: str) -> Any:
         """The tensor that stands for an op's output; in the default graph."""
         index, held = self.index, self.held
         op, live = index.ids[name], held.live(name)
@@ -133,7 +133,7 @@ class _State:
             return tf.constant(value, live.dtype, name=name)
         with eager_mode():
             found = held.table(name, table_dtypes(self.nodes))
-            content = None if found is None else tuple(map(np.asarray, found))
+            content = None if found is None else (np.asarray(found[0]), np.asarray(found[1]))
         if content is None:
             raise NotClonable(
                 f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; clone the function "
@@ -142,9 +142,9 @@ class _State:
             )
         return table_of(content, self.nodes).resource_handle
 
-    def _variable(self, op: int, name: str, live: Any) -> tf.Tensor:
+    def _variable(self, op: int, name: str, live: Any) -> Any:
         definition, node = self.index.defined_variables[name], self.index.nodes[op]
-        dtype, shape = tf.as_dtype(node.attr["dtype"].type), tf.TensorShape(node.attr["shape"].shape)
+        dtype, shape = tf.as_dtype(node.attr["dtype"].type), static_shape(node.attr["shape"].shape)
         value = tf.compat.v1.placeholder(dtype, shape, name=f"{name}/Initializer/value")
         variable = tf.compat.v1.Variable(
             value,

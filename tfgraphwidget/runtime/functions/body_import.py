@@ -14,9 +14,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import KEY, Excerpt, disown, reseed
+from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, doors
+from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
 from tfgraphwidget.naming import colocated_with, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import tf_protos
@@ -29,7 +29,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import NodeDef
 
 # What TensorFlow writes beside a function's attributes for its own optimiser, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -37,7 +37,12 @@ _REWRITES = ("forward_function_name", "backward_function_name")
 
 def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
     """The functions that anything but a plain call calls: bodies of loops and conditionals."""
-    return {door.function for node in nodes if node.op not in FUNCTION_CALLS for door in doors(node, index.functions)}
+    return {
+        door.function
+        for node in nodes
+        if node.op not in FUNCTION_CALLS
+        for door in called_functions(node, index.functions)
+    }
 
 
 def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
@@ -45,9 +50,9 @@ def called(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     stack = list(nodes)
     while stack:
-        for door in doors(stack.pop(), index.functions):
+        for door in called_functions(stack.pop(), index.functions):
             if door.function not in found:
-                found[door.function] = index.beside.function(door.function)
+                found[door.function] = index.extras.function(door.function)
                 stack += found[door.function].node_def
     return found
 
@@ -71,7 +76,7 @@ _UNCHANGED = OwnNodes()
 
 
 def loaded(
-    functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, Any], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
 ) -> dict[str, Any]:
     """A ConcreteFunction for each FunctionDef, by the FunctionDef's name. Raises NotClonable for one that recurs.
 
@@ -87,7 +92,7 @@ def loaded(
             if (function.signature.name, node.name) in named:
                 node.attr[KEY].s = named[function.signature.name, node.name].encode()
             else:
-                disown(node)
+                invalidate_gradient(node)
     try:
         made = load_functions(library)
     except ValueError as error:
@@ -105,7 +110,7 @@ def loaded(
 
 def brought_in(
     part: Excerpt,
-    functions: Mapping[str, FunctionDef],
+    functions: Mapping[str, Any],
     gradients: Mapping[str, Gradient],
     given: Mapping[str, Any],
     scope: str,
@@ -141,7 +146,7 @@ def brought_in(
     return [added[name] for name in wanted]
 
 
-def _copies(part: Excerpt, functions: Mapping[str, FunctionDef], gradients: Mapping[str, str]) -> list[Any]:
+def _copies(part: Excerpt, functions: Mapping[str, Any], gradients: Mapping[str, str]) -> list[Any]:
     """The NodeDefs of `part.ops` under their own names, calling `functions`; what is outside is waited for no more.
 
     `gradients` are the names of the gradients of single ops.
@@ -164,12 +169,12 @@ def _copies(part: Excerpt, functions: Mapping[str, FunctionDef], gradients: Mapp
         elif copy.name in gradients:
             copy.attr[KEY].s = gradients[copy.name].encode()
         else:
-            disown(copy)
+            invalidate_gradient(copy)
         made.append(copy)
     return made
 
 
-def _finish(part: Excerpt, functions: Mapping[str, FunctionDef], graph: Any, scope: str) -> None:
+def _finish(part: Excerpt, functions: Mapping[str, Any], graph: Any, scope: str) -> None:
     """Shapes that no NodeDef tells, and the gradients of calls."""
     index = part.index
     by_name = {function.name: function for function in functions.values()}

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 
 import tensorflow as tf
 
-from tfgraphwidget.edits.clone import disown
+from tfgraphwidget.edits.clone import invalidate_gradient
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 from tfgraphwidget.sources import OpTypes, function_nodes
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 
 def inlined(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
@@ -26,7 +26,7 @@ def inlined(nodes: Iterable[NodeDef], index: GraphIndex) -> list[NodeDef]:
         nodes: The NodeDefs.
         index: The graph that they are of, with the functions that they call.
     """
-    types = OpTypes(index.beside.function)
+    types = OpTypes(index.extras.function)
     return [found for node in nodes for found in _expanded(node, index, types, frozenset())]
 
 
@@ -37,7 +37,7 @@ def _expanded(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozense
         copy.CopyFrom(node)
         yield copy
         return
-    definition = index.beside.function(function)
+    definition = index.extras.function(function)
     body = function_nodes(definition, types, node.attr)
     data = [text for text in node.input if text[:1] != "^"]
     waited = [text for text in node.input if text[:1] == "^"]
@@ -55,9 +55,9 @@ def _expanded(node: NodeDef, index: GraphIndex, types: OpTypes, around: frozense
         inner.device = inner.device or node.device
         beside = inner.attr["_class"].list.s if "_class" in inner.attr else []
         beside[:] = [b"loc:@" + f"{node.name}/".encode() + name.removeprefix(b"loc:@") for name in beside]
-        disown(inner)
+        invalidate_gradient(inner)
         yield from _expanded(inner, index, types, around | {function})
-    yield _results(node, definition, body.returns, read, bool(waited))
+    yield _results(node, definition, body.returns, read, waits=bool(waited))
 
 
 def _outer(text: str, scope: str, read: dict[str, str]) -> str:
@@ -68,7 +68,9 @@ def _outer(text: str, scope: str, read: dict[str, str]) -> str:
     return read[op] if port >= 0 else f"^{split_input(read[op])[0]}"
 
 
-def _results(node: NodeDef, definition: object, returns: dict[str, str], read: dict[str, str], waits: bool) -> NodeDef:
+def _results(
+    node: NodeDef, definition: FunctionDef, returns: dict[str, str], read: dict[str, str], waits: bool
+) -> NodeDef:
     """The op that gives what a call gave, and waits for the side effects that it had."""
     given = []
     for argument in definition.signature.output_arg:
@@ -76,7 +78,7 @@ def _results(node: NodeDef, definition: object, returns: dict[str, str], read: d
         given.append(_outer(as_input(op, port or 0), node.name, read))
     effects = [f"^{node.name}/{op}" for op in definition.control_ret.values() if op not in read]
     after = effects or ([f"^{node.name}/inlined"] if waits else [])
-    made = tf.compat.v1.NodeDef(name=node.name, op="IdentityN" if given else "NoOp", input=[*given, *after])
+    made: NodeDef = tf.compat.v1.NodeDef(name=node.name, op="IdentityN" if given else "NoOp", input=[*given, *after])
     made.device = node.device
     if given:
         made.attr["T"].CopyFrom(node.attr["Tout"])

@@ -24,8 +24,8 @@ from tfgraphwidget.graph import (
     PYTHON_CALLS,
     REMOTE_CALLS,
     RESOURCE_QUERIES,
+    BodyState,
     GraphIndex,
-    Held,
 )
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import OwnNodes, branches, brought_in, called, loaded
@@ -33,7 +33,7 @@ from tfgraphwidget.runtime.functions.custom_gradients import called_gradients, g
 from tfgraphwidget.runtime.functions.module_state import Init, States, Variables, foreseen, made_states
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
-from tfgraphwidget.sources import CallStructure
+from tfgraphwidget.sources import CallStructure, static_shape
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, typed_function, watch_variable
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -54,7 +54,7 @@ class ModuleCopy(tf.Module):
     """
 
     def __init__(
-        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: Held
+        self, part: Excerpt, states: States, functions: Mapping[str, FunctionDef], into: str, held: BodyState
     ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
@@ -170,7 +170,7 @@ class ModuleCopy(tf.Module):
 
 def as_module(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     into: str = "copy",
@@ -209,7 +209,7 @@ def as_module(
 
 def preview(
     index: GraphIndex,
-    held: Held,
+    held: BodyState,
     ends: tuple[Sequence[str], Sequence[str]],
     into: str,
     variables: Variables,
@@ -227,7 +227,7 @@ class _Body:
     """A function's body, what its handles stand for, and its ends."""
 
     index: GraphIndex
-    held: Held
+    held: BodyState
     arguments: Sequence[str]
     returns: Mapping[str, str]
     structure: CallStructure | None
@@ -310,7 +310,7 @@ def _parameters(part: Excerpt) -> dict[str, tf.TensorSpec]:
     for (op, port), tensor in zip(part.inputs, part.names(part.inputs), strict=True):
         name = free_name(identifier(_plain(tensor)), {known.lower() for known in found} | {"self"})
         dtype = tf.as_dtype(index.dtypes(op)[port])
-        found[name] = tf.TensorSpec(tf.TensorShape(index.shape(op, port)), dtype, name=name)
+        found[name] = tf.TensorSpec(static_shape(index.shape(op, port)), dtype, name=name)
     return found
 
 

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, GraphIndex, Held
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex
 from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Variables = str | Mapping[str, str]
@@ -36,7 +37,7 @@ class States:
 
 def made_states(
     part: Excerpt,
-    held: Held,
+    held: BodyState,
     functions: Iterable[FunctionDef],
     into: str,
     variables: Variables,
@@ -78,7 +79,7 @@ def made_states(
     )
 
 
-def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
+def foreseen(part: Excerpt, held: BodyState, variables: Variables) -> States:
     """The state that `made_states` would make, with None for each thing."""
     kinds = part.index.types
     modes = _modes([part.index.names[i] for i in part.held], variables)
@@ -87,10 +88,12 @@ def foreseen(part: Excerpt, held: Held, variables: Variables) -> States:
         n for n in modes.keys() - kept if (live := held.live(n)) is not None and live.dtype.name not in HANDLE_DTYPES
     }
     own = {name for name, mode in modes.items() if mode == "own"} - plain
+    new_variables: dict[str, Any] = dict.fromkeys(kept & own)
+    shared_variables: dict[str, Any] = dict.fromkeys(kept - own)
     return States(
-        dict.fromkeys(kept & own),
+        new_variables,
         dict.fromkeys(own - kept),
-        dict.fromkeys(kept - own),
+        shared_variables,
         dict.fromkeys(modes.keys() - own - kept - plain),
         dict.fromkeys(plain),
     )
@@ -113,7 +116,7 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
     return {name: told.get(name, default) for name in names}
 
 
-def _check(index: GraphIndex, held: Held, kept: Sequence[str], modes: Mapping[str, str], init: Init) -> None:
+def _check(index: GraphIndex, held: BodyState, kept: Sequence[str], modes: Mapping[str, str], init: Init) -> None:
     """Raise for what no tf.Variable can be."""
     if not callable(init) and init not in ("current", "initial"):
         known = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
@@ -146,7 +149,7 @@ def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
     )
 
 
-def present_values(held: Held, own: Sequence[str], init: str = "current") -> dict[str, Any]:
+def present_values(held: BodyState, own: Sequence[str], init: str = "current") -> dict[str, Any]:
     """What each new variable starts from. Raises SessionRefused."""
     far = held.values([name for name in own if held.live(name) is None], init)
     return {name: far[name] if held.live(name) is None else _present(name, held.live(name)) for name in own}
@@ -170,7 +173,7 @@ def _variable(index: GraphIndex, name: str, live: Any, value: Any, into: str, de
             trainable=told.trainable,
             name=f"{into}/{name}",
             dtype=getattr(live, "dtype", None),
-            shape=tf.TensorShape(shape),
+            shape=static_shape(shape),
             constraint=told.constraint,
             synchronization=tf.VariableSynchronization(told.synchronization),
             aggregation=tf.VariableAggregation(told.aggregation),

@@ -14,6 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfgraphwidget.sources.live.shapes import static_shape
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -34,7 +36,7 @@ class CallStructure:
         """One tensor for each parameter; a tensor is the result, or a tuple of several."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = tuple(inspect.Parameter(name, kind) for name in specs)
-        leaf = tf.TensorSpec(None)
+        leaf = tf.TensorSpec(static_shape(None))
         return cls(parameters, specs, leaf if results == 1 else (leaf,) * results)
 
     @property
