@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
-    from tfgraphwidget.runtime.live import Copy
-    from tfgraphwidget.runtime.sync import Names
     from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.1.0"
-__all__ = ["GraphEditError", "GraphEditor", "edit", "example", "layered", "renew", "sync"]
+__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "renew", "sync"]
 _LAZY = {"GraphEditor": "tfgraphwidget.editor", "layered": "tfgraphwidget.layout.compound"}
 
 
@@ -100,38 +98,83 @@ def example() -> GraphEditor:
 
 
 def sync(
-    source: GraphEditor | Copy, target: GraphEditor | Copy, names: Names = None, tau: float = 1.0
+    source: object,
+    target: object,
+    names: object = None,
+    tau: float = 1.0,
+    *,
+    by_order: bool = False,
+    slots: bool = False,
 ) -> tuple[tuple[str, str], ...]:
-    """Assign the values of the variables of one model to those of another; all are assigned, or none.
+    """Give variables of `target` the present values of `source`. All are assigned, or none.
 
     Args:
-        source: An editor, or the result of a clone.
-        target: An editor, or the result of a clone.
-        names: Which variables belong together: None for those of equal name without the scopes of copies; a dict
-            {source: target} of variables or scopes; an iterable of names or scopes that both have; or a function from
-            a name to a name.
-        tau: The weight of the new values; the old ones have the weight 1 - tau.
+        source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`, the result of
+            `tf.saved_model.load`, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's folder.
+        target: Another model. A file cannot be one.
+        names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
+            and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping
+            {source: target} of variables, scopes or Keras layers (names, paths or the objects); some of these that both
+            models have, for example the first layers; or a function from a name to a name.
+        tau: A number from 0 to 1: each variable gets (1 - tau) of its own value and tau of the new one.
+        by_order: Pair all variables in the models' order, as for two models of one architecture whose names differ.
+        slots: Whether the variables of a compiled Keras model's optimizer are included. Those of a graph of
+            TensorFlow 1 are variables like all others, and go with the names.
 
     Returns:
         The pairs of names.
 
     Raises:
-        UnknownName: For a variable or scope that does not exist.
-        SessionRefused: For variables without a value.
-        GraphEditError: For shapes that differ.
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value, or cannot be assigned.
+        GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
 
-    >>> import tfgraphwidget as tgw
-    >>> editor = tgw.example()
-    >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
-    >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
-    >>> tgw.sync(editor, copy, names=["net/hidden"])
-    (('net/hidden/w:0', 'copy/net/hidden/w:0'), ('net/hidden/b:0', 'copy/net/hidden/b:0'))
-    >>> {name: distance > 0 for name, distance in copy.drift().items()}
-    {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> tgw.sync(editor, copy, names=["net/hidden"])
+        (('net/hidden/w:0', 'copy/net/hidden/w:0'), ('net/hidden/b:0', 'copy/net/hidden/b:0'))
+        >>> {name: distance > 0 for name, distance in copy.drift().items()}
+        {'net/hidden/w:0': False, 'net/hidden/b:0': False, 'net/w:0': True}
     """
     from tfgraphwidget.editor import synchronization
 
-    return synchronization.sync(source, target, names, tau)
+    return synchronization.sync(source, target, names, tau, by_order=by_order, slots=slots)
+
+
+def drift(
+    source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
+) -> dict[str, float]:
+    """Compare the values of two models' variables; nothing is assigned.
+
+    Args:
+        source: A model, as for `sync`, or the prefix of a checkpoint, "model.ckpt".
+        target: Another model.
+        names: Which variables belong together; see `sync`.
+        by_order: Pair all variables in the models' order.
+        slots: Whether the variables of a compiled Keras model's optimizer are included.
+
+    Returns:
+        By the source's names the largest absolute difference of two elements: 0.0 where all are equal; of booleans and
+        strings 1.0 if any differ; infinity for other shapes, and where only one value is NaN.
+
+    Raises:
+        UnknownName: A model lacks one of the names.
+        SessionRefused: A variable has no value.
+        GraphEditError: No variable has a counterpart.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> before, after = tgw.example(), tgw.example()
+        >>> after.session.run("train", {"x:0": [[1, 2, 3, 4]], "labels:0": [0]})
+        >>> {name: distance > 0 for name, distance in tgw.drift(after, before).items()}
+        {'net/hidden/w': True, 'net/hidden/b': True, 'net/w': True}
+    """
+    from tfgraphwidget.editor import synchronization
+
+    return synchronization.drift(source, target, names, by_order=by_order, slots=slots)
 
 
 def renew(session: Session) -> tuple[str, ...]:

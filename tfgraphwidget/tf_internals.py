@@ -20,6 +20,7 @@ from typing import Any, cast
 import tensorflow as tf
 from tensorflow.core.function import trace_type  # type: ignore[attr-defined]
 from tensorflow.core.function.polymorphism import function_type
+from tensorflow.python.checkpoint import graph_view
 from tensorflow.python.client import pywrap_tf_session as c_api
 from tensorflow.python.client import session as client_session
 from tensorflow.python.eager import context
@@ -134,7 +135,7 @@ def create_operation(
     """Add one op as its NodeDef describes it, in no scope, on no device of the surroundings.
 
     Args:
-        graph: The graph, which takes the op under the very name of the NodeDef.
+        graph: The graph, which takes the op under the name of the NodeDef.
         node: A NodeDef with all attributes.
         inputs: The tensors for its data inputs.
         control_inputs: The ops that it waits for.
@@ -1164,7 +1165,7 @@ def eager_mode() -> AbstractContextManager[None]:
 def is_eager_by_default() -> bool:
     """Whether this process runs ops at once outside of graphs (no `disable_eager_execution`).
 
-    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` tells of the place where it is called.
+    Private: `eager.context.default_execution_mode`. `tf.executing_eagerly` is about the place where it is called.
     """
     return bool(context.default_execution_mode == context.EAGER_MODE)
 
@@ -1175,6 +1176,23 @@ def flatten_with_paths(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     Private: `nest.flatten_with_tuple_paths`. `tf.nest.flatten` gives no paths.
     """
     return list(nest.flatten_with_tuple_paths(structure, expand_composites=True))
+
+
+def trackable_variables(trackable: Any) -> dict[str, tf.Variable]:
+    """Return the variables that an object tracks, by their paths in it, "layers/0/kernel", shortest paths first.
+
+    Private: `ObjectGraphView`. Checkpoints and SavedModels name variables by these paths; public are only the paths in
+    a checkpoint that has been written.
+    """
+    objects, paths = graph_view.ObjectGraphView(trackable).breadth_first_traversal()
+    found = {}
+    for node in objects:
+        variable = (
+            node if isinstance(node, tf.Variable) else getattr(node, "value", None)
+        )  # a variable of Keras has one
+        if isinstance(variable, tf.Variable):
+            found["/".join(step.name for step in paths[node])] = variable
+    return found
 
 
 # FLOPs

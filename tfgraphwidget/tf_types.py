@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message as Message
+    from tensorflow import DType as DType
     from tensorflow import Graph as Graph
     from tensorflow import Operation as Operation
     from tensorflow import Tensor as Tensor

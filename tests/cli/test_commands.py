@@ -349,7 +349,7 @@ def test_diff_ends_with_what_it_has_found_though_nobody_hears_of_it(
 def test_a_diff_that_breaks_down_does_not_say_that_the_graphs_differ(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(GraphEditor, "diff", lambda *_: 1 / 0)
+    monkeypatch.setattr(GraphEditor, "diff", lambda *_, **__: 1 / 0)
     assert main(["diff", str(model), str(model)]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 

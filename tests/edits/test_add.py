@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NotRunnable, UnknownName
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, UnknownName
 
 ONES = np.ones((2, 3), np.float32)
 

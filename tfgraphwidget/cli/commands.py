@@ -20,7 +20,9 @@ from tfgraphwidget.cli.formatting import escape, format_count
 from tfgraphwidget.cli.preflight import check_output, check_sources
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import ChangedValue, Difference
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import is_checkpoint
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -79,12 +81,20 @@ def write_page(options: argparse.Namespace) -> int:
 
 def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any."""
+    if is_checkpoint(options.before) and is_checkpoint(options.after):
+        changed = import_module("tfgraphwidget").drift(options.after, options.before)
+        values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
+        return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
     check_sources(options.before, options.after)
     with progress_bar():
         after = _open_editor(argparse.Namespace(file=options.after))
         after.leave(0)
         tell(f"Opening {escape(Path(options.before).name)}")
-        difference = replace(after.diff(options.before), between=(options.before, options.after))
+        difference = replace(after.diff(options.before, values=options.values), between=(options.before, options.after))
+    return _print_difference(options, difference)
+
+
+def _print_difference(options: argparse.Namespace, difference: Difference) -> int:
     if options.json:
         print_output(json.dumps(difference.rows(), indent=1))
     else:

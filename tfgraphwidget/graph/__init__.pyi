@@ -17,12 +17,14 @@ from .captured_state import Pairs as Pairs
 from .captured_state import Table as Table
 from .collections import Member as Member
 from .collections import VariableDef as VariableDef
+from .control_flow import Conditional as Conditional
 from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
 from .costs import BYTES as BYTES
 from .costs import Floats as Floats
+from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
 from .edges import CONTROL as CONTROL

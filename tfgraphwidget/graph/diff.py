@@ -50,6 +50,17 @@ class Changed(NamedTuple):
         return f"{self.name}: {'; '.join(map(str, self.details))}"
 
 
+class ChangedValue(NamedTuple):
+    """A variable whose value differs; `was` is its name before, `distance` the largest difference of two elements."""
+
+    name: str
+    was: str
+    distance: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: differs by up to {self.distance:.3g}"
+
+
 class FunctionChanges(NamedTuple):
     """Names of functions in the libraries; those renamed as (before, after)."""
 
@@ -68,7 +79,8 @@ class Difference:
 
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. False when there is no difference; its length is the number of ops that differ.
-    `between` says in words what it leads from and to, where that is known; it is printed first.
+    `values` are the variables whose values differ, where these were compared. `between` says in words what it leads
+    from and to, where that is known; it is printed first.
     """
 
     added: tuple[str, ...] = ()
@@ -76,10 +88,11 @@ class Difference:
     changed: tuple[Changed, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
     functions: FunctionChanges = _NONE
+    values: tuple[ChangedValue, ...] = ()
     between: tuple[str, str] | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
-        return bool(len(self) or any(self.functions))
+        return bool(len(self) or any(self.functions) or self.values)
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
@@ -102,6 +115,7 @@ class Difference:
         for kind, held in zip(names[:3], self.functions[:3], strict=True):
             told += [(kind, str(name), "", "function", "", "") for name in held]
         told += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        told += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
         return [dict(zip(COLUMNS, row, strict=True)) for row in told]
 
     def table(self) -> Any:
@@ -116,6 +130,7 @@ class Difference:
             ("op removed", self.removed, self.removed),
             ("op changed", self.changed, self.changed),
             ("op renamed", self.renamed, _moves(self.renamed)),
+            ("value changed", self.values, self.values),
             *(
                 (f"function {kind}", names, names)
                 for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)

@@ -67,6 +67,11 @@ class ModuleCopy(tf.Module):
         self._original: Callable[[str], Any] = live.get  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
 
+    @property
+    def named_variables(self) -> dict[str, tf.Variable]:
+        """Its variables, its own and the shared ones, by the names of the original's."""
+        return dict(zip(self._names, (*self.own, *self.shared), strict=True))
+
     def _trace(
         self,
         structure: CallStructure,
@@ -199,7 +204,7 @@ def as_module(
     if not is_eager_by_default():
         raise NotClonable(
             "A clone of a function's body is a tf.Module, which needs eager execution; take out "
-            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and start Python anew."
+            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and restart Python."
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):
@@ -263,7 +268,7 @@ def _made(
     part, structure = origin.excerpt(ends, also)
     definitions = called(index, (index.nodes[i] for i in part.ops))
     states = made_states(part, held, definitions.values(), into, *state)
-    # TensorFlow makes the graphs of loops' and conditionals' bodies anew for each gradient: no closure fits them.
+    # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
     nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
     plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
     own = OwnNodes(into if reseed else None, state[2])
